@@ -274,10 +274,9 @@ class Planner:
         most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
         base, steps = times.steps(lines, most, zoom) if times is not None else ("", {})
         can = [step for step, are_many in steps.items() if not are_many]
-        labels = {
-            name: "Fiscal quarter" if str(each.data.cat.categories[0])[:2] == "FQ" else each.name
-            for name, each in periods.items()
-        } | {step: step.capitalize() or "Every time" for step in steps}
+        fiscal = [name for name, each in periods.items() if str(each.data.cat.categories[0])[:2] == "FQ"]
+        labels = {name: each.name for name, each in periods.items()} | dict.fromkeys(fiscal, "Fiscal quarter")
+        labels |= {step: step.capitalize() or "Every time" for step in steps}
         if times is not None and axis is plan.x:
             step = wish.points if wish.points in can else next(iter(can), "year")
             year = STEPS[step].year if base and times.span > 400 else 0

@@ -132,10 +132,8 @@ class _Points:
         cells = np.where(counts > 0, sums if totals else sums / np.maximum(counts, 1), np.nan).reshape(shape)
         table = pd.DataFrame(cells, found, list(lines)).sort_index().dropna(axis=1, how="all")
         if plan.times:
-            starts = (
-                STEPS[step].starts(table.index.to_numpy()) if step else table.index.to_numpy().view("datetime64[us]")
-            )
-            table.index = pd.DatetimeIndex(starts)
+            times = table.index.to_numpy()
+            table.index = pd.DatetimeIndex(STEPS[step].starts(times) if step else times.view("datetime64[us]"))
         elif plan.x is not None:
             table.index = pd.Index(names_of(plan.x)[table.index], dtype=object)
             table = table if plan.x.role is Role.PERIOD else table.sort_index()

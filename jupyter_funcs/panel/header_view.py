@@ -213,11 +213,8 @@ def changes(before: Catalog | None, after: Catalog) -> str:
     added = [name for name, functions in now.items() for _ in functions[len(was.get(name, ())) :]]
     removed = [name for name, functions in was.items() for _ in functions[len(now.get(name, ())) :]]
     changed = [name for name, functions in now.items() if name in was and not _alike(functions, was[name])]
-    said = [
-        f"{len(names):,} {what} ({some(list(map(_shown, names)))})"
-        for what, names in (("added", added), ("removed", removed), ("changed", changed))
-        if names
-    ]
+    news = {"added": added, "removed": removed, "changed": changed}
+    said = [f"{len(names):,} {what} ({some(list(map(_shown, names)))})" for what, names in news.items() if names]
     return f"Listed again: {', '.join(said) if said else 'nothing has changed'}."
 
 

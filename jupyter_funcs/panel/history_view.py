@@ -80,15 +80,14 @@ class HistoryView:
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
         names = [name for name, value in run.args.items() if value is not None]
-        differs = [name for name in names if any(each.args.get(name) != run.args[name] for each in beside)]
+        if beside:
+            names = [name for name in names if any(each.args.get(name) != run.args[name] for each in beside)]
+        told = [(inert(labels.get(name, name)), _text(run.args[name])) for name in names[:_MOST_ARGS]]
         return {
             "number": run.label if run.kernel else run.number,
             "time": f"{began:%H:%M}" if today else f"{began:%Y-%m-%d %H:%M}",
             "function": inert(run.function),
-            "differs": [
-                {"name": inert(labels.get(name, name)), "value": _text(run.args[name])}
-                for name in (differs if beside else names)[:_MOST_ARGS]
-            ],
+            "differs": [{"name": name, "value": value} for name, value in told],
             "rows": run.rows,
             "seconds": round(run.elapsed, 2) if run.status != "running" else None,
             "variable": run.variable,

@@ -79,9 +79,8 @@ class JsonTree:
                 raise IndexError
             return _opened(value[path[-1]])
         except (LookupError, TypeError):
-            raise ArgumentError(
-                f"The reply has nothing at {quote(path[-1])}.", "Fold the tree and open it again."
-            ) from None
+            what = f"The reply has nothing at {quote(path[-1])}."
+            raise ArgumentError(what, "Fold the tree and open it again.") from None
 
 
 def _items(value: Any) -> Iterable[tuple[str | int, Any]]:

@@ -69,11 +69,9 @@ class FieldSource:
             place = {name: at for at, name in enumerate(groups)}
             found = sorted(found, key=lambda one: place[one.group])
         first, count = start or 0, _FIRST if start is None and len(found) > PAGE else PAGE
+        shown = found[first : first + count]
         return {
-            "options": [
-                {"value": one.value, "label": clip(one.label), "group": one.group}
-                for one in found[first : first + count]
-            ],
+            "options": [{"value": one.value, "label": clip(one.label), "group": one.group} for one in shown],
             "total": len(found),
             "groups": list(groups.items()),
             "note": self._note(),

@@ -163,11 +163,8 @@ class PanelState:
     def view(self) -> dict[str, Any]:
         """Return the `View` of the protocol."""
         visit, session = self.visit, self.session
-        view = {
-            "panel": self.still,
-            "trusted": self.trusted,
-            "service": header_view.service_view(session, self.status, self.trouble),
-        }
+        service = header_view.service_view(session, self.status, self.trouble)
+        view = {"panel": self.still, "trusted": self.trusted, "service": service}
         if visit is None:
             start = header_view.start_view(session, self.history.rows()[:3])
             return view | {"function": None, "fields": [], "presets": [], "start": start}
