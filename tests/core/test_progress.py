@@ -77,7 +77,8 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
 def test_a_renewed_token_is_a_second_attempt() -> None:
     """A request sent again with a new token counts as two."""
     tokens = iter(["old", "old", "new", "new", "new"])
-    run = replying(lambda sent: httpx.Response(401 if "old" in sent.headers["authorization"] else 200, json=[]))
+    replies = {"Bearer old": httpx.Response(401), "Bearer new": httpx.Response(200, json=[])}
+    run = replying(lambda sent: replies[sent.headers["authorization"]])
     where = "https://service.example"
     session = jf.connect(where, token=lambda: next(tokens), transport=httpx.MockTransport(run))
     job = session["F"].start({})
