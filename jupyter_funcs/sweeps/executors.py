@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core import background
@@ -233,15 +234,18 @@ def _session(service: ServiceAddress) -> ClientLike:
 
 
 def _connect(service: ServiceAddress) -> ClientLike:
+    without_token = ConfigError(
+        "The token was given in Python and stays in that process: this executor's workers have none.",
+        "Connect with a profile that the workers have too, or set FUNCS_BASE_URL and FUNCS_TOKEN for them.",
+    )
     try:
         session = service.connect(service.where or None, service.allow_server)
     except ConfigError as error:
         if service.is_given:
-            raise ConfigError(
-                "The token was given in Python and stays in that process: this executor's workers have none.",
-                "Connect with a profile that the workers have too, or set FUNCS_BASE_URL and FUNCS_TOKEN for them.",
-            ) from None
+            raise without_token from None
         raise ConfigError(f"A worker of the executor cannot connect: {error.what}", error.hint) from None
+    if service.is_given and session.remote.transport.connection.token is NO_TOKEN:
+        raise without_token
     if session.address != service.address:
         raise ConfigError(
             f"A worker of the executor uses {session.address or 'the demo'}, not {service.address or 'the demo'}.",

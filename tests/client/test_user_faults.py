@@ -198,7 +198,7 @@ ELSEWHERE = {
     ],
     90: ["catalog.test_form::test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept"],
     91: [
-        "catalog.test_form::test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array_of_strings",
+        "catalog.test_form::test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array",
         "catalog.test_form::test_what_stands_for_no_value_is_an_error_and_not_a_text",
     ],
     93: ["connection.test_login::test_a_token_typed_on_a_magic_line_is_refused_and_masked"],
