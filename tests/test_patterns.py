@@ -118,7 +118,7 @@ def _kinds(methods: set[str]) -> list[str]:
 MADE = {
     "catalog.descriptions.read_default": "an option, and at most one more character of text than it has",
     "frames.chunks._marks": "_PLAIN and _ESCAPED",
-    "frames.chunks._spaced": "_ENVELOPE, _ENVELOPE_END and _KEY",
+    "frames.chunks._spaced": "_ENVELOPE, _ENVELOPE_END, _KEY and _BY_INDEX",
 }
 # Methods that are not written next to the pattern's name.
 METHODS = {
@@ -258,6 +258,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "frames.export._ARMED_INSIDE": ["=", " ", ";", "\t="],
     "connection.http._readers.header_field_re": ["a", "'", ("a:", "a "), ("a:", " ")],
     "core.text._SURROGATES": ["\ud800", "\ud800\ud800"],
+    "frames.chunks._BY_INDEX": [("{", " "), ('{"1', "1"), ('{"1":{', "\n"), ('{ "1" : ', " ")],
     "frames.chunks._ENVELOPE": [("{", " "), (" ", " ")],
     "frames.chunks._ENVELOPE_END": [(' , "error" : null }', " "), "\n\t"],
     "frames.chunks._ESCAPED.closing": [" ", (" ", "  ")],

@@ -85,8 +85,10 @@ _ENVELOPE_END = _spaced(b"(?:," + _BLANKS + _NO_ERROR + _BLANKS + rb")?\}", end=
 # Where an object may be cut, and what separates two of its values.
 _MEMBERS = re.compile(b"," + _BLANKS + b'(?=")')
 _KEY = _spaced(rb"[{,]", rb'"(?:[^"\\]|\\.)*"', b":")
-# Not a row number, but decoded as 0.
+# Rows with numbers, which are too many to take apart by key.
+_BY_INDEX = _spaced(rb"\{", rb'"-?[0-9]+"', b":", rb"\{", rb'"[^"0-9\\-]')
 _NEWLINE = re.compile(b"\n")
+# Not a row number, but decoded as 0.
 _MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')
 
 _text = msgspec.json.Decoder(str)
@@ -210,9 +212,10 @@ def _document(text: memoryview, reading: _Reading) -> Any:
 
 def _members(text: memoryview) -> dict[str, memoryview]:
     """Return the text of each value of an object without repeated keys."""
-    members = {name: memoryview(raw) for name, raw in _raw.decode(text).items()}
-    if len(members) > _MOST_KEYS:
+    raw = {} if _BY_INDEX.match(text) else _raw.decode(text)
+    if not 0 < len(raw) <= _MOST_KEYS:
         raise _Odd
+    members = {name: memoryview(value) for name, value in raw.items()}
     end = 0
     for value in members.values():
         start = _address(value) - _address(text)

@@ -16,7 +16,6 @@ from jupyter_funcs.frames.columns import Column, Table, are_objects, check_cells
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from types import UnionType
 
 T = TypeVar("T")
 
@@ -62,8 +61,8 @@ def _from_array(value: list[Any], size: int) -> Table:
     return _from_values(value)
 
 
-def _all(kind: type | UnionType, values: Iterable[Any]) -> bool:
-    return all(isinstance(value, kind) for value in values)
+def _all(kind: type, values: Iterable[Any]) -> bool:
+    return set(map(type, values)) <= {kind}
 
 
 def _from_values(values: list[Any], shape: str = "list") -> Table:
@@ -165,12 +164,15 @@ def _from_columns(value: dict[str, dict[str, Any]], size: int) -> Table:
 
 def _from_index(value: dict[str, dict[str, Any]], size: int) -> Table:
     keys, labels = _rows_of([value])
-    return _from_records([value[key] for key in keys], size, "index", labels)
+    return _from_records([*map(value.__getitem__, keys)], size, "index", labels)
 
 
 def is_split(value: dict[str, Any]) -> bool:
     """Return whether an object has the names of the columns and the rows separately."""
-    if not ({"columns", "data"} <= value.keys() <= {"columns", "data", "index"} and _all(list | Table, value.values())):
+    if not (
+        {"columns", "data"} <= value.keys() <= {"columns", "data", "index"}
+        and set(map(type, value.values())) <= {list, Table}
+    ):
         return False
     return isinstance(value["data"], Table) or _all(list, value["data"])
 
