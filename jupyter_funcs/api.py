@@ -93,7 +93,8 @@ def _connected(
     if connection is not None:
         return Session(connection, transport)
     try:
-        from jupyter_funcs.connection.http import in_process
+        import httpx
+
         from jupyter_funcs.service import embedded
 
         demo = embedded()
@@ -110,7 +111,7 @@ def _connected(
         warn(f"{problem}: using the demo, with synthetic data.")
     return Session(
         Connection("demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True),
-        in_process(demo.app) if transport is None else transport,
+        httpx.ASGITransport(demo.app, raise_app_exceptions=False) if transport is None else transport,
     )
 
 

@@ -43,7 +43,7 @@ SERVICE_ORDER = [
 REACH_THE_SERVICE = {"api", "cli"}
 # Each foreign library lives in as few modules as possible.
 HOMES = {
-    "httpx": {"connection.http"},
+    "httpx": {"api", "connection.http"},
     "IPython": {"client.notebook", "magic.completion", "magic.extension", "magic.subcommands"},
     "pydantic": {"sources.python"},
     "msgspec": {

@@ -278,11 +278,6 @@ def _has_unread(stream: Any) -> bool:
         return True
 
 
-def in_process(app: Any) -> httpx.AsyncBaseTransport:
-    """Return what sends requests to an ASGI application of this process."""
-    return httpx.ASGITransport(app, raise_app_exceptions=False)
-
-
 class _TokenAuth(httpx.Auth):
     """Adds the token at the last moment, so that no variable on the way holds it."""
 

@@ -67,7 +67,7 @@ class Auth:
         now = time.time()
         expires = math.ceil(now + hours * 3600)
         claims = {"sub": user, "iat": now, "exp": expires, "aud": _AUDIENCE, "iss": _ISSUER}
-        signed = b".".join(_base64(msgspec.json.encode(part)) for part in (_HEADER, claims))
+        signed = b".".join(map(_base64, map(msgspec.json.encode, (_HEADER, claims))))
         return f"{signed.decode()}.{_signature(signed, self._keys.signing).decode()}"
 
     def account(self, login: str) -> str:

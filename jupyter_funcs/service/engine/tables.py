@@ -46,11 +46,8 @@ def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
 
 def rows(reference: Reference, name: str) -> list[tuple[Any, ...]]:
     """Return the rows of a table of reference data."""
-
-    def cell(value: Any) -> Any:
-        return ", ".join(value) if isinstance(value, tuple) else value
-
-    return [tuple(map(cell, astuple(row))) for row in getattr(reference, name)]
+    rows = map(astuple, getattr(reference, name))
+    return [tuple(", ".join(cell) if isinstance(cell, tuple) else cell for cell in row) for row in rows]
 
 
 UNKNOWN = "Unknown"
