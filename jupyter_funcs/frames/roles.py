@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.text import clip, distinct, inert
+from jupyter_funcs.core.text import clip, distinct, folded, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,6 +133,11 @@ def is_growth(name: object) -> bool:
 def adds_up(name: object) -> bool:
     """Return whether the numbers of a column with this name can be summed."""
     return not is_growth(name) and _NOT_ADDITIVE.isdisjoint(words(name))
+
+
+def is_to_date(name: object) -> bool:
+    """Return whether a column with this name tells periods to date from whole ones, which they are parts of."""
+    return folded(str(name)) == "periodtodate"
 
 
 def is_in_percent(name: object, about: str = "") -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.text import folded, listed
-from jupyter_funcs.frames.roles import ChartColumn, Role, has_labels, is_key, period_parts, read
+from jupyter_funcs.core.text import listed
+from jupyter_funcs.frames.roles import ChartColumn, Role, has_labels, is_key, is_to_date, period_parts, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -218,7 +218,7 @@ class Planner:
             have = f"{listed(empty[:5], 'and')} {'has' if len(empty) == 1 else 'have'} no values."
             return f"There is nothing to draw: {have if empty else 'no column holds measured numbers or categories.'}"
         x = self._along(wish)
-        to_date = next((each for each in dimensions if folded(each.name) == "periodtodate"), None)
+        to_date = next((each for each in dimensions if is_to_date(each.name)), None)
         varying = [each for each in dimensions if x is None or not self._follows(each, x)]
         kinds = {"line": "Lines"} if x is not None or not dimensions else {}
         kinds |= {"bar": "Bars"} if dimensions or self._of(Role.PERIOD) else {}

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.frames.roles import has_labels
+from jupyter_funcs.frames.roles import has_labels, is_to_date
 from jupyter_funcs.panel.requests import Columns, Contains, Number, OneOf, Range, TableQuery, Text, asked
 from jupyter_funcs.panel.table_column import FIRST_ROWS, RowTest, TableColumn, plain_text
 
@@ -76,6 +76,7 @@ class TableView:
         self._about = about
         self._levels = frame.index.nlevels if has_labels(frame) else 0
         self.rows, self.count = len(frame), self._levels + frame.shape[1]
+        self._to_date = [self._levels + at for at, label in enumerate(frame.columns) if is_to_date(label)]
         self._cache = Latest(max(16_000_000, 16 * self.rows))  # four orders
         self._columns: dict[int, TableColumn] = {}
         self._keeps = int(pd.__version__.partition(".")[0]) >= 3
@@ -108,6 +109,8 @@ class TableView:
         cells = [[each.cell(value) for value in each.data.iloc[rows]] for each in chosen]
         texts = [list(row) for row in zip(*cells, strict=True)] if chosen else [[] for _ in rows]
         sums = {str(each.at): self._sum(query, each) for each in chosen if each.adds_up}
+        if any(self._mixes(query, at) for at in self._to_date):  # the sum would count the same days twice
+            sums = {}
         return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": sums}
 
     @asked(of="table")
@@ -236,6 +239,16 @@ class TableView:
             return column.sum(column.data if rows is None else column.data.iloc[rows])
 
         return str(self._cache.get(_ROWS, (column.at, repr(query)), make, len))
+
+    def _mixes(self, query: TableQuery, at: int) -> bool:
+        """Return whether a column has several values in the rows of a view."""
+
+        def make() -> bool:
+            rows, key = self.positions(query), self._column(at).key(descending=False)
+            key = key if rows is None else key[rows]
+            return len(key) > 0 and bool(key.min() < key.max())
+
+        return bool(self._cache.get(_ROWS, (at, "mixes", repr(query)), make, int))
 
     def _sampled(self) -> str:
         rows = np.linspace(0, max(self.rows - 1, 0), min(self.rows, 100)).astype(int)

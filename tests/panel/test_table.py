@@ -293,6 +293,9 @@ def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
     assert view["page"]["rows"][1][3] == "−1.8%"
     assert view["page"]["rows"][2][2] is None
     assert view["page"]["sums"] == {"2": "1,869,394", "4": "1,236"}
+    to_date = TableView(pd.DataFrame({"PeriodToDate": [False, False, True], "Spend": [7, 8, 3]}))
+    assert to_date.view()["page"]["sums"] == {}, "a quarter and its part would be counted twice"
+    assert to_date.page(TableQuery(filters=(OneOf(0, ["False"]),)), 0, 2, [0, 1])["sums"] == {"1": "15"}
 
 
 def test_a_summary_tells_of_all_values() -> None:
