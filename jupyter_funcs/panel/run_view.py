@@ -138,7 +138,8 @@ class ResultView:
         if path.is_symlink():  # it may lead out of the folder
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
         export.save(frame, path, ending)
-        return told | {"said": f"Saved {name} · {size_text(path.stat().st_size)}"}
+        rows = f"{len(frame):,} of " * (len(frame) < self.table.rows) + f"{self.table.rows:,} rows"
+        return told | {"said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"}
 
 
 def _file_name(text: str, ending: str) -> str:

@@ -56,6 +56,7 @@ def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
     saved = page.ask("save", run=number, format="csv", name="x.csv", replace=False, filtered=query, download=True)
     read = pd.read_csv(io.BytesIO(base64.b64decode(saved["data"])))
     assert list(read["Spend"].head(3)) == pytest.approx([float(value) for value in highest["Spend"]])
+    assert list(read.columns) == list(frame.columns), "row numbers are no column"
 
 
 def settle(page: Page) -> None:
@@ -167,7 +168,9 @@ def test_a_file_is_saved_beside_the_notebook_only(page: Page, tmp_path: Path, mo
     (inside / "evil.py.csv").write_text("mine")
     assert page.ask("save", name="evil.py", **fields | {"replace": False})["exists"]
     assert (inside / "evil.py.csv").read_text() == "mine"
-    assert page.ask("save", name="evil.py", **fields)["said"].startswith("Saved evil.py.csv · ")
+    assert page.ask("save", name="evil.py", **fields)["said"].startswith("Saved evil.py.csv · 2 rows · ")
+    few = {**ALL, "filters": [{"at": 0, "kind": "text", "text": "debit"}]}
+    assert " · 1 of 2 rows · " in page.ask("save", name="evil.py", **fields | {"filtered": few})["said"]
     assert (inside / "evil.py.csv").read_text().startswith("PanelName")
     assert sorted(path.name for path in inside.iterdir()) == ["evil.py.csv", "folder.csv", "link.csv"]
     assert not outside.exists()

@@ -120,9 +120,9 @@ function Save({ result, anchor, close }) {
   const { ask, tell, toast, query, view } = usePanel();
   const files = Boolean(view?.trusted);
   const [downloads, setDownload] = useState(!files);
-  const [filtered, setFiltered] = useState(query.filters.length > 0 || query.find !== "");
-  const [naming, setNaming] = useState(/** @type {string[] | null} */ (null));
   const part = query.filters.length > 0 || query.find !== "" || query.sort.length > 0;
+  const [filtered, setFiltered] = useState(part);
+  const [naming, setNaming] = useState(/** @type {string[] | null} */ (null));
   const save = (/** @type {Format} */ format, /** @type {string} */ name, replace = false) =>
     ask("save", { run: result.number, format, name, replace, filtered: filtered ? query : null, download: downloads }, 600_000).then((reply) => {
       if (reply.exists) return setNaming([reply.name]), reply.name;
@@ -140,11 +140,11 @@ function Save({ result, anchor, close }) {
   if (naming) return html`<${NameForm} anchor=${anchor} close=${close} title="Save as" label="File beside the notebook" hook="save" start=${naming[0] ?? name("csv")} taken=${naming} save=${saveAs} />`;
   /** @type {MenuItem[]} */
   const items = [
-    { head: `${filtered ? "The rows shown" : plural(result.table.rows, "row")}, ${downloads ? "downloaded by the browser" : "beside the notebook"}` },
+    { head: `${downloads ? "Download" : "Save"} ${filtered ? "the rows of the table" : plural(result.table.rows, "row")}${downloads ? "" : " in this folder"}` },
     ...FORMATS.map(([format, label]) => ({ label, small: name(format), jf: `save:${format}`, stay: true, click: () => void tell(save(format, name(format))) })),
     "-",
   ];
-  if (part) items.push({ label: "Only the rows shown", small: "Filtered and sorted as the table", checked: filtered, jf: "save-filtered", stay: true, click: () => setFiltered(!filtered) });
+  if (part) items.push({ label: "As the table shows them", small: "Filtered and sorted", checked: filtered, jf: "save-filtered", stay: true, click: () => setFiltered(!filtered) });
   if (files) items.push({ label: "Download in the browser", checked: downloads, jf: "save-download", stay: true, click: () => setDownload(!downloads) });
   if (!downloads) items.push({ label: "Save as…", icon: "pencil", jf: "save-as", stay: true, click: () => setNaming([]) });
   if (items.at(-1) === "-") items.pop();

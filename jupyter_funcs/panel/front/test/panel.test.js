@@ -189,6 +189,17 @@ test("a file that exists is only replaced when asked, and others are saved at on
   await close();
 });
 
+test("what is filtered, found or only sorted is saved as it is shown, unless the tick is taken away", async () => {
+  const { $, model, close } = await staged("table");
+  $("sort:Spend").click();
+  await soon(() => assert.ok($("sort:Spend").querySelector("svg")));
+  $("save").click();
+  await soon(() => assert.equal($("save-filtered").getAttribute("aria-checked"), "true"));
+  $("save:csv").click();
+  await soon(() => assert.equal(model.asked.at(-1).filtered?.sort.length, 1));
+  await close();
+});
+
 test("without trust nothing is saved beside the notebook, and no variable renamed", async () => {
   const { traits } = STATES.table;
   const { $, model, close } = await shown({ ...traits, view: { ...traits.view, trusted: false } }, ANSWERS);
