@@ -155,7 +155,8 @@ class Plan:
     show: str = "value"
     year: int = 0  # how many points make one
     counts: bool = False  # rows, since no column is measured
-    without: ChartColumn | None = None
+    to_date: ChartColumn | None = None  # tells whole periods from those to date, which are never added up
+    keeps: str = "False"  # of its values
     over: tuple[str, ...] = ()
     most_lines: int = _USUAL_LINES
     most_points: int = POINTS_OF_A_LINE
@@ -239,7 +240,9 @@ class Planner:
             colour,
             colour if kind == "line" else None,
             counts=not self.measures,
-            without=to_date if to_date not in {None, colour, x} else None,
+            to_date=to_date if to_date not in {None, colour, x} else None,
+            # A person who asks for the periods to date gets one for each whole one.
+            keeps=str(to_date is not None and bool((to_date.data == "True").mean() >= 0.5)),
             over=tuple(each.name for each in varying if each is not colour and not _is_flag(each)),
             most_lines=_MOST_LINES if wish.all else _USUAL_LINES,
         )

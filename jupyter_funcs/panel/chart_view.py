@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,10 @@ class _Points:
         self.code: list[str] = []
         self.notes: list[str] = []
         step, totals = plan.first
-        kept = mask if plan.without is None else mask & (plan.without.data != "True").to_numpy()
+        if plan.to_date is not None:
+            kept = mask & (plan.to_date.data == plan.keeps).to_numpy()
+            self.plan = plan = plan if kept.any() else replace(plan, to_date=None)
+        kept = mask if plan.to_date is None else kept
         self.missing = {"": int(kept.sum())}
         place = (np.cumsum(kept) - 1) // self.each * self.each if plan.x is None else _places(plan.x, step)
         for column in [plan.y] if plan.x is None else [plan.x, plan.y]:
@@ -138,6 +142,12 @@ class _Points:
             table.index = pd.Index(names_of(plan.x)[table.index], dtype=object)
             table = table if plan.x.role is Role.PERIOD else table.sort_index()
         self.table = table
+
+    @property
+    def title(self) -> str:
+        """What is measured, and by what; of a single line its name, for which there is no legend."""
+        alone = self.plan.lines and len(self.table.columns) == 1
+        return f"{self.plan.y.name} · {self.table.columns[0]}" if alone else self.plan.title
 
     @property
     def each(self) -> int:
@@ -228,8 +238,9 @@ class _Points:
         elif plan.over and plan.kind == "line":
             how = ", each row counting the same" * (not plan.y.additive)
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
-        if plan.without is not None:
-            notes.append(f"Rows of {plan.without.name} are left out.")
+        if plan.to_date is not None:
+            are = "left out" if plan.keeps == "False" else "drawn; those of whole periods are left out"
+            notes.append(f"Rows of {plan.to_date.name} are {are}.")
         for column, what in ((plan.x, "without"), (plan.y, "without a value of")):
             if column and (count := self.missing[column.name]):
                 rows = "row {} is" if count == 1 else "rows {} are"
@@ -260,7 +271,7 @@ def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
     cells = table.round(max(digits, 0)).astype(object).where(table.notna(), None)
     return _nothing("", plan.choices) | {
         "kind": plan.kind,
-        "title": plan.title,
+        "title": inert(points.title),
         "format": written,
         "step": plan.step if plan.times else "",
         "rows": points.missing[""],
@@ -318,10 +329,10 @@ def _prelude(source: str, *, labelled: bool) -> tuple[list[str], str]:
 def _sums(points: _Points, variable: str) -> list[str]:
     """Return the code that brings the rows of a frame together."""
     plan, columns, y = points.plan, list(points.table.columns), points.plan.y.name
-    made = {each.name: each.code(variable) for each in (plan.x, plan.colour, plan.y, plan.without) if each}
+    made = {each.name: each.code(variable) for each in (plan.x, plan.colour, plan.y, plan.to_date) if each}
     lines = ["data = pd.DataFrame({", *(f"    {name!r}: {code}," for name, code in made.items()), "})"]
-    if plan.without is not None:
-        lines.append(f"data = data[data[{plan.without.name!r}].astype(str) != 'True']")
+    if plan.to_date is not None:
+        lines.append(f"data = data[data[{plan.to_date.name!r}].astype(str) == {plan.keeps!r}]")
     step, totals = plan.first
     how = "sum(min_count=1)" if totals else "mean()"
     if plan.x is None:
@@ -349,13 +360,13 @@ def _sums(points: _Points, variable: str) -> list[str]:
 
 def _program(points: _Points, prelude: Sequence[str]) -> str:
     plan, table, lines = points.plan, points.table, list(prelude)
-    if "$" in f"{plan.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
+    if "$" in f"{points.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
     percent = _written(plan) == "percent"
     draw = "table[::-1].plot.barh" if plan.kind == "bar" else "table.plot.line"
     if plan.kind == "line" and bool((table.isna() & table.ffill().notna() & table.bfill().notna()).any(axis=None)):
         draw = "table.interpolate(limit_area='inside').plot.line"
-    options = [f"title={plan.title!r}", "figsize=(9, 4)", "xlabel=''", "ylabel=''"]
+    options = [f"title={points.title!r}", "figsize=(9, 4)", "xlabel=''", "ylabel=''"]
     options += ["legend=False"] * (len(table.columns) == 1)
     if (others := len(table.columns) - _COLOURS) > 0:
         options.append(f"color=[*plt.cm.tab10.colors[:{_COLOURS}], *['lightgray'] * {others}]")

@@ -401,17 +401,26 @@ def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
     """Rows to date are lines of their own, or left out and said so; fiscal quarters are in the order of time."""
     columns = {
         "PeriodLabel": ["FQ2 2024", "FQ1 2024"] * 4,
-        "PeriodToDate": [False, False, True, True] * 2,
+        "PeriodToDate": [False, False, True, False] * 2,
         "Region": list("aaaabbbb"),
         "Spend": [20, 10, 2, 1, 40, 30, 4, 3],
     }
     chart = Chart(pd.DataFrame(columns))
     whole = chart.view(ChartWish(colour=""))
-    assert (whole["x"]["labels"], drawn(whole)[:, 0].tolist()) == (["FQ1 2024", "FQ2 2024"], [40, 60])
+    assert (whole["x"]["labels"], drawn(whole)[:, 0].tolist()) == (["FQ1 2024", "FQ2 2024"], [44, 60])
     assert whole["notes"] == ["The sum over Region.", "Rows of PeriodToDate are left out."]
     assert choice(whole, "points") == {"period:PeriodLabel": True}
     apart = chart.view(ChartWish(colour="PeriodToDate"))
-    assert [line["values"] for line in apart["series"]] == [[40, 60], [4, 6]]
+    assert [line["values"] for line in apart["series"]] == [[44, 60], [None, 6]]
+    alone = chart.view(ChartWish(colour=""), rows=np.array([2, 6]))
+    assert (drawn(alone)[:, 0].tolist(), alone["notes"]) == ([6], ["The sum over Region."])
+    columns["PeriodToDate"] = [False, False, True, True] * 2
+    asked_for = Chart(pd.DataFrame(columns)).view(ChartWish(colour=""))
+    assert drawn(asked_for)[:, 0].tolist() == [4, 6]
+    assert asked_for["notes"][1] == "Rows of PeriodToDate are drawn; those of whole periods are left out."
+    assert asked_for["title"] == "Spend"
+    region = chart.view(ChartWish(colour="Region"), rows=np.array([4, 5]))
+    assert region["title"] == "Spend · b", "one line has no legend"
 
 
 @pytest.mark.parametrize(
