@@ -181,7 +181,7 @@ class Catalog:
         return found or self._exact.get(self._spellings.get(folded(wanted), ""))
 
     def search(self, words: str = "") -> list[Function]:
-        """Return the functions that contain every word; an exact name first, then names that contain them all."""
+        """Return the functions that contain every word, else most of them: an exact name first, then by their names."""
         typed = [folded(word) for word in words.split() if folded(word)]
         if not typed:
             return list(self.functions)
@@ -194,7 +194,12 @@ class Catalog:
                 in_name.append(function)
             elif all(word in texts for word in wanted):
                 elsewhere.append(function)
-        return exact + in_name + elsewhere
+        if found := exact + in_name + elsewhere:
+            return found
+        counts = [sum(word in texts for word in wanted) for _, texts in self.search_texts]
+        most = max(counts, default=0)
+        few = 2 * most <= len(wanted)
+        return [] if few else [each for each, count in zip(self.functions, counts, strict=True) if count == most]
 
     @cached_property
     def search_texts(self) -> list[tuple[str, str]]:

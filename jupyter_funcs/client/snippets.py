@@ -22,8 +22,9 @@ _SECRETS = {"Authorization": '"Authorization: Bearer $FUNCS_TOKEN"', "X-Api-Key"
 _SECRET_ONLY = {"Authorization": '"$FUNCS_TOKEN"', "X-Api-Key": '"$FUNCS_API_KEY"'}
 _NO_ADDRESS = "http://127.0.0.1:8765"
 _SERVE = f"""\
-# The demo runs inside this kernel and has no address. To serve it at one, in another terminal:
+# The demo runs inside this kernel and has no address. Serve it in another terminal:
 #   jupyter funcs serve                       # {_NO_ADDRESS}
+# Then, in this one:
 #   export FUNCS_TOKEN="$(jupyter funcs token --user analyst --hours 8)"
 """
 

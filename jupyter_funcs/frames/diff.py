@@ -163,11 +163,12 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
     indexed = frame.set_index(keys if len(keys) > 1 else keys[0])
     if not indexed.index.is_unique:
         row = indexed.index[indexed.index.duplicated()][0]
-        repeated = ", ".join(map(str, row)) if isinstance(row, tuple) else row
+        parts = row if isinstance(row, tuple) else [row]
+        repeated = ", ".join(str(each).removesuffix(" 00:00:00") for each in parts)
         raise ArgumentError(
             f"{listed(keys, 'and')} {'do' if len(keys) > 1 else 'does'} not identify the rows of the {which} result: "
             f"{quote(repeated)} occurs twice.",
-            "Pass the columns that do: keys=[…].",
+            "Compare results with the same dimensions, or pass the columns that identify a row: keys=[…].",
         )
     return indexed
 

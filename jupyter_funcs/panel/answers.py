@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+import jupyter_funcs
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
@@ -69,7 +70,8 @@ class Answers:
     @requests.asked()
     def about(self) -> dict[str, Any]:
         status = self._state.status
-        return {"facts": status.rows if status else [("service", self._session.service)]}
+        rows = status.rows if status else [("service", self._session.service)]
+        return {"facts": [("version", f"jupyter_funcs {jupyter_funcs.__version__}"), *rows]}
 
     # The form
 

@@ -93,7 +93,7 @@ def test_a_column_of_one_run_only_is_shown() -> None:
     [
         (A, B, ["Regoin"], "'Regoin' is not a column of both results"),
         (A[["Spend"]], B[["Spend"]], None, "Nothing identifies the rows"),
-        (A.assign(Region="a", Day=DAY), B.assign(Day=DAY), ["Region", "Day"], "'a, 2025-01-01 00:00:00' occurs twice"),
+        (A.assign(Region="a", Day=DAY), B.assign(Day=DAY), ["Region", "Day"], "'a, 2025-01-01' occurs twice"),
         (A, B, ["Region"], "Region does not identify the rows of the first result: 'Pacific' occurs twice"),
         (B, pd.concat([A, A]), None, "rows of the second result"),
         (A, None, None, "second result is not a DataFrame(.|\n)*run it again"),

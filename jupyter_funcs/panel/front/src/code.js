@@ -13,7 +13,7 @@ const CLASSES = ["t-str", "t-lit", "t-num", "t-fn", "t-dim"];
 export function Code({ result }) {
   const { copy } = usePanel();
   const [reply, trouble] = useReply("code", {}, [result.number, result.variable]);
-  return html`<div class="jf-sub"><span class="jf-quiet">The same run in other words.</span></div>
+  return html`<div class="jf-sub"><span class="jf-quiet">The same run as code.</span></div>
     <div class="jf-scroll jf-codes" data-jf="code">
       ${trouble && html`<p class="jf-quiet" role="alert">${trouble}</p>`}
       ${reply?.blocks.map(({ name, code, note }) => html`<section class="jf-code" aria-label=${LABELS[name]} key=${name} data-jf=${`code:${name}`}>

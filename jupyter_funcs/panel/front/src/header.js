@@ -76,7 +76,7 @@ function Box({ what, anchor, close, open }) {
     { label: "Inputs on the left", checked: !stacked, jf: "form-side", click: () => setStacked(!stacked) },
     "-",
     { label: "Documentation", small: id ? "What this function does and takes" : "How to use the panel", icon: "book", jf: "docs", click: () => open({ what: "docs", anchor }) },
-    { label: "About", small: "Service, version, token, cache", icon: "info", jf: "about", click: () => open({ what: "about", anchor }) },
+    { label: "About", small: "Version, service and token", icon: "info", jf: "about", click: () => open({ what: "about", anchor }) },
   ];
   return html`<${Menu} anchor=${anchor} close=${close} label="More" items=${items} width=${264} right key=${run.number} />`;
 }
@@ -150,7 +150,7 @@ function Picker({ anchor, close }) {
           </div>`;
         })}
       </div>`)}
-      ${found && !rows.length && html`<div class="jf-blank"><b>No function matches “${searched}”</b><span>Try fewer words, or Refresh list in the ⋯ menu.</span></div>`}
+      ${found && !rows.length && html`<div class="jf-blank"><b>No function matches “${searched}”</b><span>Try fewer words, or “Refresh list of functions” in the ⋯ menu.</span></div>`}
     </div>
     <div class="jf-pf"><span>${found && (searched ? `${count(found.found)} of ${plural(found.total, "function")}` : plural(found.total, "function"))}</span><span class="jf-gap" />
       <span class="is-keys"><kbd>↑↓</kbd> move <kbd>Enter</kbd> open <kbd>Ctrl D</kbd> favourite <kbd>Esc</kbd> close</span></div>

@@ -72,6 +72,7 @@ function Name({ name, off }) {
   const { ask, tell, toast } = usePanel();
   const [editing, edit] = useState(false);
   const [taken, setTaken] = useState("");
+  const [refused, refuse] = useState({ name: "", why: "" });
   const box = useRef(/** @type {HTMLInputElement | null} */ (null));
   const back = useRef(/** @type {HTMLButtonElement | null} */ (null));
   const was = useRef(false);
@@ -84,28 +85,31 @@ function Name({ name, off }) {
     was.current = editing;
     returns.current = false;
   }, [editing]);
-  const done = (/** @type {boolean} */ keep) => {
+  const done = (/** @type {boolean} */ keep, stays = false) => {
     // A box that goes away says "blur" once more.
     if (!was.current) return;
     was.current = false;
     returns.current = true;
     edit(false);
     const wanted = box.current?.value.trim();
-    if (keep && wanted && wanted !== name) rename(wanted, false);
+    if (keep && wanted && wanted !== name) rename(wanted, false, stays);
+    else refuse({ name: "", why: "" });
   };
-  const rename = (/** @type {string} */ wanted, /** @type {boolean} */ replace) => {
+  const rename = (/** @type {string} */ wanted, /** @type {boolean} */ replace, stays = false) => {
     setTaken("");
+    refuse({ name: "", why: "" });
     const renamed = ask("rename", { name: wanted, replace });
-    void tell(renamed.then(({ variable, note, exists }) => (exists ? setTaken(wanted) : toast(note || `The result is now ${variable}.`))));
+    void tell(renamed.then(({ variable, note, exists }) => (exists ? setTaken(wanted) : toast(note || `The result is now ${variable}.`)), stays ? (error) => (refuse({ name: wanted, why: error.message }), edit(true)) : undefined));
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Enter" && event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
-    done(event.key === "Enter");
+    done(event.key === "Enter", true);
   };
   if (editing) {
-    return html`<input ref=${box} class="jf-var-edit" data-jf="var-name-input" aria-label="Name of the variable" spellcheck=${false} maxlength="100" defaultValue=${name} onKeyDown=${keys} onBlur=${() => done(true)} />`;
+    return html`<span class="jf-renaming"><input ref=${box} class="jf-var-edit" aria-invalid=${refused.why ? "true" : undefined} data-jf="var-name-input" aria-label="Name of the variable" spellcheck=${false} maxlength="100" defaultValue=${refused.name || name} onKeyDown=${keys} onBlur=${() => done(true)} />
+      ${refused.why && html`<p class="jf-err" role="alert">${refused.why}</p>`}</span>`;
   }
   return html`<button ref=${back} type="button" class="jf-var" data-jf="var-name" title=${off ? "The DataFrame of this result" : "The DataFrame of this result. Click to rename."} disabled=${off}
     onClick=${() => edit(true)}><span class="jf-cut">${name}</span>${!off && html`<${Icon} name="pencil" size=${12} />`}</button>

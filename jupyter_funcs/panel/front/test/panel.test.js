@@ -179,6 +179,19 @@ test("a variable is renamed in place; a taken name is asked about", async () => 
   await close();
 });
 
+test("a name that is refused stays in its box, with the reason beside it", async () => {
+  const { $, el, close } = await staged("table", { rename: { error: ["'2x' can't be a variable's name."] } });
+  $("var-name").click();
+  await soon(() => assert.ok($("var-name-input")));
+  type($("var-name-input"), "2x");
+  press($("var-name-input"), "Enter");
+  await soon(() => assert.match(el.querySelector(".jf-renaming [role=alert]").textContent, /'2x' can't be/));
+  assert.equal($("var-name-input").value, "2x");
+  press($("var-name-input"), "Escape");
+  await soon(() => assert.ok($("var-name") && !el.querySelector(".jf-renaming")));
+  await close();
+});
+
 test("a file that exists is only replaced when asked, and others are saved at once", async () => {
   const { $, model, close } = await staged("exists");
   assert.match($("save-name").closest("form").textContent, /panel_daily.csv already exists/);
