@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-import jupyter_funcs
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
@@ -71,7 +71,7 @@ class Answers:
     def about(self) -> dict[str, Any]:
         status = self._state.status
         rows = status.rows if status else [("service", self._session.service)]
-        return {"facts": [("version", f"jupyter_funcs {jupyter_funcs.__version__}"), *rows]}
+        return {"facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]}
 
     # The form
 

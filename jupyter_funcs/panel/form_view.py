@@ -430,7 +430,7 @@ def _control(field: Field, *, listed: bool) -> str:
 def _is_short(field: Field, control: str) -> bool:
     if control in {"number", "date"} or (control == "choice" and field.options):
         shown = (*field.options, _hint(field, control))
-        return len(field.label) <= 20 and max(map(len, shown)) <= 13
+        return len(field.label) <= 14 and max(map(len, shown)) <= 13
     return control == "flag" and len(field.label) <= 12
 
 

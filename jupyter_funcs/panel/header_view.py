@@ -105,7 +105,10 @@ def start_view(session: PanelSession, recent: list[dict[str, Any]]) -> dict[str,
     cards, presets = [], []
     for function in cards_of(session):
         slug = catalog.slug(function)
-        cards.append(function_view(function, slug, favourites) | {"example": example_text(session[slug])})
+        card = function_view(function, slug, favourites) | {"example": example_text(session[slug])}
+        if session.synthetic:  # the badge beside the title says so once
+            card["about"] = card["about"].replace(" (synthetic demo data)", "")
+        cards.append(card)
         with suppress(FuncsError):  # a broken file must not keep the panel from opening; a function's form says so
             for each in presets_view(session, function.name):
                 about = " · ".join(filter(None, [_shown(function.name), each["about"]]))

@@ -135,7 +135,8 @@ class HistoryView:
         try:
             changes = diff(*frames)
         except ArgumentError as error:
-            return about | {"said": f"{error.what} Compare runs with the same dimensions, or call jf.diff with keys=[…] in a cell."}, None
+            way = "Compare runs with the same dimensions; in a cell, jf.diff takes keys=[…]: the columns to join by."
+            return about | {"said": f"{error.what} {way}"}, None
         table = TableView(changes)
         columns = table.columns(list(range(min(table.count, _MOST_COLUMNS))))
         about["columns"] = [{"name": each["name"], "type": each["type"]} for each in columns]

@@ -21,6 +21,7 @@ from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.core.text import clip, inert, quote, size_text
 from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import ends, shape_text, table_html
+from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.chart_svg import svg
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
@@ -127,7 +128,10 @@ class ResultView:
         told = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return told | {"said": f"{name} exists already.", "exists": True}
-        frame = self.outcome.frame if filtered is None else self.table.frame(filtered)
+        frame = self.outcome.frame
+        if filtered is not None:
+            frame = self.table.frame(filtered)
+            frame = frame if has_labels(frame) else frame.reset_index(drop=True)  # row numbers are no labels
         if download:
             export.save(frame, buffer := io.BytesIO(), ending)
             if buffer.tell() > _MOST_DOWNLOADED:

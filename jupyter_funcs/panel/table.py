@@ -172,10 +172,7 @@ class TableView:
     def frame(self, query: TableQuery) -> pd.DataFrame:
         """Return the rows of a view in its order, as a frame."""
         rows = self.positions(query)
-        if rows is None:
-            return self._frame
-        view = self._frame.iloc[rows]
-        return view if self._levels else view.reset_index(drop=True)  # row numbers are no labels
+        return self._frame if rows is None else self._frame.iloc[rows]
 
     def positions(self, query: TableQuery) -> Positions:
         """Return which rows a view shows, in its order; `None` for all of them as they are."""

@@ -351,8 +351,10 @@ class TableColumn:
 
     def view(self, *, summary: bool) -> dict[str, Any]:
         said = self.summary if summary else None
-        texts = [self.name[:16], *(self.cell(each) or "" for each in self.data.head(FIRST_ROWS))]
+        texts = [f"{self.name}     ", *(self.cell(each) or "" for each in self.data.head(FIRST_ROWS))]
         texts += [said["minimum"], said["maximum"], *(each["text"] for each in said["top"])] if said else []
+        if said and self.kind == "date":
+            texts.append(f"{said['minimum']} –")
         if said and self.type in {"money", "count"}:  # a sum that is cut would be another number
             texts.append(f"{self.sum(self.data)} ")
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * max(map(len, texts)))))

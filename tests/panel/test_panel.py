@@ -169,7 +169,7 @@ def test_a_file_is_saved_beside_the_notebook_only(page: Page, tmp_path: Path, mo
     assert page.ask("save", name="evil.py", **fields | {"replace": False})["exists"]
     assert (inside / "evil.py.csv").read_text() == "mine"
     assert page.ask("save", name="evil.py", **fields)["said"].startswith("Saved evil.py.csv · 2 rows · ")
-    few = {**ALL, "filters": [{"at": 0, "kind": "text", "text": "debit"}]}
+    few = {"sort": [], "filters": [{"at": 0, "kind": "text", "text": "debit"}], "find": "", "hidden": []}
     assert " · 1 of 2 rows · " in page.ask("save", name="evil.py", **fields | {"filtered": few})["said"]
     assert (inside / "evil.py.csv").read_text().startswith("PanelName")
     assert sorted(path.name for path in inside.iterdir()) == ["evil.py.csv", "folder.csv", "link.csv"]

@@ -460,5 +460,5 @@ def test_orders_are_held_within_bounds() -> None:
 
 def test_a_column_is_as_wide_as_its_sum() -> None:
     """A hundred thousand small amounts have a sum with more digits than any of them."""
-    small, large = (TableView(pd.DataFrame({"Spend": [12.5] * rows})).view()["columns"][0] for rows in (3, 100_000))
+    small, large = (TableView(pd.DataFrame({"Spend": [12_500.5] * rows})).view()["columns"][0] for rows in (3, 100_000))
     assert small["width"] < large["width"]

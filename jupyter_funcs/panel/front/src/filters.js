@@ -27,7 +27,8 @@ export function filterText(filter, column) {
   const name = column?.name ?? "";
   if (filter.kind === "text") return `${name} contains “${filter.text}”`;
   if (filter.kind === "range") {
-    const [low, high] = [filter.low, filter.high].map((each) => each.trim() && each.trim() + (column?.type === "percent" && !each.includes("%") ? "%" : ""));
+    const grouped = (/** @type {string} */ text) => (isNumber(column) ? text.replace(/^\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",")) : text);
+    const [low, high] = [filter.low, filter.high].map((each) => each.trim() && grouped(each.trim()) + (column?.type === "percent" && !each.includes("%") ? "%" : ""));
     return low && high ? `${name} ${low} to ${high}` : low ? `${name} ≥ ${low}` : `${name} ≤ ${high}`;
   }
   const [one, two] = filter.values.map((each) => each ?? "empty");
@@ -88,13 +89,10 @@ export function FilterBox({ anchor, column, filter, found, run, apply, widen, hi
   const form = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => form.current?.querySelector("input")?.focus({ preventScroll: true }), []);
   const say = (/** @type {string} */ text) => (form.current ? setWrong : toast)(text); // the box may be closed by then
-  const late = useRef(() => {}); // what is typed and not applied yet
+  const late = useRef(/** @type {() => void} */ (() => {})); // what is typed and not applied yet
   const put = (/** @type {P.Filter | null} */ next, wait = 250) => {
     clearTimeout(timer.current);
-    late.current = () => {
-      late.current = () => {};
-      apply(next).then(() => setWrong(""), (/** @type {Error} */ error) => say(error.message));
-    };
+    late.current = () => ((late.current = () => {}), apply(next).then(() => setWrong(""), (/** @type {Error} */ error) => say(error.message)));
     timer.current = setTimeout(() => late.current(), wait);
   };
   useLayoutEffect(() => () => late.current(), []);

@@ -27,7 +27,7 @@ export function Start() {
           onClick=${() => void tell(ask("favourite", { function: card.id, on: !card.favourite }))}><${Icon} name="star" fill=${card.favourite} /></button></h3>
       <p>${card.about}</p>
       ${card.example && html`<button type="button" class="jf-try" disabled=${off} title=${card.example} data-jf=${`try:${card.id}`} onClick=${() => void tell(ask("example", { function: card.id }))}>
-        <${Icon} name="play" size=${12} fill /><span class="jf-cut">Try: ${card.example}</span></button>`}
+        <${Icon} name="play" size=${12} fill /><span>Try: ${card.example}</span></button>`}
     </article>`)}</div></div>`}
     ${(start.presets.length > 0 || start.recent.length > 0) && html`<div class="jf-start-two">
       ${start.presets.length > 0 && html`<div><h2 class="jf-sect">Presets</h2><div class="jf-presets">${start.presets.map((preset) => html`<button type="button" class="jf-preset" key=${preset.name}
