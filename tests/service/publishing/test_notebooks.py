@@ -339,11 +339,11 @@ def test_a_killed_service_takes_its_runs_with_it(
     """Also one that it has stopped, which is how it begins to end it."""
     path = notebook(BUSY, FOR_EVER, "1").place
     code = (
-        "from pathlib import Path; from tests.service.publishing.test_notebooks import Call, in_workers\n"
+        "from pathlib import Path; from tests.service.publishing.test_notebooks import Call, in_workers, tempfile\n"
+        f"tempfile.tempdir = {str(temporary)!r}\n"  # after the imports: the tests' settings have a folder, too
         f"with in_workers(Path({path!r})) as [function]: function.result(Call(), {{}})"
     )
-    environment = os.environ | {"TMPDIR": str(temporary)}
-    with subprocess.Popen([sys.executable, "-c", code], env=environment) as service:
+    with subprocess.Popen([sys.executable, "-c", code]) as service:
         assert len(alive(temporary)) == 4
         if is_stopped:
             for pid in alive(temporary):
