@@ -217,7 +217,7 @@ def test_a_visitor_of_a_voila_page_has_a_table(opened: Callable[[str], Page]) ->
 
     expect(at(page, "var-name")).to_be_disabled()
     at(page, "save").click()
-    expect(page.locator('[role="menu"]')).to_contain_text("downloaded by the browser")
+    expect(page.locator('[role="menu"]')).to_contain_text("Download 19 rows")
     expect(at(page, "save-as")).to_have_count(0)
     expect(at(page, "save-download")).to_have_count(0)
     page.keyboard.press("Escape")
