@@ -73,8 +73,13 @@ class Front:
         """End every kernel, so that the next test starts with none; Voila's ends as its page is left."""
         if self.kind == "voila":
             return
-        for session in httpx.get(f"{self.url}/api/sessions", headers=HEADERS, timeout=30).json():
-            httpx.delete(f"{self.url}/api/sessions/{session['id']}", headers=HEADERS, timeout=30)
+        for _ in range(20):  # a server refuses to end a kernel that it is just restarting
+            with httpx.Client(base_url=self.url, headers=HEADERS, timeout=30) as server:
+                answers = [server.delete(f"/api/sessions/{each['id']}") for each in server.get("/api/sessions").json()]
+            if not answers:
+                return
+            time.sleep(0.5)
+        raise AssertionError(answers[-1].text)
 
 
 def start(kind: str, folder: Path) -> tuple[subprocess.Popen[bytes], Front]:
