@@ -77,6 +77,7 @@ class PanelState:
         self.trouble: list[str] = []
         self.cell = notebook.this_cell()
         self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output that stays in the notebook
+        self._stills = asyncio.Lock()  # one after the other, or an older one could be published last
         self.history = HistoryView(session.history, _held, self._labels)
         self.lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
         self.publish, self.send, self._recipe = publish, send, recipe
@@ -317,8 +318,9 @@ class PanelState:
 
     async def keep_still(self, visit: Visit) -> None:
         """Let the notebook keep a result in place of the one before."""
-        html = await asyncio.to_thread(self.still_html, visit)
-        notebook.publish_html(html, self.still, again=True)
+        async with self._stills:
+            html = await asyncio.to_thread(self.still_html, visit)
+            notebook.publish_html(html, self.still, again=True)
 
 
 def _begun(visit: Visit, args: Args) -> Job:

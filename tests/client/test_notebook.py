@@ -192,6 +192,8 @@ CELLS = [
     "panel = %funcs panel get_panel_daily PanelName='Demo Card Panel' Symbol='BKQU US EQUITY'\npanel",
     "panel.run()\npanel.result(60).shape",
     "from tests.panel.page import Page\nPage(panel).ask('rename', name='renamed', replace=False)",
+    # The notebook ends once the view of the renamed result is out.
+    "from jupyter_funcs.core import background\nbackground.run(panel._state._stills.acquire())",
 ]
 
 
