@@ -108,9 +108,7 @@ class TableView:
             raise ArgumentError(f"{len(rows) * len(chosen):,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most.")
         cells = [[each.cell(value) for value in each.data.iloc[rows]] for each in chosen]
         texts = [list(row) for row in zip(*cells, strict=True)] if chosen else [[] for _ in rows]
-        sums = {str(each.at): self._sum(query, each) for each in chosen if each.adds_up}
-        if any(self._mixes(query, at) for at in self._to_date):  # the sum would count the same days twice
-            sums = {}
+        sums = {str(each.at): text for each in chosen if each.adds_up and (text := self._sum(query, each)) is not None}
         return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": sums}
 
     @asked(of="table")
@@ -233,22 +231,18 @@ class TableView:
             masks = (test.mask() for test in tests)  # read only where the rows are asked for
             yield RowTest(f"({code})" if len(tests) > 1 else code, lambda: reduce(np.logical_or, masks))
 
-    def _sum(self, query: TableQuery, column: TableColumn) -> str:
-        def make() -> str:
-            rows = self.positions(query)
-            return column.sum(column.data if rows is None else column.data.iloc[rows])
+    def _sum(self, query: TableQuery, column: TableColumn) -> str | None:
+        """Return a sum over the rows of a view; nothing where it would count the days of periods to date twice."""
 
-        return str(self._cache.get(_ROWS, (column.at, repr(query)), make, len))
+        def make() -> str | None:
+            rows: Any = self.positions(query)
+            rows = slice(None) if rows is None else rows
+            periods = [self._column(at).factorized()[0][rows] for at in self._to_date]
+            mixes = any(len(each) and each.min() < each.max() for each in periods)
+            return None if mixes else column.sum(column.data.iloc[rows])
 
-    def _mixes(self, query: TableQuery, at: int) -> bool:
-        """Return whether a column has several values in the rows of a view."""
-
-        def make() -> bool:
-            rows, key = self.positions(query), self._column(at).key(descending=False)
-            key = key if rows is None else key[rows]
-            return len(key) > 0 and bool(key.min() < key.max())
-
-        return bool(self._cache.get(_ROWS, (at, "mixes", repr(query)), make, int))
+        text: str | None = self._cache.get(_ROWS, (column.at, repr(query)), make, lambda text: len(text or ""))
+        return text
 
     def _sampled(self) -> str:
         rows = np.linspace(0, max(self.rows - 1, 0), min(self.rows, 100)).astype(int)
