@@ -14,7 +14,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import requests, run_view
-from jupyter_funcs.panel.header_view import changes, check_own, example_values, fill_preset, sections
+from jupyter_funcs.panel.header_view import changes, example_values, fill_preset, sections
 from jupyter_funcs.panel.history_view import gone_text, values_of, without_result
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.sweeps.messages import asks_text
@@ -90,7 +90,6 @@ class Answers:
     @requests.asked(refused="Presets can't be saved")
     def preset_save(self, name: requests.Name, *, replace: bool) -> dict[str, Any]:
         visit, presets, name = self._state.chosen, self._session.presets, name.strip()
-        check_own(self._session, visit.function.name, name)
         if name in presets.names(visit.function.name) and not replace:
             return {"said": f"{quote(name, 40)} exists already.", "exists": True}
         presets.save(visit.function.name, name, form_values(visit.form))
@@ -100,7 +99,6 @@ class Answers:
     @requests.asked(refused="Presets can't be deleted")
     def preset_delete(self, name: requests.Name) -> dict[str, Any]:
         function = self._state.chosen.function
-        check_own(self._session, function.name, name)
         self._session.presets.remove(function.name, name)
         self._state.read_presets(function)
         return {"said": f"Deleted {quote(name, 40)}. The form keeps its values."}
@@ -138,9 +136,9 @@ class Answers:
     def retry_failed(self, rows: requests.FailedRows) -> None:
         """Run again what failed of the sweep that is shown, or some of it, whatever the form holds by now."""
         visit = self._state.chosen
-        if visit.result is None or visit.result.outcome.sweep is None:
+        if visit.result is None or visit.result.sweep is None:
             raise ArgumentError(GONE)
-        self._state.start(visit, partial(visit.result.outcome.sweep.retry, rows))
+        self._state.start(visit, partial(visit.result.sweep.retry, rows))
 
     @requests.asked()
     def dismiss(self) -> None:
@@ -164,7 +162,7 @@ class Answers:
         before = visit.result.held_as
         if name != before and (question := visit.keeper.conflict(name)) and not replace:
             return {"variable": before, "note": question, "exists": True}
-        visit.keeper.rename(name, visit.result.outcome.frame, before)
+        visit.keeper.rename(name, visit.result.frame, before)
         visit.note = f"{before} is now {name}." if before and before != name else ""
         visit.result.variable = name
         background.start(self._state.keep_still(visit))
@@ -195,9 +193,8 @@ class Answers:
         if not isinstance(frame, pd.DataFrame):
             return {"said": without_result(run) or f"{gone_text([run.label])} Run it again."}
         visit.note = ""
-        summary = f"{shape_text(frame)} · run {run.label}"
-        outcome = run_view.Outcome(visit.function, run.args, frame, None, run.started, run.variable, summary)
-        await self._state.show(visit, outcome)
+        told = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self._state.recipe()
+        await self._state.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *told))
         return {"said": ""}
 
     @requests.asked(in_thread=True)

@@ -12,8 +12,8 @@ from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.client.function import ClientLike
 from jupyter_funcs.client.status import ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.text import clip, folded, inert, quote, some
-from jupyter_funcs.records.presets import SHIPPED, fill
+from jupyter_funcs.core.text import clip, folded, inert, some
+from jupyter_funcs.records.presets import fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +32,6 @@ _MOST_CARDS = 8
 _LONGEST_NAME, _LONGEST_ABOUT = 120, 240
 _LONGEST_EXAMPLE = 80
 _BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fields, folded
-_SHIPPED_ABOUT = "comes with the demo"
 _SOON = 600.0  # seconds; a token that ends later is not worth a word
 
 
@@ -126,26 +125,17 @@ def cards_of(session: PanelSession) -> list[Function]:
 
 def presets_view(session: PanelSession, function: str) -> list[dict[str, Any]]:
     """Return the presets of a function: those that come with the demo, then a person's own."""
-    shipped = [{"name": name, "about": _SHIPPED_ABOUT, "shipped": True} for name in _shipped(session, function)]
-    return [*shipped, *({"name": each, "about": "", "shipped": False} for each in session.presets.names(function))]
+    presets = session.presets
+    shipped = [{"name": name, "about": "comes with the demo", "shipped": True} for name in presets.shipped(function)]
+    return [*shipped, *({"name": each, "about": "", "shipped": False} for each in presets.names(function))]
 
 
 async def fill_preset(session: PanelSession, function: RemoteCall, form: Form, name: str) -> list[str]:
     """Fill a form with a preset, and return the names that are no longer parameters."""
     unknown = fill(form, session.presets.get(function.name, name))
-    if name in _shipped(session, function.name):  # what a run needs besides: the first values that are listed
+    if name in session.presets.shipped(function.name):  # what a run needs besides: the first values that are listed
         form.update(await example_values(function, form, broken_down=False))
     return unknown
-
-
-def check_own(session: PanelSession, function: str, name: str) -> None:
-    """Refuse to change a preset that comes with the demo."""
-    if name in _shipped(session, function):
-        raise ArgumentError(f"{quote(name, 40)} {_SHIPPED_ABOUT}.", "Choose another name for your own.")
-
-
-def _shipped(session: PanelSession, function: str) -> dict[str, dict[str, Any]]:
-    return SHIPPED.get(function, {}) if is_demo(session) else {}
 
 
 def is_demo(session: PanelSession) -> bool:

@@ -25,7 +25,7 @@ LONGEST_NAME = 80
 _DEMO = "demo"
 # Presets that come with the demo.
 _TO_DATE = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
-SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": _TO_DATE}}
+_SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": _TO_DATE}}
 _FILE = "jupyter_funcs_presets.toml"
 _EACH = "each"
 _HEAD = """\
@@ -45,10 +45,13 @@ class Presets:
         """Return the names of a function's presets, in the file's order."""
         return list(self._of(function))
 
+    def shipped(self, function: str) -> dict[str, dict[str, Any]]:
+        """Return the presets of a function that come with the demo, by name."""
+        return _SHIPPED.get(function, {}) if self.profile == _DEMO else {}
+
     def get(self, function: str, name: str) -> dict[str, Any]:
         """Return the values of a preset, by parameter, or raise a `NotFoundError` that lists the presets."""
-        shipped = SHIPPED.get(function, {}) if self.profile == _DEMO else {}
-        presets: dict[str, dict[str, Any]] = {**shipped, **self._of(function)}
+        presets = {**self.shipped(function), **self._of(function)}
         if name not in presets:
             known = f"Presets are {listed(map(quote, presets), 'and')}." if presets else "It has none."
             hint = did_you_mean(name, presets) or f"{known} The presets file is {self.path}."
@@ -62,7 +65,7 @@ class Presets:
 
     def remove(self, function: str, name: str) -> None:
         """Remove a preset, if it exists."""
-        if name in self._of(function):
+        if name in {**self.shipped(function), **self._of(function)}:
             self._change(function, name, None)
 
     def _of(self, function: str) -> dict[str, dict[str, Any]]:
@@ -78,6 +81,8 @@ class Presets:
 
     def _change(self, function: str, name: str, values: dict[str, Any] | None) -> None:
         """Write one preset, or remove it, in the file as it is now: another notebook may have changed it."""
+        if name in self.shipped(function):
+            raise ArgumentError(f"{quote(name, 40)} comes with the demo.", "Choose another name for your own.")
         with named_error(self.path, "Set FUNCS_PRESETS to a writable file."):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with locked_folder(self.path.parent):
