@@ -50,62 +50,57 @@ _LONGEST_NAME = 200  # bytes
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10))}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """One finished run, as the panel shows it."""
+@dataclass(eq=False)
+class ResultView:
+    """One finished run, as the panel shows it: its methods may be called from any thread, and give plain JSON."""
 
     function: RemoteCall
     args: Args
     frame: pd.DataFrame
     reply: bytes | None
     started: dt.datetime
-    variable: str
+    variable: str  # as it was named last
     summary: str
+    recipe: str  # the code of the frame where no variable holds it
     partial: dict[str, Any] | None = None
     warnings: Sequence[str] = ()
     sweep: SweepJob | None = None
+    picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
+    number: int = 0
 
-
-class ResultView:
-    """One result: its methods may be called from any thread, and give plain JSON."""
-
-    def __init__(self, number: int, outcome: Outcome, recipe: str) -> None:
-        self.number, self.outcome = number, outcome
-        self.variable = outcome.variable  # as it was named last
-        self.picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
-        self._recipe = recipe
-        self.table = TableView(outcome.frame, about := outcome.function.function.description)
-        self._chart = Chart(outcome.frame, about)
+    def __post_init__(self) -> None:
+        self.table = TableView(self.frame, about := self.function.function.description)
+        self._chart = Chart(self.frame, about)
         self._first = self.table.view()  # each change of the panel writes it again
 
     @property
     def held_as(self) -> str:
         """The variable that holds the frame; empty if a person has deleted it or assigned something else to it."""
-        return self.variable if notebook.variables().get(self.variable) is self.outcome.frame else ""
+        return self.variable if notebook.variables().get(self.variable) is self.frame else ""
 
     def view(self, note: str) -> dict[str, Any]:
         """Return the `ResultView` of the protocol."""
         variable = self.held_as
         if self.variable and not variable:
             note = f"{self.variable} no longer holds this result."
-        no_reply = "This result has no JSON reply." if self.outcome.function.session.kind == "python" else ""
+        no_reply = "This result has no JSON reply." if self.function.session.kind == "python" else ""
         return {
             "number": self.number,
-            "function": self.outcome.function.name,
-            "summary": self.outcome.summary,
+            "function": self.function.name,
+            "summary": self.summary,
             "variable": variable,
             "note": note,
             "table": self._first,
-            "json": {"possible": self.outcome.reply is not None, "why": no_reply},
+            "json": {"possible": self.reply is not None, "why": no_reply},
         }
 
     @asked(of="result")
     def table_code(self, query: TableQuery) -> dict[str, Any]:
-        return {"code": self.table.code(query, self.held_as or self._recipe)}
+        return {"code": self.table.code(query, self.held_as or self.recipe)}
 
     @asked(of="result")
     def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> dict[str, Any]:
-        variable = self.held_as or self._recipe
+        variable = self.held_as or self.recipe
         zoom = None if low is None or high is None else (low, high)
         source = self.table.code(query, variable) if query.filters or query.find else variable
         rows = self.table.positions(query)
@@ -115,9 +110,9 @@ class ResultView:
     @cached_property
     def tree(self) -> JsonTree:
         """The reply, as far as it was kept."""
-        if self.outcome.reply is None:
+        if self.reply is None:
             raise ArgumentError("The reply of this run was not kept.", "The table shows what came of it.")
-        return JsonTree(self.outcome.reply)
+        return JsonTree(self.reply)
 
     @asked(of="result", refused="Files can't be saved")
     def save(
@@ -128,7 +123,7 @@ class ResultView:
         told = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return told | {"said": f"{name} exists already.", "exists": True}
-        frame = self.outcome.frame
+        frame = self.frame
         if filtered is not None:
             frame = self.table.frame(filtered)
             frame = frame if has_labels(frame) else frame.reset_index(drop=True)  # row numbers are no labels
@@ -174,7 +169,7 @@ def running_view(job: Job) -> dict[str, Any]:
     }
 
 
-def outcome_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str) -> Outcome:
+def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str, recipe: str) -> ResultView:
     """Return what is said of a run that has ended with a frame."""
     sweep, cached = job if isinstance(job, SweepJob) else None, one_cached_text(frame)
     if sweep is not None:
@@ -182,8 +177,8 @@ def outcome_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: st
         cached = cached_text(told["runs"], told.get("oldest")) if told.get("runs") else ""
     summary = " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", cached]))
     started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
-    failed, notes = _partial(frame, job), [clip(inert(text), _LONGEST) for text in job.notes]
-    return Outcome(function, job.args, frame, job.progress.reply, started, variable, summary, failed, notes, sweep)
+    failed, reply, notes = _partial(frame, job), job.progress.reply, [clip(inert(text), _LONGEST) for text in job.notes]
+    return ResultView(function, job.args, frame, reply, started, variable, summary, recipe, failed, notes, sweep)
 
 
 def _partial(frame: pd.DataFrame, job: Job) -> dict[str, Any] | None:
@@ -255,26 +250,26 @@ def lines_of(error: BaseException) -> list[str]:
 def still_html(name: str = "", result: ResultView | None = None) -> str:
     """Return what is shown where there is no panel: how to open it, its last result, and the chart as drawn last."""
     what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
-    kept = "" if result is None else _result_html(result.outcome, result.held_as)
+    kept = "" if result is None else _result_html(result)
     picture = svg(result.picture) if result and result.picture else ""
     head = f"<p><b>{_shown(name) if name else 'Functions'}</b>: {what}</p>"
     return f'<div class="jf-still">{head}{kept}{picture}</div>'
 
 
-def _result_html(outcome: Outcome, variable: str) -> str:
+def _result_html(result: ResultView) -> str:
     """Return function, arguments, time, variable and rows of a result."""
-    frame = outcome.frame
-    args = ", ".join(f"{_shown(name)} = {_shown(value_text(value))}" for name, value in outcome.args.items())
-    session = outcome.function.session
+    frame = result.frame
+    args = ", ".join(f"{_shown(name)} = {_shown(value_text(value))}" for name, value in result.args.items())
+    session = result.function.session
     said = [
-        f"<b>{_shown(outcome.function.name)}</b>{f' with {args}' if args else ''}",
-        f"{shape_text(frame)}, {outcome.started:%Y-%m-%d %H:%M} UTC, {_shown(session.service)}"
-        + ", synthetic data" * outcome.function.synthetic,
+        f"<b>{_shown(result.function.name)}</b>{f' with {args}' if args else ''}",
+        f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {_shown(session.service)}"
+        + ", synthetic data" * result.function.synthetic,
     ]
-    if variable:
+    if variable := result.held_as:
         said.append(f"The DataFrame was kept as <code>{_shown(variable)}</code>.")
-    again = snippets.magic(outcome.function, outcome.args, sweeps=outcome.sweep is not None)
-    command = f"df = %funcs {'sweep' if outcome.sweep else 'call'}"
+    again = snippets.magic(result.function, result.args, sweeps=result.sweep is not None)
+    command = f"df = %funcs {'sweep' if result.sweep else 'call'}"
     if again.startswith(command) and len(again) <= _LONGEST_VALUE:  # a long one would be cut, and open nothing
         filled = again.replace(command, "%funcs panel", 1)
         said.append(f"<code>{_shown(filled)}</code> opens the panel with these values.")

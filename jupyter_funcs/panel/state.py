@@ -8,6 +8,7 @@ import uuid
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.values import as_several
@@ -17,7 +18,6 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledErr
 from jupyter_funcs.panel import header_view, run_view
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.history_view import Held, HistoryView
-from jupyter_funcs.panel.run_view import Outcome, ResultView
 from jupyter_funcs.records.presets import fill
 from jupyter_funcs.sweeps.job import SweepJob, start_sweep
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.client.status import Status
     from jupyter_funcs.panel.header_view import PanelSession
+    from jupyter_funcs.panel.run_view import ResultView
 
 _SECOND = 1.0  # from one event of progress to the next
 _UNLISTED = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
@@ -80,10 +81,10 @@ class PanelState:
         self._stills = asyncio.Lock()  # one after the other, or an older one could be published last
         self.history = HistoryView(session.history, _held, self._labels)
         self.lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
-        self.publish, self.send, self._recipe = publish, send, recipe
+        self.publish, self.send, self.recipe = publish, send, recipe
         self._presets: list[dict[str, Any]] = []
         self._visits: dict[str, Visit] = {}
-        self._results = 0
+        self._numbers = count(1)  # of results
         self._beginning = threading.Lock()
         try:
             _ = session.catalog
@@ -110,7 +111,7 @@ class PanelState:
             self.close()
             self.read_presets(visit.function)
             visit.inputs = FormView(visit.function, visit.form, self.publish_soon, trusted=self.trusted)
-            visit.inputs.ran = visit.result.outcome.args if visit.result else None
+            visit.inputs.ran = visit.result.args if visit.result else None
             if shown is not None and form is None:
                 visit.inputs.carry(shown)
             self.visit = visit
@@ -193,8 +194,8 @@ class PanelState:
             "running": run_view.running_view(running) if running else None,
             "result": result.view(visit.note) if result else None,
             "error": visit.error,
-            "partial": result.outcome.partial if result else None,
-            "warnings": result.outcome.warnings if result else [],
+            "partial": result.partial if result else None,
+            "warnings": result.warnings if result else [],
             "ran": len(self.session.history),
         }
 
@@ -292,16 +293,17 @@ class PanelState:
             return
         if visit.job is job:
             visit.note = visit.keeper.assign(frame)
-            await self.show(visit, run_view.outcome_of(visit.function, job, frame, visit.keeper.name))
+            told = visit.function, job, frame, visit.keeper.name
+            await self.show(visit, partial(run_view.result_of, *told, self.recipe()))
 
-    async def show(self, visit: Visit, outcome: Outcome) -> None:
+    async def show(self, visit: Visit, make: Callable[[], ResultView]) -> None:
         """Show a result; the tables and charts of the one before are dropped."""
-        self._results += 1
-        result = await asyncio.to_thread(ResultView, self._results, outcome, self._recipe())
-        _held.keep(outcome.frame)
+        result = await asyncio.to_thread(make)
+        result.number = next(self._numbers)
+        _held.keep(result.frame)
         with self.lock:
             visit.result, visit.state, visit.error = result, "done", None
-            visit.inputs.ran = outcome.args
+            visit.inputs.ran = result.args
         self.publish()  # a page that waits comes before a file that is saved later
         await self.keep_still(visit)
 

@@ -60,4 +60,4 @@ def messages(panel: Panel) -> dict[str, list[str]]:
 def frame_of(panel: Panel) -> pd.DataFrame | None:
     """Return the frame that the panel shows."""
     result = panel._state.visit.result if panel._state.visit else None
-    return None if result is None else result.outcome.frame
+    return None if result is None else result.frame
