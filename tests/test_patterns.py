@@ -413,11 +413,11 @@ def listed(length: int, use: Callable[[Field, list[str]], object]) -> None:
 
 
 def each_of(field: Field, options: list[str]) -> None:
-    wire_values(field, Each(tuple([one] for one in options)), {}, validate=True)
+    wire_values(field, Each(tuple([one] for one in options)), {}, "One", validate=True)
 
 
 def each_wrong(field: Field, options: list[str]) -> None:
-    wire_values(field, Each(tuple([f"{one}?"] for one in options)), {}, validate=True)
+    wire_values(field, Each(tuple([f"{one}?"] for one in options)), {}, "One", validate=True)
 
 
 READINGS: dict[str, Callable[[int], object]] = {

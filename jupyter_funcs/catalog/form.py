@@ -11,6 +11,7 @@ from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
 from jupyter_funcs.catalog.suggestions import nearest_listed
 from jupyter_funcs.catalog.values import (
     Each,
+    WrongValueError,
     allowed,
     as_json,
     contradictions,
@@ -82,6 +83,8 @@ class Form:
         Returns the variables that `Variable` values are looked up in; none by default.
     choices
         Returns the valid values of a field for these arguments, if they are listed already; none by default.
+    shows_labels
+        Whether errors and warnings name fields by their labels, as a panel does, instead of their Python names.
     watchers
         Called with a field's wire name after each change of its value.
     """
@@ -96,6 +99,7 @@ class Form:
         self.values: dict[str, Any] = {}
         self.variables: Callable[[], Mapping[str, Any]] = dict
         self.choices: Callable[[Field, Args], Sequence[Choice]] = lambda _field, _args: ()
+        self.shows_labels = False
         self.watchers: list[Callable[[str], None]] = []
         self._converted: dict[str, tuple[Each, tuple[list[Any], list[str]]]] = {}  # the last result by field
         self._by_name = by_name(self.fields)
@@ -234,7 +238,7 @@ class Form:
         for name, field in self._by_name.items() if self.validate else ():
             held = args.get(name, [])
             several = held if name in swept else [held] if held else []
-            texts = contradictions(field, several)
+            texts = [f"{self._called(field)} {text}" for text in contradictions(field, several)]
             if texts := texts or (self._unlisted(field, several, args) if compare_listed else []):
                 warnings[name] = list(dict.fromkeys(texts))
         return warnings
@@ -244,15 +248,15 @@ class Form:
         if not self.validate:
             return {}
         warnings = {
-            name: [_required(field)]
+            name: [self._required(field)]
             for name, field in self._by_name.items()
             if field.required and not field.is_declared("required") and name not in args
         }
         self._compare(args, warnings, Evidence.DESCRIBED)
         for names, text in self._rules().items():
             if not any(name in args for name in names):
-                labels = [self._by_name[name].label if name in self._by_name else name for name in names]
-                warnings.setdefault("", []).append(f"{listed(labels)} is required: {quote(text.rstrip('.'))}.")
+                called = [self._called(self._by_name[name]) if name in self._by_name else name for name in names]
+                warnings.setdefault("", []).append(f"{listed(called)} is required: {quote(text.rstrip('.'))}.")
         return warnings
 
     def _unlisted(self, field: Field, each: Sequence[str | list[str]], args: Args) -> list[str]:
@@ -280,7 +284,7 @@ class Form:
         """
         args, errors = self._read()
         for name in [] if sweeps else self.swept:
-            text = f"{self._by_name[name].label} has several values: run it with %funcs sweep or fn.sweep(…)."
+            text = f"{self._called(self._by_name[name])} has several values: run it with %funcs sweep or fn.sweep(…)."
             errors.setdefault(name, []).append(text)
         if errors:
             raise ArgumentError(hint=f"{self.function} was not run.", errors=errors)
@@ -307,7 +311,7 @@ class Form:
     def errors_of(self, args: Args) -> dict[str, list[str]]:
         """Return the errors of arguments that are each valid on their own, in the same form as `errors`."""
         errors = {
-            name: [_required(field)] for name, field in self._by_name.items() if _must(field) and name not in args
+            name: [self._required(field)] for name, field in self._by_name.items() if _must(field) and name not in args
         }
         self._compare(args, errors)
         return errors
@@ -327,10 +331,12 @@ class Form:
             if self.is_set(name):
                 try:
                     args.update(self._convert(field, variables, errors))
-                except ValueError as error:
+                except WrongValueError as error:
+                    errors.setdefault(name, []).append(f"{self._called(field)} {error}")
+                except ValueError as error:  # about a variable
                     errors.setdefault(name, []).append(str(error))
             elif self.validate and _must(field):
-                errors.setdefault(name, []).append(_required(field))
+                errors.setdefault(name, []).append(self._required(field))
         if self.validate:
             self._compare(args, errors)
         return args, errors
@@ -344,12 +350,20 @@ class Form:
         if known is not None and known[0] is held:  # there may be thousands, and each key stroke reads them
             sent, wrong = known[1]
         else:
-            sent, wrong = wire_values(field, held, variables, validate=self.validate)
+            sent, wrong = wire_values(field, held, variables, self._called(field), validate=self.validate)
             if not has_variable(held):
                 self._converted[field.name] = (held, (sent, wrong))
         if wrong:
             errors.setdefault(field.name, []).extend(wrong)
         return {field.name: list(sent)} if sent else {}
+
+    def _called(self, field: Field) -> str:
+        return field.label if self.shows_labels else field.identifier
+
+    def _required(self, field: Field) -> str:
+        source = f" {quote(field.source)} lists its values." if field.source else ""
+        options = f" Options are {listed(map(quote, field.options[:8]), 'and')}." if field.options else ""
+        return f"{self._called(field)} is required.{source}{options}"
 
     def _compare(self, args: Args, errors: dict[str, list[str]], least: Evidence = Evidence.DECLARED) -> None:
         """Add the dates in the wrong order, where the less certain of both is known to be a date by this evidence."""
@@ -361,18 +375,13 @@ class Form:
             first = max(_texts(args.get(field.not_before or "")), default="")
             last = min(_texts(args.get(name)), default="")
             if first and last and last < first:
-                text = f"{field.label} {last} is before {self._by_name[field.not_before or ''].label} {first}."
+                earlier = self._called(self._by_name[field.not_before or ""])
+                text = f"{self._called(field)} {last} is before {earlier} {first}."
                 errors.setdefault(name, []).append(text)
 
 
 def _texts(value: str | list[str] | None) -> list[str]:
     return [value] if isinstance(value, str) else [one for one in value or () if isinstance(one, str)]
-
-
-def _required(field: Field) -> str:
-    source = f" {quote(field.source)} lists its values." if field.source else ""
-    options = f" Options are {listed(map(quote, field.options[:8]), 'and')}." if field.options else ""
-    return f"{field.label} is required.{source}{options}"
 
 
 def _must(field: Field) -> bool:

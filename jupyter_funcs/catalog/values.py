@@ -37,6 +37,10 @@ _ENFORCED = dict.fromkeys(_CHECKED, Evidence.DECLARED)
 _QUOTED = re.compile(r"""(['"])([\s'"]*\$.*)\1""", re.DOTALL)
 
 
+class WrongValueError(ValueError):
+    """A field doesn't take a value; the message says why, after the name or the label of the field."""
+
+
 @dataclass(frozen=True, slots=True)
 class Each:
     """Several values for a field, one run each. For a field that takes a list, each value is a list."""
@@ -117,7 +121,7 @@ def _look_up(variable: Variable, variables: Mapping[str, Any]) -> Any:
 
 
 def wire_values(
-    field: Field, each: Each, variables: Mapping[str, Any], *, validate: bool
+    field: Field, each: Each, variables: Mapping[str, Any], called: str, *, validate: bool
 ) -> tuple[list[Any], list[str]]:
     """Convert the values of a swept field; return the valid ones, without repeats, and the errors of the others."""
     sent: dict[str | tuple[str, ...], str | list[str]] = {}
@@ -132,8 +136,8 @@ def wire_values(
         for one in value.values if isinstance(value, Each) else (value,):
             try:
                 wire = to_wire(field, one, validate=validate, hints=len(errors) < _MOST_ERRORS)
-            except ValueError as error:
-                errors[str(error)] = None
+            except WrongValueError as error:
+                errors[f"{called} {error}"] = None
             else:
                 sent.setdefault(tuple(wire) if isinstance(wire, list) else wire, wire)
     return list(sent.values()), shorten(list(errors))
@@ -158,8 +162,8 @@ def to_wire(field: Field, value: Any, *, validate: bool = True, hints: bool = Tr
     Convert one value to what is sent for a field: a text, or a list of texts.
 
     What the catalog declares is enforced: ``1`` for a list becomes ``["1"]``, ``True`` becomes the option for it, a
-    date becomes ``YYYY-MM-DD``; a value of another kind raises a `ValueError`. For anything else, text is sent as it
-    is, and a list as a list. numpy scalars, Timestamps and Decimals are converted exactly. Texts are never split.
+    date becomes ``YYYY-MM-DD``; a value of another kind raises a `WrongValueError`. For anything else, text is sent as
+    it is, and a list as a list. numpy scalars, Timestamps and Decimals are converted exactly. Texts are never split.
 
     `validate` is whether anything is enforced, `hints` whether an error suggests options, which takes a while.
     """
@@ -173,10 +177,10 @@ def to_wire(field: Field, value: Any, *, validate: bool = True, hints: bool = Tr
         if several and not (field.is_declared() and validate) and field.schema is None:
             return [one(item) for item in _items(field, value)]
         return one(value)
-    except ValueError:
+    except WrongValueError:
         raise
     except Exception:  # noqa: BLE001  # any object may be set, even one that fails when inspected
-        raise ValueError(f"{field.label} does not take {quote(value)} ({type(value).__name__}).") from None
+        raise WrongValueError(f"does not take {quote(value)} ({type(value).__name__}).") from None
 
 
 def contradictions(field: Field, each: Sequence[str | list[str]]) -> list[str]:
@@ -194,7 +198,7 @@ def contradictions(field: Field, each: Sequence[str | list[str]]) -> list[str]:
             found = to_wire(strict, sent, hints=len(texts) < _MOST_ERRORS)
             for one, option in zip(*([one] if isinstance(one, str) else one for one in (sent, found)), strict=True):
                 if one != option and option in strict.options:  # in another case, which may matter
-                    texts[f"{field.label} has no option {quote(one)}. {meant([option])}"] = None
+                    texts[f"has no option {quote(one)}. {meant([option])}"] = None
         except ValueError as error:
             texts[str(error)] = None
     return list(texts)
@@ -205,8 +209,8 @@ def refuse_table(field: Field, value: Any) -> None:
     columns = list(getattr(value, "columns", ())) if getattr(value, "ndim", 1) > 1 else []
     if columns:
         alike = next((column for column in columns if folded(str(column)) == folded(field.name)), columns[0])
-        raise ValueError(
-            f"{field.label} takes one column, not a whole table: use table[{quote(alike)}] "
+        raise WrongValueError(
+            f"takes one column, not a whole table: use table[{quote(alike)}] "
             "(in %funcs, assign it to a variable first)."
         )
 
@@ -217,21 +221,21 @@ def _items(field: Field, value: Any) -> list[Any]:
     refuse_table(field, value)
     # A mapping would yield its keys, and an iterator would be exhausted at the second reading.
     if isinstance(value, Mapping) or hasattr(value, "__next__") or getattr(value, "ndim", 1) > 1:
-        raise ValueError(f"{field.label} takes a list, not {quote(value)} ({type(value).__name__}).")
+        raise WrongValueError(f"takes a list, not {quote(value)} ({type(value).__name__}).")
     return list(value)
 
 
 def _one(field: Field, value: Any, *, validate: bool, hints: bool) -> str:
     if not isinstance(value, str) and is_iterable(value):
         if field.kind is Kind.LIST:
-            raise ValueError(f"{field.label} takes a list of texts, not {quote(value)}.")
+            raise WrongValueError(f"takes a list of texts, not {quote(value)}.")
         given = quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)  # its items have quotes
-        raise ValueError(f"{field.label} takes one value, not {given}.{SWEEPS * _is_sequence(value)}")
+        raise WrongValueError(f"takes one value, not {given}.{SWEEPS * _is_sequence(value)}")
     kind = field.item if field.kind is Kind.LIST else field.kind
     convert = _CONVERTERS.get(kind, _as_text) if validate and field.is_declared() else _as_given
     text = convert(field, value)
     if replace_surrogates(text) != text:
-        raise ValueError(f"{field.label} contains an invalid character (a lone surrogate): {quote(text)}.")
+        raise WrongValueError(f"contains an invalid character (a lone surrogate): {quote(text)}.")
     options = _spellings(field, kind) if validate and field.is_declared("options") else {}
     if not options:
         return text
@@ -244,7 +248,7 @@ def _one(field: Field, value: Any, *, validate: bool, hints: bool) -> str:
         first = dict.fromkeys(islice(options.values(), _MOST_NAMED))
         hint = did_you_mean(text, options.values()) if hints else ""
         hint = hint or clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
-        raise ValueError(f"{field.label} has no option {quote(text)}. {hint}")
+        raise WrongValueError(f"has no option {quote(text)}. {hint}")
     return text if kind is Kind.NUMBER else found
 
 
@@ -323,12 +327,12 @@ def _as_json_text(field: Field, value: Any, *, validate: bool) -> str:
         text = json.dumps(value, ensure_ascii=False)
     else:
         refuse_table(field, value)
-        text, value = _dumped(field, value if is_iterable(value) else _plain(field, value))
+        text, value = _dumped(field, value if is_iterable(value) else _plain(value))
     other = problem_of(schema, value) if validate else ""
     if not other:
         return text
     reason = clip(inert(problem or other), 300).rstrip(".")
-    raise ValueError(f"{field.label} does not take {quote(value)}: {reason}.")
+    raise WrongValueError(f"does not take {quote(value)}: {reason}.")
 
 
 def _dumped(field: Field, value: Any) -> tuple[str, Any]:
@@ -336,7 +340,7 @@ def _dumped(field: Field, value: Any) -> tuple[str, Any]:
 
     def plain(item: Any) -> Any:
         if not is_iterable(item):
-            item = _plain(field, item)
+            item = _plain(item)
             if isinstance(item, numbers.Number):
                 return json.loads(str(item))
             if not isinstance(item, (str, dt.date)):
@@ -351,9 +355,9 @@ def _dumped(field: Field, value: Any) -> tuple[str, Any]:
         text = json.dumps(value, default=plain, ensure_ascii=False, allow_nan=False)
         return text, json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        if str(error).startswith(field.label):
+        if isinstance(error, WrongValueError):
             raise
-        raise ValueError(f"{field.label} does not take {quote(value)} ({type(value).__name__}).") from None
+        raise WrongValueError(f"does not take {quote(value)} ({type(value).__name__}).") from None
 
 
 def _no_constant(name: str) -> None:
@@ -362,12 +366,12 @@ def _no_constant(name: str) -> None:
 
 def _as_given(field: Field, value: Any) -> str:
     """Return a value of which nothing is declared, or nothing enforced, as text."""
-    value = _plain(field, value)
+    value = _plain(value)
     return _as_yes_no(field, value) if isinstance(value, bool) else _as_text(field, value)
 
 
-def _as_text(field: Field, value: Any) -> str:
-    value = _plain(field, value)
+def _as_text(_field: Field, value: Any) -> str:
+    value = _plain(value)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, dt.datetime):
@@ -376,7 +380,7 @@ def _as_text(field: Field, value: Any) -> str:
         return value.isoformat()
     if isinstance(value, (bool, numbers.Number)):
         return str(value)
-    raise ValueError(f"{field.label} takes text, not {quote(value)} ({type(value).__name__}).")
+    raise WrongValueError(f"takes text, not {quote(value)} ({type(value).__name__}).")
 
 
 def _as_yes_no(field: Field, value: Any) -> str:
@@ -389,26 +393,26 @@ def _as_yes_no(field: Field, value: Any) -> str:
 
 
 def _as_integer(field: Field, value: Any) -> str:
-    number = value = _plain(field, value)
+    number = value = _plain(value)
     if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d{1,19}\s*", value, re.ASCII):
         number = int(value)
     known = isinstance(number, (int, float, Decimal, Fraction)) and not isinstance(number, bool)
     # Bounded before the conversion: int() refuses infinity, and a float may have 300 digits.
     if not (known and -(2**63) <= number < 2**63 and number == int(number)):
-        raise ValueError(f"{field.label} takes a whole number, not {quote(value)}.")
+        raise WrongValueError(f"takes a whole number, not {quote(value)}.")
     _check_bounds(field, int(number))
     return str(int(number))
 
 
 def _as_number(field: Field, value: Any) -> str:
-    value = _plain(field, value)
+    value = _plain(value)
     try:
         # str() gives the shortest text that reads back as the same float; "True" fails.
         number = Decimal(str(value).strip())
     except (InvalidOperation, ValueError):
-        raise ValueError(f"{field.label} takes a number, not {quote(value)}.") from None
+        raise WrongValueError(f"takes a number, not {quote(value)}.") from None
     if not number.is_finite() or not math.isfinite(float(number)):
-        raise ValueError(f"{field.label} takes a finite number, not {quote(value)}.")
+        raise WrongValueError(f"takes a finite number, not {quote(value)}.")
     _check_bounds(field, number)
     return str(number)
 
@@ -416,7 +420,7 @@ def _as_number(field: Field, value: Any) -> str:
 def _check_bounds(field: Field, number: int | Decimal) -> None:
     low, high = (field.minimum, field.maximum) if field.is_declared("bounds") else (None, None)
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(f"{field.label} must be {_bounds(field)}, not {number}.")
+        raise WrongValueError(f"must be {_bounds(field)}, not {number}.")
 
 
 def in_words(field: Field) -> tuple[str, str, str]:
@@ -434,10 +438,10 @@ def _bounds(field: Field) -> str:
 
 
 def _as_date(field: Field, value: Any) -> str:
-    value = _plain(field, value)
+    value = _plain(value)
     if isinstance(value, dt.datetime):
         if not _is_midnight(value):
-            raise ValueError(f"{field.label} takes a date without a time of day, not {quote(value.isoformat(' '))}.")
+            raise WrongValueError(f"takes a date without a time of day, not {quote(value.isoformat(' '))}.")
         value = value.date()
     if isinstance(value, dt.date):
         return value.isoformat()
@@ -447,11 +451,11 @@ def _as_date(field: Field, value: Any) -> str:
         try:
             return dt.date.fromisoformat(text).isoformat()
         except ValueError:
-            raise ValueError(f"{field.label} is not a valid date: {quote(text)}.") from None
-    raise ValueError(f"{field.label} takes a date as YYYY-MM-DD, not {quote(text)}.")
+            raise WrongValueError(f"is not a valid date: {quote(text)}.") from None
+    raise WrongValueError(f"takes a date as YYYY-MM-DD, not {quote(text)}.")
 
 
-def _plain(field: Field, value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Convert a numpy scalar, or the member of an enumeration, to Python exactly; refuse missing values."""
     value = value.value if isinstance(value, Enum) else value
     kind = getattr(getattr(value, "dtype", None), "kind", "")
@@ -462,9 +466,9 @@ def _plain(field: Field, value: Any) -> Any:
     if kind and kind not in "Mm" and getattr(value, "ndim", None) == 0:
         value = value.item()
     if _is_missing(value):
-        raise ValueError(f"{field.label} has no value: {quote(value)}. Leave it out to use the default.")
+        raise WrongValueError(f"has no value: {quote(value)}. Leave it out to use the default.")
     if kind == "m":  # numpy counts durations as integers
-        raise ValueError(f"{field.label} does not take a duration: {quote(value)}.")
+        raise WrongValueError(f"does not take a duration: {quote(value)}.")
     return value
 
 

@@ -54,6 +54,7 @@ _LISTED_JUST_NOW = 30.0
 _LONGEST_FOUND = 300  # characters of a description in a table of functions
 _running: set[futures.Future[_Listed | None]] = set()
 _FORK_SECONDS = 0.5
+_ANSWER_SECONDS = 5.0  # for a status
 _MIN_LEFT = 1.0  # seconds for a listing after one that was started early has failed
 
 
@@ -228,20 +229,34 @@ class Client(Generic[CallT_co]):
             return
         raise ConfigError(f"Logged in, but the keyring cannot store the token ({problem}).", "Log in in the notebook.")
 
-    def status(self) -> Status:
-        """Return the service, the user, the number of functions and the time left on the token; never prompts."""
-        user, number, ends = "", None, math.inf
+    def status(self, *, asks: bool = True) -> Status:
+        """
+        Return the service, the user, the number of functions and the time left on the token; never prompts.
+
+        Parameters
+        ----------
+        asks
+            Whether to ask the service, within 5 seconds, to see whether it answers.
+        """
+        user, ends, known = "", math.inf, self.listed
+        number, answered = None if known is None else len(known), None
+        asks = asks and bool(self.address) and self.kind != "python"  # else there is no service to ask
         problem = config_problem() if self._connection.synthetic else ""
         trouble = f"{problem}." if problem else ""
         try:
             work = self._remote.transport.secret()
             secret = background.run(with_deadline(LIST_SECONDS, work, "The token's source"))
             user, ends = secret.user, secret.expires_at
+            began = time.monotonic()
+            if asks and known is not None:
+                background.run(self._remote.listing(_ANSWER_SECONDS))
             number = len(self.catalog)
+            answered = time.monotonic() - began if asks else None
         except FuncsError as error:
             trouble = str(error)
         has_token = self._connection.token is not NO_TOKEN
-        return Status(self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind, has_token)
+        about = (self.synthetic, self.kind, has_token, answered)
+        return Status(self.service, self.address, user, number, ends, trouble, *about)
 
     def redact(self, text: str) -> str:
         """Return a text without the token that was sent last."""

@@ -166,8 +166,16 @@ class Job:
         name = uuid.uuid4().hex
         if self.future.done() or not notebook.publish_html(self._repr_html_(), name):
             raise NotImplementedError  # IPython shows it as any other object
-        self.add_done_callback(lambda _: notebook.publish_html(self._repr_html_(), name, again=True))
         background.start(self._follow(name))
+
+        def show_end(*_: object) -> None:
+            # As part of a later cell: what saves notebooks drops messages of a cell that has ended.
+            if self.future.done():
+                notebook.publish_html(self._repr_html_(), name, again=True)
+                notebook.watch_cells(show_end, on=False)
+
+        notebook.watch_cells(show_end)
+        self.add_done_callback(lambda _: notebook.publish_html(self._repr_html_(), name, again=True))
 
     async def _follow(self, name: str) -> None:
         while not self.future.done():

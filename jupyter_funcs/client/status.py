@@ -42,7 +42,7 @@ def no_functions(service: str, kind: str) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Status(StatusTable):
-    """A connection, its user and the time left on its token; holds no token."""
+    """A connection, in how many seconds it answered, its user and the time left on its token; holds no token."""
 
     service: str
     address: str
@@ -53,6 +53,7 @@ class Status(StatusTable):
     synthetic: bool = False
     kind: str = "service"
     has_token: bool = True
+    answered: float | None = None
 
     @property
     def remaining(self) -> float:
@@ -64,6 +65,7 @@ class Status(StatusTable):
         return [
             ("service", (named if self.address else self.service) + ", synthetic data" * self.synthetic),
             ("kind", self.kind),
+            ("answered", "" if self.answered is None else f"in {self.answered:.2f} s"),
             ("user", self.user or "not named by the token" * self.has_token),
             ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
             ("token", ends_in(self.ends) if self.has_token else ""),

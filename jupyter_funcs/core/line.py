@@ -1,9 +1,10 @@
 r"""
 Parse what follows %funcs: words, options, values, and the body of a cell. Nothing is evaluated or expanded.
 
-Lines are split as `shlex` does by POSIX's rules, with four exceptions for users who don't know them: an apostrophe
+Lines are split as `shlex` does by POSIX's rules, with five exceptions for users who don't know them: an apostrophe
 after a letter or digit is part of the word (O'Brien), so is a backslash before a letter or digit (C:\data), typographic
-quotes work at the start of a value, and a list in square brackets or a JSON object is one value, whatever is in it.
+quotes work at the start of a value, a list in square brackets or a JSON object is one value, whatever is in it, and a
+word # begins a comment; in any other word it is text.
 """
 
 from __future__ import annotations
@@ -105,13 +106,13 @@ class Parser(argparse.ArgumentParser):
 
 def split_line(line: str) -> list[str]:
     """Split a line into words at white space outside of quotes and brackets; the words keep their quotes."""
-    words, at = split_open(line)
+    words, at = split_open(line, comments=True)
     if at is not None:
         raise _unclosed(line, at)
     return words
 
 
-def split_open(line: str) -> tuple[list[str], int | None]:
+def split_open(line: str, *, comments: bool = False) -> tuple[list[str], int | None]:
     """Split a line that may be incomplete; also return where its last quote or bracket opens, if it isn't closed."""
     words: list[str] = []
     start, at = None, 0
@@ -121,6 +122,8 @@ def split_open(line: str) -> tuple[list[str], int | None]:
             words += [] if start is None else [line[start:at]]
             start, at = None, at + 1
             continue
+        if comments and start is None and line[at : at + 2].strip() == "#":
+            break
         value_begins = start is None or line[at - 1] == "="
         start = at if start is None else start
         if char == "\\":

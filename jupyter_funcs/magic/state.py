@@ -155,6 +155,7 @@ class MagicState:
             match = NAME_AND_VALUE.fullmatch(word)
             if match is None:
                 hint = f'Write {argument}="…", with quotes around a value that contains spaces.'
+                hint = "A comment needs a space after its #." if word.startswith("#") else hint
                 raise ArgumentError(f"{quote(word)} isn't an argument.", hint)
             if (argument := unquoted(match["name"])) in values:
                 raise given_twice(argument)

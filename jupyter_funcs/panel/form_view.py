@@ -66,6 +66,7 @@ class FormView:
 
     def __init__(self, function: RemoteCall, form: Form, on_news: Callable[[], None], *, trusted: bool = True) -> None:
         self.form, self.trusted, self.seq = form, trusted, 0
+        form.shows_labels = True
         self.ran: Args | None = None  # the arguments of the result that is shown
         self._on_news = on_news
         self._preset: tuple[str, Args] = ("", {})

@@ -151,7 +151,7 @@ class PanelState:
 
     async def look(self) -> None:
         """Read how long the token lasts: its source may be a command that takes seconds."""
-        self.status = await asyncio.to_thread(self.session.status)
+        self.status = await asyncio.to_thread(self.session.status, asks=False)
         self.publish()
         if self.visit is None and header_view.is_demo(self.session):
             for function in header_view.cards_of(self.session):  # the demo may be asked for what its examples take

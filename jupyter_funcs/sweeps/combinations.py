@@ -103,15 +103,15 @@ def _swept(field: Field, value: Any) -> list[Any] | None:
         try:
             refuse_table(field, value)
         except ValueError as error:
-            raise ArgumentError(str(error), errors={field.name: [str(error)]}) from None
+            raise ArgumentError(errors={field.name: [f"{field.identifier} {error}"]}) from None
         if isinstance(value, Mapping) or hasattr(value, "__next__") or getattr(value, "ndim", 1) > 1:
-            raise ArgumentError(f"{field.label} takes a list, not {quote(value)} ({type(value).__name__}).")
+            raise ArgumentError(f"{field.identifier} takes a list, not {quote(value)} ({type(value).__name__}).")
         items = list(value)
         if field.kind is Kind.LIST and not (items and all(map(_is_list, items))):
             return None
     if not items:
         raise ArgumentError(
-            f"{field.label} has no values to sweep: the list is empty.", "Pass at least one, or leave it out."
+            f"{field.identifier} has no values to sweep: the list is empty.", "Pass at least one, or leave it out."
         )
     return items
 
@@ -166,10 +166,11 @@ def _converter(form: Form, errors: dict[str, dict[str, None]]) -> Callable[[str,
     def convert(name: str, value: Any) -> Any:
         if is_empty(value):
             return None
+        field = form.field(name)
         try:
-            return to_wire(form.field(name), value, validate=form.validate, hints=len(errors.get(name, ())) < 3)
+            return to_wire(field, value, validate=form.validate, hints=len(errors.get(name, ())) < 3)
         except ValueError as error:
-            errors.setdefault(name, {})[str(error).removesuffix(SWEEPS)] = None
+            errors.setdefault(name, {})[f"{field.identifier} {str(error).removesuffix(SWEEPS)}"] = None
         return None
 
     once = lru_cache(maxsize=None, typed=True)(convert)  # tables repeat many values

@@ -68,8 +68,8 @@ def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
     """Each bad value has its own error; after three, the rest are counted."""
     form = form_of(LOOKBACK, Each((1, "x", 99, *range(51, 60))))
     assert form.args == {"n": ["1"]}
-    beyond = [f"N must be between 1 and 50, not {number}." for number in (99, 51)]
-    assert form.errors == {"n": ["N takes a whole number, not 'x'.", *beyond, "And 8 more like these."]}
+    beyond = [f"n must be between 1 and 50, not {number}." for number in (99, 51)]
+    assert form.errors == {"n": ["n takes a whole number, not 'x'.", *beyond, "And 8 more like these."]}
     assert "Did you mean 'Region'?" in form_of(DIMENSIONS, Each((["Regoin"],))).errors["Dimensions"][0]
 
 
@@ -180,7 +180,7 @@ def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]
 
 
 def test_the_inputs_show_several_values(funcs: Session) -> None:
-    """As code or the page sets them, each error at its field; nothing is missing before a run is tried."""
+    """As code or the page sets them, each error at its field, by its label; nothing lacks before a run."""
     function = funcs["Get Panel Daily"]
     form = function.form(PanelName=PANEL, Symbol=Each((SYMBOL, "BVQS US EQUITY")))
     view = FormView(function, form, lambda: None, trusted=True)

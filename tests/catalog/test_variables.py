@@ -74,7 +74,7 @@ def test_a_variable_is_sent_as_what_it_holds_at_the_run(value: object, sent: lis
         (Variable("zzz"), "There is no variable 'zzz'. Define it, or quote the value: '$zzz'."),
         (Variable(""), "There is no variable ''. Define it, or quote the value: '$'."),
         (Variable("nothing"), "$nothing is empty: 'None'."),
-        (Variable("symbol"), "N takes a whole number, not 'BKQU'."),
+        (Variable("symbol"), "n takes a whole number, not 'BKQU'."),
     ],
 )
 def test_a_variable_that_gives_no_value_is_an_error_at_its_field(value: Variable, said: str) -> None:

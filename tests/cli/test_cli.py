@@ -122,7 +122,7 @@ def test_a_user_without_grants_is_told_whom_to_ask(
         (["list", "--profile"], "--profile needs a value: --profile PROFILE|URL"),
         (["call", "get_panels", "-o", "panels.xls"], "There is no format 'xls'"),
         (["call", "Get Panl Daily"], "Did you mean 'Get Panel Daily'"),
-        (["call", "get_panel_daily"], "Panel Name is required"),
+        (["call", "get_panel_daily"], "PanelName is required"),
         (["call", "get_panels", "x"], "'x' isn't an argument"),
         (["call", "get_panels", "a=1", "a=2"], "a is given twice"),
         (["call", "get_panels", "a=$HOME"], "no parameter 'a'"),

@@ -106,7 +106,7 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
     assert len(table) <= mcp_server.MOST_CHARACTERS
 
     for result, words in [
-        (seen.missing, "Panel Name is required"),
+        (seen.missing, "PanelName is required"),
         (seen.rule, "Symbol or Brand is required"),
         (seen.unknown, "Did you mean 'Get Panel Daily'"),
         (seen.refused, "No such panel"),

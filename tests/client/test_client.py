@@ -137,7 +137,7 @@ def test_arguments_go_by_name_or_as_a_form(funcs: Session) -> None:
     assert len(funcs.get_panel_daily(form)) == 1826
     assert repr(form) == f"<Form Get Panel Daily: {DAILY}>"
     form["PoPLookback"] = 99  # isn't sent, so the error says that it is there
-    assert repr(form) == f"<Form Get Panel Daily: {DAILY}; PoP Lookback must be between 1 and 50, not 99.>"
+    assert repr(form) == f"<Form Get Panel Daily: {DAILY}; PoPLookback must be between 1 and 50, not 99.>"
     with pytest.raises(jf.ArgumentError, match="by name"):
         funcs.get_panel_daily(PANEL)
 

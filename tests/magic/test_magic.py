@@ -298,6 +298,8 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
     assert service_url.endswith(session.service)
     status = run("%funcs status")
     assert (status.address, status.user, status.functions) == (service_url, "analyst", 7)
+    assert 0 < status.answered < 5
+    assert "\nanswered  in 0." in repr(status)
     assert len(run("%funcs refresh").names) == 7
     session.close()
     monkeypatch.delenv("FUNCS_BASE_URL")
@@ -379,7 +381,8 @@ BAD: dict[type[jf.FuncsError], dict[str, str]] = {
     jf.ArgumentError: {
         "%funcs fnd panel": "no subcommand 'fnd'(.|\n)*'find'",
         "%funcs call": "needs a function's name",
-        "%funcs call get_panel_daily": "Panel Name is required",
+        "%funcs call get_panel_daily": "PanelName is required",
+        "%funcs call get_panels a=b #panels": r"'#panels' isn't an argument.\nA comment needs a space after its #",
         "%funcs call get_panel_daily PanlName=x": "Did you mean 'PanelName'",
         "%funcs call get_panel_daily b=c d": "'d' isn't an argument.\\nWrite b=\"…\", with quotes",
         "%funcs call Get Panel FQ 'Demo Card' x": "by name, not 'Demo Card'.\\nWrite PanelName=",
@@ -552,7 +555,11 @@ def test_a_profile_is_asked_for_one_line(run: Any, profile: str) -> None:
 
 def test_a_semicolon_silences_and_an_assignment_has_its_value(run: Any, shell: Any, capsys: Any) -> None:
     """A semicolon ends a line as in Python; a quoted or escaped one is text."""
-    for cell in ("%funcs call get_panels;", "%funcs find ;", "if True:\n    %funcs call get_panels;;"):
+    for cell in (
+        "%funcs call get_panels; # the ones I can see",
+        "%funcs find ;",
+        "if True:\n    %funcs call get_panels;;",
+    ):
         assert run(cell) is None
     assert not capsys.readouterr().out
     assert len(run("df = %funcs call get_panels;\ndf")) == 2

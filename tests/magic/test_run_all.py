@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jupyter_client.manager import KernelManager
 
 LOAD = "%load_ext jupyter_funcs\nimport jupyter_funcs as jf\nfuncs = jf.connect()"
-MISSING = ["ArgumentError: Panel Name is required.", "Get Panel Daily was not "]
+MISSING = ["ArgumentError: PanelName is required.", "Get Panel Daily was not "]
 DAILY = 'get_panel_daily PanelName="Demo Card Panel"'
 
 
@@ -53,7 +53,7 @@ def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
         ("%%funcs call get_panel_daily\nSymbol: BKQU", MISSING),
         ("funcs.get_panel_daily(Symbl=1)", ["ArgumentError: Get Panel Daily has no parameter 'Symbl'. Did you "]),
         ("await funcs.get_panel_daily.submit()", MISSING),
-        ("%funcs panel get_panel_daily --wait", MISSING),
+        ("%funcs panel get_panel_daily --wait", ["ArgumentError: Panel Name is required.", MISSING[1]]),
     ],
 )
 def test_run_all_stops_at_an_error_of_a_few_lines(kernel: KernelManager, cell: str, lines: list[str]) -> None:
@@ -90,3 +90,12 @@ def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None
     assert shown[:4] == [[], ["2"], [], ["True"]]
     assert "Traceback (most recent call last)" in shown[5][0]
     assert "UserWarning: -o print hides" in shown[6][0]
+
+
+@pytest.mark.slow
+def test_a_job_that_ends_during_a_later_cell_is_saved_as_done(kernel: KernelManager) -> None:
+    """What runs notebooks drops messages of cells that have ended, so the end is shown as part of a later one."""
+    begin = "import time\ndef get_late() -> list:\n    time.sleep(0.7)\n    return [{'a': 1}]\n"
+    cells, _ = run_all(kernel, f"{begin}job = jf.connect([get_late]).get_late.submit()\njob", "time.sleep(1.2)", "1")
+    [shown] = cells[0].outputs
+    assert "done" in shown["data"]["text/html"]

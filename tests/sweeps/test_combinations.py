@@ -238,7 +238,7 @@ def test_what_is_wrong_between_arguments_is_said() -> None:
     assert list(caught.value.errors) == ["PanelName"]
     days = [dt.date(2025, 1, day) for day in (1, 2, 3)]
     assert refused(Symbol="A", StartDate="2025-01-02", EndDate=days).errors == {
-        "EndDate": ["End Date 2025-01-01 is before Start Date 2025-01-02."]
+        "EndDate": ["EndDate 2025-01-01 is before StartDate 2025-01-02."]
     }
 
 

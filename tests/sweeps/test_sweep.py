@@ -178,11 +178,11 @@ def test_a_fault_of_our_own_making_loses_no_other_run(service: Service) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"a": []}, "A has no values to sweep: the list is empty."),
+        ({"a": []}, "a has no values to sweep: the list is empty."),
         ({"a": "x"}, "Nothing to sweep: no argument of F is a list of values."),
-        ({"a": ["x"], "n": ["one"]}, "N takes a whole number, not 'one'."),
+        ({"a": ["x"], "n": ["one"]}, "n takes a whole number, not 'one'."),
         ({"b": ["x"]}, "F has no parameter 'b'."),
-        ({"a": ["x"], "n": [["1"], "2"]}, "N takes one value, not ['1'].\nF was not run."),
+        ({"a": ["x"], "n": [["1"], "2"]}, "n takes one value, not ['1'].\nF was not run."),
         (
             {"a": ["x"], "cache": False},
             "cache is an option, not a parameter of F.\nWrite f.with_options(cache=…).sweep(…).",
