@@ -46,6 +46,7 @@ def _annotation(field: Field) -> Any:
     if 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float
         known: Any = Literal[options]
         one = dt.date | known if kind is Kind.DATE else known if field.is_declared("options") else known | one
+        one = bool if set(options) == {True, False} else one
     if not field.is_declared() and kind is not Kind.DATE:
         one |= str
     if field.kind is Kind.LIST:

@@ -280,15 +280,15 @@ class Client(Generic[CallT_co]):
         Returns
         -------
         DataFrame
-            One row per function: name, asset, the first paragraph of the description, and the parameters (required
-            ones marked ``*``).
+            One row per function: name, asset or else group, the first paragraph of the description, and the parameters
+            (required ones marked ``*``).
         """
         from jupyter_funcs.frames.tables import Listing
 
         rows = [
             (
                 function.name,
-                function.asset_name,
+                function.asset_name or function.group_name,
                 clip(function.about.partition("\n\n")[0], _LONGEST_FOUND),
                 ", ".join(field.name + "*" * field.required for field in read_fields(function)),
             )

@@ -7,6 +7,7 @@ import json
 import re
 from contextlib import suppress
 from functools import partial
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
@@ -200,7 +201,7 @@ class _Document:
         group = next((tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)), "")
         return Function(
             name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME) or name,
-            description=clip("\n\n".join(filter(None, dict.fromkeys(said))), _MAX_TEXT),
+            description=clip(unescape("\n\n".join(filter(None, dict.fromkeys(said)))), _MAX_TEXT),
             params=tuple(params.values()),
             group_name=clip(inert(group), _MAX_NAME),
             entry_point=name,
@@ -245,7 +246,7 @@ class _Document:
         text = text or only(str, only(dict, schema).get("description") or self._resolved(schema).get("description"))
         return Param(
             name=inert(context["name"]),
-            description=clip(text, _MAX_TEXT),
+            description=clip(unescape(text), _MAX_TEXT),
             required=required,
             schema=self._once("parameter", schema, self._schema) if schema or context["in"] == "body" else None,
             context=context,
@@ -454,7 +455,11 @@ def _query(where: Mapping[str, Any], value: Any) -> list[str]:
     if is_plain or not (is_deep or where["explode"]):
         return [f"{_escaped(name)}={_joined(where, value, _escaped)}"]
     pairs = value.items() if isinstance(value, dict) else [(name, one) for one in value]
-    return [f"{_escaped(f'{name}[{key}]' if is_deep else key)}={_escaped(text_of(one))}" for key, one in pairs]
+    # A list within an object has no style of its own; with commas, servers read it most often.
+    texts = [
+        (key, _joined(where, one, _escaped) if isinstance(one, list) else _escaped(text_of(one))) for key, one in pairs
+    ]
+    return [f"{_escaped(f'{name}[{key}]' if is_deep else key)}={text}" for key, text in texts]
 
 
 def _joined(where: Mapping[str, Any], value: Any, escape: Callable[[str], str] = str) -> str:

@@ -16,8 +16,9 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from jupyter_funcs.catalog.descriptions import read_options
 from jupyter_funcs.catalog.fields import by_name, read_fields
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.values import as_json, json_args
@@ -47,6 +48,7 @@ class _Parameter(NamedTuple):
     declared: inspect.Parameter
     adapter: TypeAdapter[Any]  # turns JSON into what the annotation says
     schema: Any
+    help: str
 
 
 class PythonSource:
@@ -101,11 +103,18 @@ class PythonSource:
             except (ValueError, TypeError):  # none, as of some functions written in C
                 skipped.append(name)
             else:
-                parameters = [_parameter(each, names) for each in declared if each.kind is not each.VAR_KEYWORD]
-                found.append((title, (python, parameters)))
-        titles = distinct([title for title, _ in found], "{} {}", 2)
-        self._callables = {title: each for title, (_, each) in zip(titles, found, strict=True)}
-        return [_function(at, name, *each) for at, (name, each) in enumerate(self._callables.items(), 1)], skipped
+                text, told = _documented(python)
+                parameters = [
+                    _parameter(each, names, *told.get(each.name, ("", "")))
+                    for each in declared
+                    if each.kind is not each.VAR_KEYWORD
+                ]
+                found.append((title, text, (python, parameters)))
+        titles = distinct([title for title, *_ in found], "{} {}", 2)
+        self._callables = {title: each for title, (*_, each) in zip(titles, found, strict=True)}
+        texts = [text for _, text, _ in found]
+        every = zip(self._callables.items(), texts, strict=True)
+        return [_function(at, name, text, *each) for at, ((name, each), text) in enumerate(every, 1)], skipped
 
 
 def _functions_of(target: Any) -> list[tuple[str, Callable[..., Any]]]:
@@ -135,47 +144,69 @@ def _imported(name: str) -> Any:
         raise ConfigError(f"The module {quote(name)} can't be imported: {_text(error)}{at}.", hint) from error
 
 
-def _parameter(declared: inspect.Parameter, names: dict[str, Any]) -> _Parameter:
-    """Read an annotation; without one, or with one that pydantic can't describe, any JSON value is passed as it is."""
-    from pydantic import TypeAdapter
+def _documented(python: Callable[..., Any]) -> tuple[str, dict[str, tuple[str, str]]]:
+    """Return what a docstring says about a function, and the type and text of each parameter."""
+    import docstring_parser
 
-    several = declared.kind is declared.VAR_POSITIONAL
+    text = inspect.getdoc(python) or ""
+    told: dict[str, tuple[str, str]] = {}
+    with suppress(Exception):  # a docstring may be any text
+        parsed = docstring_parser.parse(text)
+        for each in parsed.params:
+            about = (" ".join((each.type_name or "").split()), " ".join((each.description or "").split()))
+            told |= {name.strip(" *"): about for name in each.arg_name.split(",")}
+        text = f"{parsed.short_description or ''} {parsed.long_description or ''}"
+    return " ".join(text.split()), told
+
+
+def _parameter(declared: inspect.Parameter, names: dict[str, Any], words: str, text: str) -> _Parameter:
+    """Read an annotation; without one, or with one that pydantic can't describe, any JSON value is passed as it is."""
+    from pydantic import BeforeValidator, Field, TypeAdapter
+
+    several, annotation, default = declared.kind is declared.VAR_POSITIONAL, declared.annotation, declared.default
     adapter = TypeAdapter[Any](Any)
     schema: dict[str, Any] = {"type": "array"} if several else {}
+    if annotation is declared.empty and words:
+        text = f"{words}. {text}"
+        if options := read_options(words) if words.startswith("{") else ():
+            adapter = TypeAdapter[Any](Annotated[Any, BeforeValidator(partial(_meant, options))])
+            schema = {"type": "string"}
+    if annotation is declared.empty and isinstance(default, bool):  # alone, it may also be that of a level
+        is_flag = words in {"bool", "boolean"}
+        annotation = bool if is_flag else Annotated[bool | Any, Field(union_mode="left_to_right")]
     with suppress(Exception):  # annotations may be anything, and fail in any way
-        if declared.annotation is not declared.empty:
-            holder = SimpleNamespace(__annotations__={declared.name: declared.annotation})
+        if annotation is not declared.empty:
+            holder = SimpleNamespace(__annotations__={declared.name: annotation})
             hint = typing.get_type_hints(holder, globalns=names, include_extras=True)[declared.name]
             described = TypeAdapter[Any](list[hint] if several else hint)  # type: ignore[valid-type]  # known at run time only
             adapter, schema = described, described.json_schema()
     with suppress(Exception):  # likewise
-        if declared.default is not declared.empty and declared.default is not None:
-            default = adapter.dump_python(declared.default, mode="json", warnings=False)
-            schema = {**(schema or _ANY), "default": default}
-    return _Parameter(declared, adapter, schema or True)
+        if default is not declared.empty and default is not None:
+            schema = {**(schema or _ANY), "default": adapter.dump_python(default, mode="json", warnings=False)}
+    return _Parameter(declared, adapter, schema or True, text)
 
 
-def _function(number: int, title: str, python: Callable[..., Any], parameters: list[_Parameter]) -> Function:
-    import docstring_parser
+def _meant(options: tuple[str, ...], text: Any) -> Any:
+    """Return what a text stands for that isn't declared as one: an option, else a JSON value."""
+    with suppress(ValueError, TypeError, RecursionError):
+        return text if text in options else json.loads(text)
+    return text
 
-    text, helps = inspect.getdoc(python) or "", {}
-    with suppress(Exception):  # a docstring may be any text
-        parsed = docstring_parser.parse(text)
-        helps = {name.strip(" *"): each.description for each in parsed.params for name in each.arg_name.split(",")}
-        text = f"{parsed.short_description or ''} {parsed.long_description or ''}"
+
+def _function(number: int, title: str, text: str, python: Callable[..., Any], parameters: list[_Parameter]) -> Function:
     code = getattr(inspect.unwrap(python), "__code__", None)
     return Function(
         id=number,
         name=title,
-        description=" ".join(text.split()),
+        description=text,
         params=tuple(
             Param(
                 name=declared.name,
-                description=" ".join((helps.get(declared.name) or "").split()),
+                description=text,
                 required=declared.default is declared.empty and declared.kind is not declared.VAR_POSITIONAL,
                 schema=schema,
             )
-            for declared, _, schema in parameters
+            for declared, _, schema, text in parameters
         ),
         group_name=getattr(python, "__module__", "") or "",
         # So that the cached results of a function are not used once it was changed.
@@ -204,7 +235,7 @@ def _arguments(function: Function, parameters: list[_Parameter], args: Args) -> 
     named: dict[str, Any] = {}
     errors: dict[str, list[str]] = {}
     spreads = any(each.kind is each.VAR_POSITIONAL and each.name in args for each, *_ in parameters)
-    for declared, adapter, _ in parameters:
+    for declared, adapter, *_ in parameters:
         name, kind, value = declared.name, declared.kind, declared.default
         if name in args:
             sent = as_json(fields[name], args[name])

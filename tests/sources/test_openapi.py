@@ -113,6 +113,8 @@ ADDRESS = {
         ([param("ids", schema=LIST, style="spaceDelimited", explode=False)], {"ids": [1, 2]}, "/run", "ids=1%202"),
         ([param("ids", schema=LIST, style=["odd"])], {"ids": [1, 2]}, "/run", "ids=1&ids=2"),
         ([param("o", schema=OBJECT, style="deepObject")], {"o": {"a": 1}}, "/run", "o%5Ba%5D=1"),
+        ([param("o", schema=OBJECT | {"properties": {}}, style="deepObject")], {"o": {"a": [1, "b,c"]}}, "/run",
+         "o%5Ba%5D=1,b%2Cc"),
         ([param("o", schema=OBJECT)], {"o": {"a": 1}}, "/run", "a=1"),
         ([param("o", schema=OBJECT, explode=False)], {"o": {"a": 1}}, "/run", "o=a,1"),
         ([{"name": "o", "in": "query", "content": {"application/json": {"schema": OBJECT}}}], {"o": {"a": 1}}, "/run",
@@ -147,16 +149,19 @@ def test_a_body_has_the_types_of_its_schema() -> None:
         },
     }
     server, run = served(
-        operation(param("id", "path"), param("X-Mode", "header"), body=body, tags=["Orders"], summary="Order."),
+        operation(
+            param("id", "path"), param("X-Mode", "header"), body=body, tags=["Orders"], summary="Order &amp; pay."
+        ),
         "/run/{id}",
         components={"schemas": {"Base": base, "Address": ADDRESS}},
     )
     assert " ".join(field.name for field in run.fields) == "id X-Mode to body.id count size tags flag note"
+    assert server.session().find()["asset"].tolist() == ["Orders"]
     described = run.describe().set_index("name")
     assert dict(described["kind"])["to"] == "json"
     assert described.loc["count", "required"] == "yes"
     assert described.loc["count", "help"] == "How many."
-    assert (run.function.group, run.function.description, run.function.changes_data) == ("Orders", "Order", True)
+    assert (run.function.group, run.function.description, run.function.changes_data) == ("Orders", "Order & pay", True)
     sent = {"to": {"zip": 1, "next": {"zip": 2}}, "tags": ["1"], "flag": False}
     run(id="x", X_Mode="fast é", body_id=7, count="3", size="S", **sent)
     assert server.seen[0]["body"] == {"id": 7, "count": 3, "size": "s", **sent}

@@ -7,6 +7,7 @@ import collections
 import dataclasses
 import datetime as dt
 import enum
+import inspect
 import itertools
 import math
 import sys
@@ -104,6 +105,49 @@ def test_a_function_receives_what_its_annotation_says(annotation: Any, given: An
     jf.connect([take]).take(value=given)
     assert seen == [received]
     assert type(seen[0]) is type(received)
+
+
+def documented(rows, equal_var=True, method="auto", level=False):  # noqa: ANN001, ANN201  # as scientific libraries write them
+    """Compare.
+
+    Parameters
+    ----------
+    rows : array_like
+        The rows.
+    equal_var : bool, optional
+        Whether they vary alike.
+    method : {'auto', 'exact', '1'} or int, optional
+        How.
+    level
+        How much.
+    """
+    return [{"result": repr((rows, equal_var, method, level))}]
+
+
+@pytest.mark.parametrize(
+    ("values", "received", "warned"),
+    [
+        ({"equal_var": "no"}, "([1], False, 'auto', False)", []),
+        ({"method": "exact"}, "([1], True, 'exact', False)", []),
+        ({"method": "1"}, "([1], True, '1', False)", []),
+        ({"method": 7}, "([1], True, 7, False)", ["method"]),
+        ({"method": "exat"}, "([1], True, 'exat', False)", ["method"]),
+        ({"level": "no"}, "([1], True, 'auto', False)", []),
+        ({"level": 2}, "([1], True, 'auto', 2)", []),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Documented. Method has no option")
+def test_a_function_without_annotations_is_known_from_its_docstring(values: Any, received: str, warned: Any) -> None:
+    """A documented bool is one, and never the text 'no', which is true; listed options are only suggested."""
+    function = jf.connect([documented])["Documented"]
+    assert [(str(field.kind), field.default) for field in function.fields] == [
+        ("json", None), ("yes/no", "true"), ("choice", "auto"), ("json", "false")
+    ]  # fmt: skip
+    assert function.fields[0].help == "array_like. The rows."
+    assert list(jf.Form(function, rows=[1], **values).warnings) == warned
+    assert function(rows=[1], **values)["result"][0] == received
+    assert list(jf.Form(function, rows=[1], equal_var="maybe").errors) == ["equal_var"]
+    assert inspect.signature(function).parameters["equal_var"].annotation == bool | None
 
 
 def test_parameters_of_every_kind_are_passed() -> None:
