@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
-from h11 import _abnf, _readers
 
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, Reply, pieces, read_failure, read_reply
 from jupyter_funcs.connection.retries import Proof
@@ -31,6 +30,7 @@ from jupyter_funcs.core.errors import (
     FuncsError,
     ProtocolError,
     ServiceConnectionError,
+    no_descriptors,
     with_causes,
 )
 from jupyter_funcs.core.text import clip, inert
@@ -57,9 +57,6 @@ _MAX_SENDING = 0.02  # seconds; then the next request is sent too, because this 
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "gzip"}
 # Seconds to connect, to wait for a free connection and to write. Reading is limited by the run's deadline.
 _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
-# h11's own backtracks over white space before an invalid character, in quadratic time: 30 kB of it take seconds, and
-# no thread runs meanwhile.
-_readers.header_field_re = re.compile(_abnf.header_field.replace(f":{_abnf.OWS}", f":{_abnf.OWS}+").encode())
 _url = lru_cache(httpx.URL)  # parses an address once instead of once per request
 
 
@@ -87,6 +84,16 @@ class Request(NamedTuple):
     is_operation: bool = False
 
 
+def _bound_header_pattern() -> None:
+    # h11's own pattern backtracks over white space before an invalid character, in quadratic time: 30 kB of it take
+    # seconds, and no thread runs meanwhile.
+    try:
+        from h11 import _abnf, _readers
+    except OSError as error:
+        raise no_descriptors(error) from None
+    _readers.header_field_re = re.compile(_abnf.header_field.replace(f":{_abnf.OWS}", f":{_abnf.OWS}+").encode())
+
+
 class Exchange:
     """Sends requests to one service, each of them once."""
 
@@ -94,6 +101,8 @@ class Exchange:
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
     ) -> None:
         mask_logs()
+        if not isinstance(transport, httpx.ASGITransport):  # which has no headers as text
+            _bound_header_pattern()
         self.connection = connection
         self._transport = None if transport is None else _UserTransport(transport)
         self._lanes = Lanes(self._open_client)

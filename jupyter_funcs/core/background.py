@@ -21,7 +21,7 @@ from functools import partial
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_funcs.core.errors import DeadlineError, FuncsError, ServiceConnectionError, with_causes
+from jupyter_funcs.core.errors import DeadlineError, FuncsError, no_descriptors, with_causes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -45,8 +45,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
             try:
                 _loop = asyncio.new_event_loop()
             except OSError as error:
-                what = f"No connection can be opened: {error.strerror}."
-                raise ServiceConnectionError(what, "Close files, or allow more (ulimit -n), then try again.") from None
+                raise no_descriptors(error) from None
             threading.Thread(target=_keep_running, args=(_loop,), name=_THREAD, daemon=True).start()
         return _loop
 

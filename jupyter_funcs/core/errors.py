@@ -193,6 +193,12 @@ class RunCancelledError(FuncsError):
     """The run was cancelled. The service may still finish it."""
 
 
+def no_descriptors(error: OSError) -> ServiceConnectionError:
+    """Return the error of a connection that needs more open files than the process may have."""
+    what = f"No connection can be opened: {error.strerror}."
+    return ServiceConnectionError(what, "Close files, or allow more (ulimit -n), then try again.")
+
+
 def _remember(error: BaseException) -> None:
     with suppress(Exception):  # an error whose traceback can't be read is still shown
         # Holds lines, not frames with everything in them. Lines are looked up on demand, after a token typed in one of

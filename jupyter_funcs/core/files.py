@@ -10,7 +10,6 @@ import shutil
 import stat
 import sys
 import time
-import tomllib
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -46,6 +45,8 @@ def read_toml(path: Path, what: str, hint: str, most: int = 2**20) -> tuple[str,
     """Return the text and the contents of a TOML file, or ``None`` if there is none; raises a `ConfigError`."""
     try:
         text = read_small(path, most).decode("utf-8-sig")
+        import tomllib  # only where there is a file
+
         return text, tomllib.loads(text)
     except FileNotFoundError:
         return None

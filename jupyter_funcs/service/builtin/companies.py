@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.service.engine import calendar
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
@@ -29,10 +29,14 @@ GENERATIONS = ("Baby Boomers", "Gen X", "Gen Z", "Millennials", "Silent")
 _DECEMBER, _RETAIL, _SEPTEMBER, _JUNE = "December", "Saturday nearest 31 January", "September", "June"
 
 
-@dataclass(frozen=True, slots=True)
-class Profile(Company):
+class Profile(NamedTuple):
     """A demo company, with the parameters of its generated numbers."""
 
+    symbol: str
+    name: str
+    sector: str
+    industry: str
+    fiscal_year_end: str
     brands: tuple[str, ...]
     season: str
     daily_cards: int
@@ -104,6 +108,7 @@ def _kpis() -> Iterator[Kpi]:
 KPIS = tuple(_kpis())
 
 
+@cache
 def reference() -> Reference:
     """Return the demo's reference data."""
     return Reference(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.service.messages import did_you_mean, listed
 
@@ -17,16 +17,14 @@ DIMENSIONS = {"Age Group": "generation", "Region": "region", "Brand": "merchant"
 """The dimensions, with their columns of card spend."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataSet:
+class DataSet(NamedTuple):
     """A data set, called a panel on the wire."""
 
     name: str
     provider: str
 
 
-@dataclass(frozen=True, slots=True)
-class Company:
+class Company(NamedTuple):
     """A company; `symbol` is ``<ticker> <region> EQUITY``, `fiscal_year_end` names its fiscal calendar or last day."""
 
     symbol: str
@@ -36,16 +34,14 @@ class Company:
     fiscal_year_end: str
 
 
-@dataclass(frozen=True, slots=True)
-class Brand:
+class Brand(NamedTuple):
     """A brand, called a merchant in card spend, and the symbol of its owner."""
 
     name: str
     symbol: str
 
 
-@dataclass(frozen=True, slots=True)
-class Kpi:
+class Kpi(NamedTuple):
     """A figure that a company reports and a data set tracks, for some of the company's brands."""
 
     id: int
@@ -60,8 +56,7 @@ class Kpi:
     is_primary: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """A saved report: spend on some companies in one data set."""
 
     id: str

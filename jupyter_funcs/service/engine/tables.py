@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
 
 def rows(reference: Reference, name: str) -> list[tuple[Any, ...]]:
     """Return the rows of a table of reference data."""
-    rows = map(astuple, getattr(reference, name))
-    return [tuple(", ".join(cell) if isinstance(cell, tuple) else cell for cell in row) for row in rows]
+    table = getattr(reference, name)
+    return [tuple(", ".join(cell) if isinstance(cell, tuple) else cell for cell in row) for row in table]
 
 
 UNKNOWN = "Unknown"
