@@ -14,7 +14,7 @@ import pandas as pd
 
 from jupyter_funcs.core.text import inert, listed
 from jupyter_funcs.frames.display import MONEY
-from jupyter_funcs.frames.roles import Role, has_labels, words
+from jupyter_funcs.frames.roles import ChartColumn, Role, has_labels, words
 from jupyter_funcs.panel.chart_plan import NO_VALUE, POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, names_of, time_of
 from jupyter_funcs.panel.requests import ChartWish
 from jupyter_funcs.panel.table import Latest
@@ -22,7 +22,6 @@ from jupyter_funcs.panel.table import Latest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_funcs.frames.roles import ChartColumn
     from jupyter_funcs.panel.chart_plan import Array, Zoom
 
     View = dict[str, Any]  # ChartView of protocol.d.ts

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.fields import Evidence, Kind, by_name
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
 from jupyter_funcs.catalog.suggestions import fixed, pasted, search
 from jupyter_funcs.catalog.values import (
     Each,
@@ -34,7 +34,6 @@ from jupyter_funcs.panel.sources import PAGE, FieldSource
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
 

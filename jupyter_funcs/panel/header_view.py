@@ -8,24 +8,20 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from jupyter_funcs.catalog.listing import Catalog
-from jupyter_funcs.client.function import ClientLike
-from jupyter_funcs.client.status import ends_in, no_functions
+from jupyter_funcs.catalog.listing import Catalog, Function
+from jupyter_funcs.client.function import ClientLike, RemoteCall
+from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert, some
-from jupyter_funcs.records.presets import fill
+from jupyter_funcs.records.presets import Presets, fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args, Form
-    from jupyter_funcs.catalog.listing import Function
-    from jupyter_funcs.client.function import RemoteCall
-    from jupyter_funcs.client.status import Status
     from jupyter_funcs.records.favourites import Favourites
     from jupyter_funcs.records.history import History
-    from jupyter_funcs.records.presets import Presets
 
 _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8

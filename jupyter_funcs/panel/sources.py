@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.fields import Kind, listing_args
+from jupyter_funcs.catalog.fields import Field, Kind, listing_args
 from jupyter_funcs.catalog.suggestions import Choice, nearest_listed, search
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import FuncsError, NotFoundError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
 

@@ -12,15 +12,13 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.roles import has_labels, is_to_date
-from jupyter_funcs.panel.requests import Columns, Contains, Number, OneOf, Range, TableQuery, Text, asked
+from jupyter_funcs.panel.requests import Columns, Contains, Number, OneOf, Range, Sort, TableQuery, Text, asked
 from jupyter_funcs.panel.table_column import FIRST_ROWS, RowTest, TableColumn, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
-
-    from jupyter_funcs.panel.requests import Sort
 
     Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` is all of them as they are
 
