@@ -83,7 +83,7 @@ class Answers:
     async def preset(self, name: requests.Name, function: requests.Name) -> dict[str, Any]:
         visit = self._state.enter(self._session[function]) if function else self._state.chosen
         unknown = await fill_preset(self._session, visit.function, visit.form, name)
-        self._state.inputs.hold_preset(name)
+        self._state.inputs.preset = (name, visit.form.args)
         gone = f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter."
         return {"said": gone if unknown else ""}
 
@@ -196,12 +196,6 @@ class Answers:
         told = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self._state.recipe()
         await self._state.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *told))
         return {"said": ""}
-
-    @requests.asked(in_thread=True)
-    def compare(
-        self, before: requests.RunNumber, after: requests.RunNumber, first: requests.Number, *, again: bool
-    ) -> dict[str, Any]:
-        return self._state.history.compare(before, after, first, again=again)
 
     def _at(self, function: RemoteCall) -> Visit:
         """Return the visit of a function; one that is on the screen already stays as it is."""

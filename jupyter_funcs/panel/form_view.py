@@ -68,7 +68,7 @@ class FormView:
         form.shows_labels = True
         self.ran: Args | None = None  # the arguments of the result that is shown
         self._on_news = on_news
-        self._preset: tuple[str, Args] = ("", {})
+        self.preset: tuple[str, Args] = ("", {})  # the last one, and what it has filled in
         self._lock = threading.RLock()  # options arrive on the background loop
         self._fields = by_name(form.fields)
         fields = self._fields.items()
@@ -150,7 +150,7 @@ class FormView:
             rules = {field.rule.names for field in self._fields.values() if field.rule}
             open_rules = sorted(names for names in rules if not any(map(form.is_set, names)))
             is_begun = self._pressed or not all(self._carried.values())
-            name, held = self._preset
+            name, held = self.preset
             return {
                 "seq": self.seq,
                 "fields": {name: self._state(field, args, errors, warnings) for name, field in self._fields.items()},
@@ -250,7 +250,7 @@ class FormView:
 
     def take(self, values: Mapping[str, Sent], seq: int = 0) -> None:
         """Set the fields whose values differ from what is shown; none of them if one can't be read."""
-        args, fields = self.form.args, {name: self._field(name) for name in values}
+        args, fields = self.form.args, {name: self.form.field(name) for name in values}
         changed = {name: field for name, field in fields.items() if self._shown(field, args) != values[name]}
         new = {name: self._read(field, values[name]) for name, field in changed.items()}
         with self._lock:
@@ -265,7 +265,7 @@ class FormView:
         texts = [f"${shown['variable']}"] if "variable" in shown else shown["each"]
         return texts[0] if shown["each"] is False else Each(tuple(texts))
 
-    @asked(of="form")
+    @asked(of="inputs")
     def clear(self) -> None:
         with self._lock:
             self.form.clear()
@@ -291,9 +291,6 @@ class FormView:
             self._pressed = True
             self._refused = {name: list(texts) for name, texts in errors.items() if name in self._fields}
 
-    def hold_preset(self, name: str) -> None:
-        self._preset = (name, self.form.args)
-
     def carry(self, before: Form) -> None:
         """Fill empty fields with the valid values of fields of the same name in another form."""
         for other in by_name(before.fields).values():
@@ -307,35 +304,36 @@ class FormView:
                 self.form[field.name] = value
                 self._carried[field.name] = True
 
-    @asked(of="form", in_thread=True)
+    @asked(of="inputs", in_thread=True)
     def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> dict[str, Any]:
         """Return one page of the options that match a search: the `OptionPage` of the protocol."""
-        return self._options[self._field(field).name].page(query, first, grouped=grouped)
+        return self._options[self.form.field(field).name].page(query, first, grouped=grouped)
 
-    @asked(of="form")
+    @asked(of="inputs")
     def list_again(self, field: Name) -> None:
-        source = self._options[self._field(field).name]
+        source = self._options[self.form.field(field).name]
         if source.can_ask:
             source.ask(again=True)
             self._on_news()
 
-    @asked(of="form")
+    @asked(of="inputs")
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> dict[str, Any]:
         """Return all values that match a search, or those of one group."""
-        found = search(self._options[self._field(field).name].choices, query)
-        return {"values": _bounded(self._fields[field], [one.value for one in found if group in ("", one.group)])}
+        known = self.form.field(field)
+        found = search(self._options[known.name].choices, query)
+        return {"values": _bounded(known, [one.value for one in found if group in ("", one.group)])}
 
-    @asked(of="form", in_thread=True)
+    @asked(of="inputs", in_thread=True)
     def paste(self, field: Name, text: LongText) -> dict[str, Any]:
         """Return the values of a pasted column, row or list, and which of them are not among the options."""
-        known, lines = self._field(field), text.splitlines()
-        values, unknown = pasted(known, "\n".join(self._typable(known, lines)), self._options[field].choices)
+        known, lines = self.form.field(field), text.splitlines()
+        values, unknown = pasted(known, "\n".join(self._typable(known, lines)), self._options[known.name].choices)
         return {"values": _bounded(known, values), "unknown": unknown}
 
-    @asked(of="form", refused="Variables can't be read")
+    @asked(of="inputs", refused="Variables can't be read")
     def variables(self, field: Name) -> dict[str, Any]:
         """Return the variables that a field can be bound to, in alphabetical order."""
-        takes_one = self._field(field).kind not in {Kind.LIST, Kind.JSON}
+        takes_one = self.form.field(field).kind not in {Kind.LIST, Kind.JSON}
         held = dict(self.form.variables()) if self.trusted else {}
         usable = [
             {"name": one, "about": about, "each": takes_one and is_iterable(value) and not isinstance(value, str)}
@@ -343,11 +341,6 @@ class FormView:
             if (about := notebook.usable(one, value))
         ]
         return {"variables": usable[:PAGE]}
-
-    def _field(self, name: str) -> Field:
-        if name not in self._fields:
-            raise ArgumentError(f"{self.form.function} has no field {quote(name)}.")
-        return self._fields[name]
 
     def _read(self, field: Field, value: Sent) -> Any:
         """Return a value of the page for the form; raise an `ArgumentError` if no control sends it."""

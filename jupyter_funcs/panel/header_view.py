@@ -134,10 +134,6 @@ async def fill_preset(session: PanelSession, function: RemoteCall, form: Form, n
     return unknown
 
 
-def is_demo(session: PanelSession) -> bool:
-    return session.synthetic and session.kind == "service" and not session.address
-
-
 def _needed(form: Form, *, broken_down: bool) -> Iterator[Field]:
     """Yield the fields that a run needs, of a rule one, and last the one that breaks an example down."""
     ruled = {field.rule.names for field in form.fields if field.rule and form.is_set(field.name)}

@@ -17,7 +17,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, listed
 from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.panel.chart_view import Chart
-from jupyter_funcs.panel.requests import ChartWish, TableQuery
+from jupyter_funcs.panel.requests import ChartWish, Number, RunNumber, TableQuery, asked
 from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep
 from jupyter_funcs.sweeps.messages import value_text
@@ -96,7 +96,8 @@ class HistoryView:
             "held": run.in_memory is not None,
         }
 
-    def compare(self, before: int | str, after: int | str, first: int = 0, *, again: bool = False) -> dict[str, Any]:
+    @asked(of="history", in_thread=True)
+    def compare(self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False) -> dict[str, Any]:
         """Compare two runs; `again` runs again what is no longer in memory. The differing rows come by pages."""
         last = self._last
         if last is None or last[0] != (before, after) or (again and last[1]["gone"]):

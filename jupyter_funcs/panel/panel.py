@@ -260,7 +260,7 @@ class Panel(anywidget.AnyWidget):
         if kind.refused and not (state.trusted or fields.get("download")):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
             raise ArgumentError(f"{kind.refused} from this page.", hint)
-        target: object = state.inputs if kind.of == "form" else self._answers
+        target: object = getattr(state, kind.of) if kind.of in {"inputs", "history"} else self._answers
         if isinstance(request, requests.ResultRequest):
             result = state.chosen.result
             if result is None or result.number != request.run:

@@ -153,8 +153,9 @@ class PanelState:
         """Read how long the token lasts: its source may be a command that takes seconds."""
         self.status = await asyncio.to_thread(self.session.status, asks=False)
         self.publish()
-        if self.visit is None and header_view.is_demo(self.session):
-            for function in header_view.cards_of(self.session):  # the demo may be asked for what its examples take
+        is_demo = self.session.kind == "service" and not self.session.address
+        if self.visit is None and is_demo:  # it may be asked for what its examples take
+            for function in header_view.cards_of(self.session):
                 call = self.session[self.session.catalog.slug(function)]
                 with suppress(FuncsError):
                     await header_view.example_values(call, call.form())

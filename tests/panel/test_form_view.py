@@ -644,7 +644,7 @@ def test_no_request_names_another_field_or_pastes_without_bounds(form: Opening) 
         view.all_options,
         lambda name, _: view.variables(name),
     ):
-        with pytest.raises(jf.ArgumentError, match=r"F has no field '\\ud800b'"):
+        with pytest.raises(jf.ArgumentError, match=r"F has no parameter '\\ud800b'"):
             ask("\ud800b", "x")
     begun = time.perf_counter()
     with pytest.raises(jf.ArgumentError, match="at most 10,000 values"):
@@ -674,7 +674,7 @@ def test_what_the_service_found_is_shown_until_the_field_changes(answering: Call
     view.take({"Symbol": "KORD US EQUITY"})
     assert texts(view, "Symbol") == []
     assert view.values()["changed"]
-    view.hold_preset("mine")
+    view.preset = ("mine", view.form.args)
     assert view.values()["preset"] == "mine"
     view.take({"Symbol": None})
     assert view.values()["preset"] == ""
