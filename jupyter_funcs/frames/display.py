@@ -121,12 +121,11 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
 
 
 def _format(text: Callable[[Any], str], *, right: bool = False) -> ColumnFormat:
-    def shown(value: Any) -> str:
-        if pd.api.types.is_scalar(value) and pd.isna(value):
-            return ""
-        return short_text(text(value))
+    return ColumnFormat(lambda value: "" if is_empty(value) else short_text(text(value)), right)
 
-    return ColumnFormat(shown, right)
+
+def is_empty(value: Any) -> bool:
+    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
 def number_pattern(column: pd.Series[Any], about: str) -> str:

@@ -15,6 +15,7 @@ from jupyter_funcs.panel.chart_plan import STEPS, day_of, time_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+LONGEST_TEXT = 400  # characters of a line of what stays in a notebook
 _WIDTH, _HEIGHT = 720, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 34, 24
 _MOST_POINTS = 300  # of a line: the picture is saved with the notebook
@@ -28,7 +29,7 @@ def svg(view: Mapping[str, Any]) -> str:
     """Return a picture of a ``ChartView``; nothing if it draws nothing."""
     if not view["series"]:
         return ""
-    title = _shown(view["title"] + (f" ({view['unit']})" if view["unit"] else ""), 90)
+    title = escaped(view["title"] + (f" ({view['unit']})" if view["unit"] else ""), 90)
     bars = view["kind"] == "bar"
     height = _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8 if bars else _HEIGHT
     drawn = "".join(_bars(view) if bars else _lines(view))
@@ -52,7 +53,7 @@ def _bars(view: Mapping[str, Any]) -> Iterator[str]:
     scale = (_WIDTH - 160 - 80) / ((high - low) or 1)
     for at, value in enumerate(values):
         top, left = _TOP + 22 * at, 160 + (min(value, 0) - low) * scale
-        yield f'<text x="152" y="{top + 12}" text-anchor="end" {_INK}>{_shown(view["x"]["labels"][at], 24)}</text>'
+        yield f'<text x="152" y="{top + 12}" text-anchor="end" {_INK}>{escaped(view["x"]["labels"][at], 24)}</text>'
         yield f'<rect x="{left:.1f}" y="{top}" width="{abs(value) * scale:.1f}" height="16" fill="{_COLOURS[0]}"/>'
         end = left + abs(value) * scale + 6
         yield f'<text x="{end:.1f}" y="{top + 12}" {_INK}>{number_text(value, view["format"])}</text>'
@@ -75,7 +76,7 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
         yield f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end" {_INK}>{label}</text>'
     for place, label in _labels(view["x"]):
         x = _LEFT + (place - xs[0]) * across
-        yield f'<text x="{x:.0f}" y="{_HEIGHT - 6}" text-anchor="middle" {_INK}>{_shown(label, 16)}</text>'
+        yield f'<text x="{x:.0f}" y="{_HEIGHT - 6}" text-anchor="middle" {_INK}>{escaped(label, 16)}</text>'
     coloured = 0
     for line in sorted(view["series"], key=lambda each: each["colour"] >= 0):  # the grey ones lie below
         points = [(x, value) for x, value in zip(xs, line["values"], strict=True) if value is not None][::every]
@@ -86,7 +87,7 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
         if line["colour"] >= 0 and len(view["series"]) > 1 and coloured < 16:
             y = _TOP + 16 * coloured
             yield f'<path d="M{right + 12} {y}h14" {stroke}/>'
-            yield f'<text x="{right + 32}" y="{y + 4}" {_INK}>{_shown(line["name"], 18)}</text>'
+            yield f'<text x="{right + 32}" y="{y + 4}" {_INK}>{escaped(line["name"], 18)}</text>'
             coloured += 1
 
 
@@ -112,5 +113,5 @@ def _labels(x: Mapping[str, Any]) -> list[tuple[float, str]]:
     return [(day_of(start), f"{start:{form}}") for start in starts[:: -(-len(starts) // 8) or 1]]
 
 
-def _shown(text: str, length: int) -> str:
+def escaped(text: str, length: int = LONGEST_TEXT) -> str:
     return html.escape(clip(inert(text), length))

@@ -64,23 +64,15 @@ class JsonTree:
         return {"hits": hits[:_MOST_HITS], "more": len(hits) > _MOST_HITS, "all": time.monotonic() < until}
 
     def _at(self, path: tuple[str | int, ...]) -> tuple[Any, Any]:
-        known = self._levels.get(path)
-        if known is None:
-            known = self._read_at(path)
-            self._levels = {at: each for at, each in self._levels.items() if at == path[: len(at)]} | {path: known}
-        return known
-
-    def _read_at(self, path: tuple[str | int, ...]) -> tuple[Any, Any]:
-        if not path:
-            return _read(self._data)
-        value, _ = self._at(path[:-1])
+        if (known := self._levels.get(path)) is not None:
+            return known
         try:
-            if isinstance(path[-1], int) and path[-1] < 0:
-                raise IndexError
-            return _opened(value[path[-1]])
+            known = _opened(self._at(path[:-1])[0][path[-1]]) if path else _read(self._data)
         except (LookupError, TypeError):
             what = f"The reply has nothing at {quote(path[-1])}."
             raise ArgumentError(what, "Fold the tree and open it again.") from None
+        self._levels = {at: each for at, each in self._levels.items() if at == path[: len(at)]} | {path: known}
+        return known
 
 
 def _items(value: Any) -> Iterable[tuple[str | int, Any]]:

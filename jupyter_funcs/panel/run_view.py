@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import html
 import io
 import os
 import traceback
@@ -22,13 +21,13 @@ from jupyter_funcs.core.text import clip, inert, quote, size_text
 from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import ends, shape_text, table_html
 from jupyter_funcs.frames.roles import has_labels
-from jupyter_funcs.panel.chart_svg import svg
+from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Name, TableQuery, asked
 from jupyter_funcs.panel.table import TableView
 from jupyter_funcs.sweeps.job import SweepJob, status_text
-from jupyter_funcs.sweeps.messages import cached_text, one_cached_text, stopped_text, value_text
+from jupyter_funcs.sweeps.messages import cached_text, one_cached_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +42,7 @@ _MOST_FAILED = 100
 _MOST_IN_CODE = 1_000  # values
 _LONGEST, _LONGEST_DETAILS = 300, 4_000
 # Of a result in the saved notebook: rows at the top, and as many at the end; columns; characters.
-_MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE, _LONGEST_VALUE = 5, 12, 60_000, 400
+_MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE = 5, 12, 60_000
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _LONGEST_NAME = 200  # bytes
 # Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.
@@ -210,13 +209,6 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
     }
 
 
-def cancelled_text(job: Job) -> str:
-    """Return what a person who has cancelled should know."""
-    progress = job.progress
-    alone = "Cancelled. The service may still finish the run."
-    return stopped_text(progress) if isinstance(progress, SweepProgress) else alone
-
-
 def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df") -> dict[str, Any]:
     """Return what the form holds as code: the magic, Python, and the request of the first run; no token in it."""
     args, swept = form.args, form.swept
@@ -252,27 +244,27 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
     kept = "" if result is None else _result_html(result)
     picture = svg(result.picture) if result and result.picture else ""
-    head = f"<p><b>{_shown(name) if name else 'Functions'}</b>: {what}</p>"
+    head = f"<p><b>{escaped(name) if name else 'Functions'}</b>: {what}</p>"
     return f'<div class="jf-still">{head}{kept}{picture}</div>'
 
 
 def _result_html(result: ResultView) -> str:
     """Return function, arguments, time, variable and rows of a result."""
     frame = result.frame
-    args = ", ".join(f"{_shown(name)} = {_shown(value_text(value))}" for name, value in result.args.items())
+    args = ", ".join(f"{escaped(name)} = {escaped(value_text(value))}" for name, value in result.args.items())
     session = result.function.session
     said = [
-        f"<b>{_shown(result.function.name)}</b>{f' with {args}' if args else ''}",
-        f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {_shown(session.service)}"
+        f"<b>{escaped(result.function.name)}</b>{f' with {args}' if args else ''}",
+        f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {escaped(session.service)}"
         + ", synthetic data" * result.function.synthetic,
     ]
     if variable := result.held_as:
-        said.append(f"The DataFrame was kept as <code>{_shown(variable)}</code>.")
+        said.append(f"The DataFrame was kept as <code>{escaped(variable)}</code>.")
     again = snippets.magic(result.function, result.args, sweeps=result.sweep is not None)
     command = f"df = %funcs {'sweep' if result.sweep else 'call'}"
-    if again.startswith(command) and len(again) <= _LONGEST_VALUE:  # a long one would be cut, and open nothing
+    if again.startswith(command) and len(again) <= LONGEST_TEXT:  # a long one would be cut, and open nothing
         filled = again.replace(command, "%funcs panel", 1)
-        said.append(f"<code>{_shown(filled)}</code> opens the panel with these values.")
+        said.append(f"<code>{escaped(filled)}</code> opens the panel with these values.")
     shown = ends(frame.iloc[:, :_MOST_COLUMNS], 2 * _MOST_KEPT)
     what = [f"the first and last {_MOST_KEPT} rows"] * (len(shown) < len(frame))
     what += [f"the first {_MOST_COLUMNS} columns"] * (frame.shape[1] > _MOST_COLUMNS)
@@ -282,7 +274,3 @@ def _result_html(result: ResultView) -> str:
     table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
     return f'<div class="jf-kept"><p>{"<br>".join(said)}</p>{table}</div>'
-
-
-def _shown(text: str) -> str:
-    return html.escape(clip(inert(text), _LONGEST_VALUE))

@@ -20,6 +20,7 @@ from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.history_view import Held, HistoryView
 from jupyter_funcs.records.presets import fill
 from jupyter_funcs.sweeps.job import SweepJob, start_sweep
+from jupyter_funcs.sweeps.messages import stopped_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -265,7 +266,7 @@ class PanelState:
                 await self._finish(visit, job)
             elif isinstance(error, RunCancelledError):
                 visit.state, visit.error = "cancelled", None
-                self.send({"ev": "said", "text": run_view.cancelled_text(job)})
+                self.send({"ev": "said", "text": stopped_text(job.progress)})
             else:
                 self._fail(visit, error, job)
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody

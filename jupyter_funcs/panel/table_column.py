@@ -16,7 +16,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote
-from jupyter_funcs.frames.display import MONEY, format_of, number_pattern, short_number, short_text
+from jupyter_funcs.frames.display import MONEY, format_of, is_empty, number_pattern, short_number, short_text
 from jupyter_funcs.frames.export import unarmed
 from jupyter_funcs.frames.roles import adds_up, as_float, is_growth, is_identifier, is_key, words
 
@@ -359,10 +359,6 @@ class TableColumn:
             texts.append(f"{self.sum(self.data)} ")
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * max(map(len, texts)))))
         return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": said}
-
-
-def is_empty(value: Any) -> bool:
-    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
 def plain_text(value: Any) -> str:

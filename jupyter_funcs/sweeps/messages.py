@@ -6,11 +6,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client.status import span
+from jupyter_funcs.core.progress import Progress, SweepProgress
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from jupyter_funcs.core.progress import SweepProgress
 
 _MAX_ITEMS = 20
 
@@ -31,8 +30,10 @@ def one_cached_text(frame: pd.DataFrame) -> str:
     return cached_text(1, since).removeprefix("1 ") if isinstance(since, str) else ""
 
 
-def stopped_text(progress: SweepProgress) -> str:
-    """Return what a cancelled sweep has done."""
+def stopped_text(progress: Progress) -> str:
+    """Return what a cancelled run or sweep has done."""
+    if not isinstance(progress, SweepProgress):
+        return "Cancelled. The service may still finish the run."
     text = f"Cancelled after {progress.done:,} of {progress.total:,} runs."
     return text + " Press Run to continue." * (progress.done > 0)
 

@@ -74,7 +74,7 @@ def test_what_is_not_json_is_said(data: bytes) -> None:
         JsonTree(data).node(())
 
 
-@pytest.mark.parametrize("path", [("b",), (0,), ("a", 5), ("a", -1), ("a", "x"), ("a", 0, 0), ("a",) * 200])
+@pytest.mark.parametrize("path", [("b",), (0,), ("a", 5), ("a", "x"), ("a", 0, 0), ("a",) * 200])
 def test_a_place_that_is_not_there_is_refused(path: tuple[Any, ...]) -> None:
     """Refuses keys and numbers that the reply has not."""
     with pytest.raises(ArgumentError):
