@@ -56,64 +56,41 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """
-    One field of a form: what the form, the callable, the magic and the JSON Schema know of a parameter.
-
-    Attributes
-    ----------
-    name
-        The parameter's wire name.
-    identifier
-        Its name in Python; differs from `name` only if that is not an identifier.
-    kind
-        What it holds.
-    label, help
-        The name in words, and the description without its ``[Required]`` or ``[Optional]`` marker.
-    required
-        Whether a run needs it. A field with a `rule` may be required by that rule only.
-    default
-        The value that is used when nothing is sent, as text (of a list: JSON), or ``None``.
-    options
-        The valid values, as they are sent.
-    source
-        The name of the function that lists the valid values.
-    rule
-        The at-least-one rule that includes this field.
-    minimum, maximum
-        The inclusive bounds of a number.
-    not_before
-        The name of the date field that this date must not precede.
-    evidence
-        How each part is known: `Evidence` by ``kind``, ``options``, ``default``, ``required``, ``bounds``, ``rule`` and
-        ``source``; a part that the field doesn't have is missing.
-    schema
-        The JSON Schema that the catalog declares, or ``None``.
-    item
-        The kind of each item of a list.
-    typed
-        The JSON values of options that are not texts.
-    spelt
-        A memo of `catalog.values`.
-    """
+    """One field of a form: what the form, the callable, the magic and the JSON Schema know of a parameter."""
 
     name: str
+    """The parameter's wire name."""
     identifier: str
+    """Its name in Python; differs from `name` only if that is not an identifier."""
     kind: Kind
     label: str
+    """The name in words."""
     help: str
+    """The description without its ``[Required]`` or ``[Optional]`` marker."""
     required: bool = False
+    """Whether a run needs it. A field with a `rule` may be required by that rule only."""
     default: str | None = None
+    """The value that is used when nothing is sent, as text (of a list: JSON)."""
     options: tuple[str, ...] = ()
+    """The valid values, as they are sent."""
     source: str | None = None
+    """The name of the function that lists the valid values."""
     rule: Rule | None = None
     minimum: float | None = None
+    """The inclusive lower bound of a number."""
     maximum: float | None = None
     not_before: str | None = None
+    """The name of the date field that this date must not precede."""
     evidence: Mapping[str, Evidence] = field(default_factory=dict, hash=False)
+    """How ``kind``, ``options``, ``default``, ``required``, ``bounds``, ``rule`` and ``source`` are known, if there."""
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    """The JSON Schema that the catalog declares."""
     item: Kind = Kind.TEXT
+    """The kind of each item of a list."""
     typed: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The JSON values of options that are not texts."""
     spelt: dict[Kind, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """A memo of `catalog.values`."""
 
     def is_declared(self, part: str = "kind") -> bool:
         """Return whether a part of the field is declared, not only described or assumed."""
@@ -211,6 +188,7 @@ def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, An
 
 
 def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
+    label = " ".join(_words(param.name))
     marked, shown = descriptions.read_marker(param.description)
     declared = read_schema(param.schema) or Declaration("")
     shown = shown or " ".join(declared.description.split())
@@ -244,7 +222,7 @@ def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
         name=param.name,
         identifier=identifier,
         kind=kind,
-        label=_label(param.name),
+        label=label[:1].upper() + label[1:] or param.name,
         help=shown,
         required=required,
         default=default,
@@ -297,8 +275,3 @@ def _first_date(name: str, names: Sequence[str]) -> str | None:
             if twin in spelt:
                 return spelt[twin]
     return None
-
-
-def _label(name: str) -> str:
-    words = " ".join(_words(name))
-    return words[:1].upper() + words[1:] or name

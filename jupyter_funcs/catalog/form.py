@@ -247,16 +247,14 @@ class Form:
         """Return the warnings for what is missing, and for dates in the wrong order."""
         if not self.validate:
             return {}
-        warnings = {
-            name: [self._required(field)]
-            for name, field in self._by_name.items()
-            if field.required and not field.is_declared("required") and name not in args
-        }
-        self._compare(args, warnings, Evidence.DESCRIBED)
-        for names, text in self._rules().items():
-            if not any(name in args for name in names):
-                called = [self._called(self._by_name[name]) if name in self._by_name else name for name in names]
-                warnings.setdefault("", []).append(f"{listed(called)} is required: {quote(text.rstrip('.'))}.")
+        warnings = self._between(args, Evidence.DESCRIBED)
+        unmet: dict[tuple[str, ...], str] = {}  # with the text of the first field that has the rule
+        for rule in (field.rule for field in self._by_name.values() if field.rule):
+            if not any(name in args for name in rule.names):
+                unmet.setdefault(rule.names, rule.text)
+        for names, text in unmet.items():
+            called = [self._called(self._by_name[name]) if name in self._by_name else name for name in names]
+            warnings.setdefault("", []).append(f"{listed(called)} is required: {quote(text.rstrip('.'))}.")
         return warnings
 
     def _unlisted(self, field: Field, each: Sequence[str | list[str]], args: Args) -> list[str]:
@@ -310,18 +308,17 @@ class Form:
 
     def errors_of(self, args: Args) -> dict[str, list[str]]:
         """Return the errors of arguments that are each valid on their own, in the same form as `errors`."""
-        errors = {
-            name: [self._required(field)] for name, field in self._by_name.items() if _must(field) and name not in args
-        }
-        self._compare(args, errors)
-        return errors
+        return self._between(args, Evidence.DECLARED)
 
-    def _rules(self) -> dict[tuple[str, ...], str]:
-        rules: dict[tuple[str, ...], str] = {}
-        for field in self._by_name.values():
-            if field.rule:
-                rules.setdefault(field.rule.names, field.rule.text)
-        return rules
+    def _between(self, args: Args, known: Evidence) -> dict[str, list[str]]:
+        """Return what is missing and which dates are in the wrong order, as far as it is known by this evidence."""
+        found = {
+            name: [self._required(field)]
+            for name, field in self._by_name.items()
+            if field.required and name not in args and _must(field) is (known is Evidence.DECLARED)
+        }
+        self._compare(args, found, known)
+        return found
 
     def _read(self) -> tuple[Args, dict[str, list[str]]]:
         args: Args = {}

@@ -167,10 +167,11 @@ def _parameter(declared: inspect.Parameter, names: dict[str, Any], words: str, t
     adapter = TypeAdapter[Any](Any)
     schema: dict[str, Any] = {"type": "array"} if several else {}
     if annotation is declared.empty and words:
-        text = f"{words}. {text}"
         if options := read_options(words) if words.startswith("{") else ():
             adapter = TypeAdapter[Any](Annotated[Any, BeforeValidator(partial(_meant, options))])
-            schema = {"type": "string"}
+            words += f", default {default!r}" if default in options else ""
+            return _Parameter(declared, adapter, None, f"{words}. {text}")
+        text = f"{words}. {text}"
     if annotation is declared.empty and isinstance(default, bool):  # alone, it may also be that of a level
         is_flag = words in {"bool", "boolean"}
         annotation = bool if is_flag else Annotated[bool | Any, Field(union_mode="left_to_right")]

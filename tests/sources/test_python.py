@@ -131,12 +131,13 @@ def documented(rows, equal_var=True, method="auto", level=False):  # noqa: ANN00
         ({"method": "exact"}, "([1], True, 'exact', False)", []),
         ({"method": "1"}, "([1], True, '1', False)", []),
         ({"method": 7}, "([1], True, 7, False)", ["method"]),
+        ({"method": ["auto", "exact"]}, "([1], True, ['auto', 'exact'], False)", ["method"]),
         ({"method": "exat"}, "([1], True, 'exat', False)", ["method"]),
         ({"level": "no"}, "([1], True, 'auto', False)", []),
         ({"level": 2}, "([1], True, 'auto', 2)", []),
     ],
 )
-@pytest.mark.filterwarnings("ignore:Documented. Method has no option")
+@pytest.mark.filterwarnings("ignore:Documented")
 def test_a_function_without_annotations_is_known_from_its_docstring(values: Any, received: str, warned: Any) -> None:
     """A documented bool is one, and never the text 'no', which is true; listed options are only suggested."""
     function = jf.connect([documented])["Documented"]
