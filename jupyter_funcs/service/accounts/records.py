@@ -6,6 +6,7 @@ import contextlib
 import getpass
 import logging
 import os
+import time
 import unicodedata
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,8 @@ LONGEST_NAME = 200
 _LONGEST_TEXT = 4096
 # More wait to be written only while the disk is full or another process holds the database.
 _MOST_PENDING = 10_000
+# Records are written together with those of this time: a thread and a transaction for each would cost more than a run.
+_WRITE_SECONDS = 0.05
 # Of a million records it takes a tenth of a second to find the old ones.
 _BETWEEN_PRUNINGS = 1000
 
@@ -208,7 +211,7 @@ class Audit:
         if not self._is_due:
             self._is_due = True
             with contextlib.suppress(RuntimeError):  # the process is ending
-                self._writer.submit(self._write)
+                self._writer.submit(self._write, _WRITE_SECONDS)
 
     def served(self, config: str | None) -> list[str]:
         """Record a start with a configuration file; return the others that were served with this database."""
@@ -237,20 +240,22 @@ class Audit:
         self._writer.shutdown()
         self._write()
 
-    def _write(self) -> None:
+    def _write(self, wait: float = 0) -> None:
+        time.sleep(wait)
         self._is_due = False  # before the records are taken: a later one asks for another write
-        records = [self._pending.popleft() for _ in range(len(self._pending))]
-        if not records:
+        records: list[AuditRecord] = []
+        if not self._pending:
             return
         try:
             with self._database.change() as sql:
+                records += [self._pending.popleft() for _ in range(len(self._pending))]
                 sql.executemany(_INSERT, records)
                 self._until_pruning -= len(records)
                 if self._until_pruning <= 0:
                     self._prune(sql)
         except SetupError as error:
             self._pending.extendleft(reversed(records))
-            log.warning("%s audit records are not written yet: %s", len(records), error)
+            log.warning("%s audit records are not written yet: %s", len(self._pending), error)
 
     def _prune(self, sql: sqlite3.Connection) -> None:
         self._until_pruning = _BETWEEN_PRUNINGS

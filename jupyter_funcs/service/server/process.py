@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import logging
 import os
 import re
 import socket
 import ssl
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
 
 import h11
-import structlog
 import uvicorn
 from h11 import _abnf, _readers
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -24,11 +25,9 @@ from jupyter_funcs.service.web.requests import request_id
 
 if TYPE_CHECKING:
     import contextlib
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import FrameType
-
-    from structlog.typing import EventDict, Processor, WrappedLogger
 
     from jupyter_funcs.service.server.reloading import LiveService
 
@@ -136,43 +135,86 @@ def _bind_error(error: OSError, host: str, port: int) -> str:
 
 def configure_logs(style: Literal["text", "json"]) -> None:
     """Log the service from INFO and everything else from WARNING."""
-    shared: list[Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(),
-        _add_request_id,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        # Before the renderer, whose own tracebacks show the values of variables.
-        structlog.processors.format_exc_info,
-    ]
-    processors: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
-    renderer: Processor = structlog.processors.JSONRenderer()
-    if style == "text":
-        processors.append(_for_people)
-        renderer = structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(), sort_keys=False, exception_formatter=structlog.dev.plain_traceback
-        )
-    formatter = structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[*processors, renderer])
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter)
+    handler = _Handler(sys.stderr)
+    handler.setFormatter(_Line() if style == "text" else _JSONLine())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(capture=True)
     logging.getLogger("jupyter_funcs.service").setLevel(logging.INFO)
 
 
-def _add_request_id(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    if identifier := request_id.get():
-        event.setdefault("request_id", identifier)
-    return event
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes what is logged in one turn of the event loop at once, after the replies of that turn."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line soon."""
+        try:
+            self._lines.append(self.format(record))
+        except Exception:  # noqa: BLE001 - as in any handler
+            self.handleError(record)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # in a thread without a loop
+            self.flush()
+        else:
+            if len(self._lines) == 1:
+                loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Write the lines that wait."""
+        self.acquire()
+        try:
+            lines, self._lines = self._lines, []
+            self.stream.write("".join(f"{line}\n" for line in lines))
+            self.stream.flush()
+        finally:
+            self.release()
 
 
-def _for_people(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    """Drop the fields that a request's message repeats, and the logger's name on the service's own lines."""
-    repeated = {"logger"} if str(event.get("logger", "")).startswith("jupyter_funcs.service.") else set()
-    if "milliseconds" in event:
-        repeated |= {"method", "path", "status", "user_id"}
-    last = {"request_id": event["request_id"]} if "request_id" in event else {}
-    return {key: value for key, value in event.items() if key not in repeated | {"request_id"}} | last
+class _JSONLine(logging.Formatter):
+    """Formats a record and its facts as JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a line."""
+        return json.dumps(self.facts(record), default=repr)
+
+    def facts(self, record: logging.LogRecord) -> dict[str, Any]:
+        """Return all that is known of a record."""
+        found = {"event": record.getMessage(), "level": record.levelname.lower(), "logger": record.name}
+        found |= {name: value for name, value in vars(record).items() if name not in _ATTRIBUTES}
+        if identifier := request_id.get():
+            found.setdefault("request_id", identifier)
+        found["timestamp"] = f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+        if record.exc_info:
+            found["exception"] = self.formatException(record.exc_info)
+        return found
+
+
+class _Line(_JSONLine):
+    """Formats a record for people, without what its message repeats, and the logger's name on the service's lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a line, and the traceback."""
+        facts = self.facts(record)
+        event, level, logger, time = (facts.pop(name) for name in ("event", "level", "logger", "timestamp"))
+        trace = f"\n{facts.pop('exception')}" if record.exc_info else ""
+        repeated = {"method", "path", "status", "user_id"} if "milliseconds" in facts else set()
+        last = {"request_id": facts.pop("request_id")} if "request_id" in facts else {}
+        pairs = [f"{name}={_shown(value)}" for name, value in (facts | last).items() if name not in repeated]
+        own = [] if logger.startswith("jupyter_funcs.service.") else [f"[{logger}]"]
+        text = " ".join([f"{event:30}", *own, *pairs]) if own or pairs else event
+        return f"{time} [{level:9}] {text}{trace}"
+
+
+_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+_UNSAFE = frozenset(" \t=\r\n\"'")
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) and _UNSAFE.isdisjoint(value) else repr(value)
 
 
 class GracefulServer(uvicorn.Server):
@@ -223,6 +265,24 @@ _REFUSAL = (
 )
 
 
+class _Replies(h11.Connection):
+    """Sends the head of a small reply together with its body, in one packet."""
+
+    _head: Sequence[Any] = ()
+
+    def send_with_data_passthrough(self, event: h11.Event) -> list[Any] | None:
+        """Return what to send for an event."""
+        data = super().send_with_data_passthrough(event)
+        if isinstance(event, h11.Response) and data:
+            length = dict(event.headers).get(b"content-length", b"")
+            if length.isdigit() and 0 < int(length) <= _PIECE:
+                self._head = data
+                return []
+        if self._head and data is not None:
+            data, self._head = [*self._head, *data], ()
+        return data
+
+
 class HttpConnection(H11Protocol):
     """A connection with limits on the time for a request head and for an unread reply."""
 
@@ -237,6 +297,7 @@ class HttpConnection(H11Protocol):
         """Refuse a connection above the limit, and start the clock."""
         super().connection_made(transport)
         transport.max_size = _PIECE  # others get their turn after each
+        self.conn = _Replies(h11.SERVER, self.conn._max_incomplete_event_size)  # noqa: SLF001 - as uvicorn made it
         if len(self.connections) > self.most:
             log.warning("Refused a connection above the limit of %s.", self.most)
             transport.write(_REFUSAL)
