@@ -265,7 +265,7 @@ _REFUSAL = (
 )
 
 
-class _Replies(h11.Connection):
+class _Packets(h11.Connection):
     """Sends the head of a small reply together with its body, in one packet."""
 
     _head: Sequence[Any] = ()
@@ -297,7 +297,7 @@ class HttpConnection(H11Protocol):
         """Refuse a connection above the limit, and start the clock."""
         super().connection_made(transport)
         transport.max_size = _PIECE  # others get their turn after each
-        self.conn = _Replies(h11.SERVER, self.conn._max_incomplete_event_size)  # noqa: SLF001 - as uvicorn made it
+        self.conn = _Packets(h11.SERVER, self.conn._max_incomplete_event_size)  # noqa: SLF001 - as uvicorn made it
         if len(self.connections) > self.most:
             log.warning("Refused a connection above the limit of %s.", self.most)
             transport.write(_REFUSAL)

@@ -7,6 +7,7 @@ browser then sends that domain as ``Host``. Starlette's `TrustedHostMiddleware` 
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import re
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
+
+
+# Their hosts are read once.
+_MOST_HOSTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ class Hosts:
         return own is not None and (own == host or self._is_own(own))
 
 
+@functools.lru_cache(_MOST_HOSTS)
 def is_loopback(host: str) -> bool:
     """Return whether a host is a loopback address; names never are."""
     address = _ip(host)
@@ -96,6 +102,7 @@ def network(address: str) -> str:
     return str(ipaddress.ip_network(f"{known}/64", strict=False)) if ":" in known else known
 
 
+@functools.lru_cache(_MOST_HOSTS)
 def _host(authority: str) -> str | None:
     """Return the host of ``host:port``, or `None` if it isn't valid."""
     found = _AUTHORITY.fullmatch(authority)
