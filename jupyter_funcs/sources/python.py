@@ -30,7 +30,7 @@ from jupyter_funcs.core.text import distinct, quote, some
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import pandas as pd
     from pydantic import TypeAdapter
@@ -96,25 +96,16 @@ class PythonSource:
         skipped: list[str] = []
         found = []
         for name, python in _functions_of(self._connection.target):
-            title = " ".join(word[:1].upper() + word[1:] for word in re.split(r"[\W_]+", name) if word)
             try:
-                names = getattr(inspect.unwrap(getattr(python, "func", python)), "__globals__", {})
                 declared = inspect.signature(python).parameters.values()
             except (ValueError, TypeError):  # none, as of some functions written in C
                 skipped.append(name)
             else:
-                text, told = _documented(python)
-                parameters = [
-                    _parameter(each, names, *told.get(each.name, ("", "")))
-                    for each in declared
-                    if each.kind is not each.VAR_KEYWORD
-                ]
-                found.append((title, text, (python, parameters)))
-        titles = distinct([title for title, *_ in found], "{} {}", 2)
-        self._callables = {title: each for title, (*_, each) in zip(titles, found, strict=True)}
-        texts = [text for _, text, _ in found]
-        every = zip(self._callables.items(), texts, strict=True)
-        return [_function(at, name, text, *each) for at, ((name, each), text) in enumerate(every, 1)], skipped
+                found.append((python, *_function(name, python, declared)))
+        titles = distinct([function.name for _, function, _ in found], "{} {}", 2)
+        every = list(zip(titles, found, strict=True))
+        self._callables = {title: (python, parameters) for title, (python, _, parameters) in every}
+        return [one.changed(id=at, name=title) for at, (title, (_, one, _)) in enumerate(every, 1)], skipped
 
 
 def _functions_of(target: Any) -> list[tuple[str, Callable[..., Any]]]:
@@ -194,25 +185,33 @@ def _meant(options: tuple[str, ...], text: Any) -> Any:
     return text
 
 
-def _function(number: int, title: str, text: str, python: Callable[..., Any], parameters: list[_Parameter]) -> Function:
+def _function(
+    name: str, python: Callable[..., Any], declared: Iterable[inspect.Parameter]
+) -> tuple[Function, list[_Parameter]]:
+    """Return a function as a catalog lists it, and how its parameters are passed."""
+    text, told = _documented(python)
+    names = getattr(inspect.unwrap(getattr(python, "func", python)), "__globals__", {})
+    parameters = [
+        _parameter(one, names, *told.get(one.name, ("", ""))) for one in declared if one.kind != one.VAR_KEYWORD
+    ]
     code = getattr(inspect.unwrap(python), "__code__", None)
-    return Function(
-        id=number,
-        name=title,
+    function = Function(
+        name=" ".join(word[:1].upper() + word[1:] for word in re.split(r"[\W_]+", name) if word),
         description=text,
         params=tuple(
             Param(
-                name=declared.name,
-                description=text,
-                required=declared.default is declared.empty and declared.kind is not declared.VAR_POSITIONAL,
+                name=one.name,
+                description=help_,
+                required=one.default is one.empty and one.kind is not one.VAR_POSITIONAL,
                 schema=schema,
             )
-            for declared, _, schema, text in parameters
+            for one, _, schema, help_ in parameters
         ),
         group_name=getattr(python, "__module__", "") or "",
         # So that the cached results of a function are not used once it was changed.
         unique_id=hashlib.sha256(marshal.dumps(code)).hexdigest() if code else "",
     )
+    return function, parameters
 
 
 def _called(
