@@ -70,6 +70,8 @@ def _bare(reply: bytes | str, *, strict: bool) -> Any:
 def _page(document: Any) -> tuple[Any, dict[str, Any]]:
     """Return the rows of a page of a list, and what is said beside them; any other document is itself."""
     lists = [name for name in document if isinstance(document[name], list)] if isinstance(document, dict) else []
+    if len(lists) == 2 and "links" in lists:  # to the other pages
+        lists.remove("links")
     if len(lists) != 1 or not (lists[0] in _ROWS or len(document) == 1):
         return document, {}
     rows = document[lists[0]]

@@ -123,6 +123,7 @@ def test_a_scalar_stays_what_it_was() -> None:
     [
         ('{"total_count": 2, "items": [{"a": 1}, {"a": 2}]}', [{"a": 1}, {"a": 2}], {"total_count": 2}),
         ('{"results": [{"a": 1}], "next": null, "links": {"b": []}}', [{"a": 1}], {"next": None, "links": {"b": []}}),
+        ('{"links": [{"rel": "next"}], "records": [{"a": 1}]}', [{"a": 1}], {"links": [{"rel": "next"}]}),
         ('{"count": 0, "value": []}', [], {"count": 0}),
         ('{"pets": [{"a": 1}, null]}', [{"a": 1}, {"a": None}], None),
         ('{"id": 1, "orders": [{"a": 1}]}', [{"id": 1, "orders": [{"a": 1}]}], None),
