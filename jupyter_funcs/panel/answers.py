@@ -20,7 +20,6 @@ from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.sweeps.messages import asks_text
 
 if TYPE_CHECKING:
-    from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.panel.state import PanelState, Visit
     from jupyter_funcs.records.run import Run
 
@@ -49,7 +48,7 @@ class Answers:
 
     @requests.asked()
     async def example(self, function: requests.Name) -> None:
-        visit = self._at(self._session[function])
+        visit = self._state.enter(self._session[function])
         self._state.publish()
         visit.form.update(await example_values(visit.function, visit.form))
         self._state.run()
@@ -197,14 +196,9 @@ class Answers:
         await self._state.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *told))
         return {"said": ""}
 
-    def _at(self, function: RemoteCall) -> Visit:
-        """Return the visit of a function; one that is on the screen already stays as it is."""
-        visit = self._state.visit
-        return visit if visit and visit.function.slug == function.slug else self._state.enter(function)
-
     def _filled(self, run: Run) -> Visit:
         """Show the form of a run, with its arguments."""
         function = self._session[run.function]
-        visit = self._at(function)
+        visit = self._state.enter(function)
         fill(visit.form, values_of(run, function))
         return visit
