@@ -7,7 +7,7 @@ import html
 import json
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -17,50 +17,42 @@ from jupyter_funcs.frames.roles import is_growth_fraction, is_identifier, words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Data = TypeVar("Data", "pd.DataFrame", "pd.Series[Any]")
 LONGEST_CELL = 120
 
-_MOST_ROWS = 100
 _MOST_COLUMNS = 40
 MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
 _NUMBERS = {"decimal", "floating", "integer", "mixed-integer-float"}
 _SAMPLE = 1000  # values to look at first
 
 
-def table_html(frame: pd.DataFrame, about: str = "") -> str:
+def table_html(frame: pd.DataFrame, about: str = "", *, rows: int = 100, columns: int = _MOST_COLUMNS) -> str:
     """Return the first and last rows of a frame as an HTML table that says how much it leaves out."""
     if frame.empty:
         return f"<div>{html.escape(_nothing(frame))}</div>"
-    part = ends(frame, _MOST_ROWS)
+    top, end = rows - rows // 2, len(frame) - rows // 2
+    part = frame if len(frame) <= rows else frame.iloc[[*range(top), *range(end, len(frame))]]
     table: list[tuple[str, str, list[str]]] = []  # attributes, name and cells of each column
     for level in [] if isinstance(frame.index, pd.RangeIndex) else range(frame.index.nlevels):
         labels = pd.Series(part.index.get_level_values(level))
         form = format_of(labels)
         table.append(("", _escaped(frame.index.names[level] or ""), [*map(html.escape, map(form.text, labels))]))
-    for at in range(min(frame.shape[1], _MOST_COLUMNS)):
+    for at in range(min(frame.shape[1], columns)):
         form = format_of(frame.iloc[:, at], about)
         kind = ' align="right"' if form.right else ""
         cells = [html.escape(form.text(value)) for value in part.iloc[:, at].tolist()]
         table.append((kind, _escaped(frame.columns[at]), cells))
-    if frame.shape[1] > _MOST_COLUMNS:
-        hidden = f"… {frame.shape[1] - _MOST_COLUMNS:,} more columns …"
+    if frame.shape[1] > columns:
+        hidden = f"… {frame.shape[1] - columns:,} more columns …"
         table.append(("", hidden, [""] * len(part)))
     head = "".join(f'<th scope="col"{kind}>{name}</th>' for kind, name, _ in table)
-    rows = [
+    lines = [
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for (kind, _, _), cell in zip(table, row, strict=True)) + "</tr>"
         for row in zip(*(cells for _, _, cells in table), strict=True)
     ]
     if len(part) < len(frame):
-        hidden = f"… {len(frame) - _MOST_ROWS:,} more rows …"
-        rows.insert(_MOST_ROWS // 2, f'<tr><td colspan="{len(table)}">{hidden}</td></tr>')
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-def ends(data: Data, rows: int) -> Data:
-    """Return the first and last rows of a frame or a column, or all of a short one."""
-    if len(data) <= rows:
-        return data
-    return data.iloc[[*range(rows - rows // 2), *range(len(data) - rows // 2, len(data))]]
+        hidden = f"… {len(frame) - rows:,} more rows …"
+        lines.insert(top, f'<tr><td colspan="{len(table)}">{hidden}</td></tr>')
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
 def _nothing(frame: pd.DataFrame) -> str:

@@ -19,7 +19,7 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.core.text import clip, inert, quote, size_text
 from jupyter_funcs.frames import export
-from jupyter_funcs.frames.display import ends, shape_text, table_html
+from jupyter_funcs.frames.display import shape_text, table_html
 from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
 from jupyter_funcs.panel.chart_view import Chart
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 _MOST_FAILED = 100
 _MOST_IN_CODE = 1_000  # values
 _LONGEST, _LONGEST_DETAILS = 300, 4_000
-# Of a result in the saved notebook: rows at the top, and as many at the end; columns; characters.
-_MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE = 5, 12, 60_000
+_MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE = 10, 12, 60_000  # rows, columns, characters of a result in a saved notebook
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _LONGEST_NAME = 200  # bytes
 # Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.
@@ -265,12 +264,8 @@ def _result_html(result: ResultView) -> str:
     if again.startswith(command) and len(again) <= LONGEST_TEXT:  # a long one would be cut, and open nothing
         filled = again.replace(command, "%funcs panel", 1)
         said.append(f"<code>{escaped(filled)}</code> opens the panel with these values.")
-    shown = ends(frame.iloc[:, :_MOST_COLUMNS], 2 * _MOST_KEPT)
-    what = [f"the first and last {_MOST_KEPT} rows"] * (len(shown) < len(frame))
-    what += [f"the first {_MOST_COLUMNS} columns"] * (frame.shape[1] > _MOST_COLUMNS)
-    said += [f"Of the result: {' and '.join(what)}."] * bool(what)
     # On the cells: a page's own style for cells would win over one around them.
-    table = table_html(shown).replace("<td", '<td style="white-space: nowrap"')
+    table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS).replace("<td", '<td style="white-space: nowrap"')
     table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
     return f'<div class="jf-kept"><p>{"<br>".join(said)}</p>{table}</div>'
