@@ -109,7 +109,7 @@ def _parser() -> Parser:
     mcp_parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help=only)
     declares = "tell the assistant that these functions change nothing, which a catalog doesn't say"
     mcp_parser.add_argument("--declare-read-only", action="store_true", help=declares)
-    pages = "show a page of the guide, or the list of its topics"
+    pages = "show a page of the guide, or list its topics"
     add("docs", docs, pages).add_argument("topic", nargs="?", default="", metavar="TOPIC")
     check_parser = add("check", check, "check functions that you publish, and show the form of each")
     check_parser.description = "Nothing is served. The exit code is 1 if there is an error."

@@ -29,7 +29,7 @@ _KINDS = {
 
 
 def stream_to_frame(reply: bytes) -> pd.DataFrame:
-    """Return an Arrow stream as a DataFrame, equal to that of `to_frame` for its records as JSON."""
+    """Return an Arrow stream as a DataFrame, equal to that of `to_frame` for its records as JSON, if there are any."""
     import pyarrow as pa
 
     try:
@@ -39,7 +39,7 @@ def stream_to_frame(reply: bytes) -> pd.DataFrame:
         reason = clip(inert(str(error)), _LONGEST_REASON)
         raise ProtocolError(f"The reply is not a valid Arrow stream: {reason}", TRY_AGAIN) from error
     frame = frame_of(Table("records", table.column_names, columns, len(table)), {})
-    frame.attrs["funcs"] = {"shape": "records"}
+    frame.attrs["funcs"] = {"shape": "records" if len(frame) else "empty"}
     return frame
 
 
@@ -84,6 +84,6 @@ def _column(values: pa.ChunkedArray) -> Column:
     if kind == "float":
         data[np.isinf(data)] = np.nan
         missing = np.isnan(data)
-    if missing is not None and missing.all():
+    if missing is not None and len(missing) and missing.all():
         return Column("null", missing)
     return Column(kind, data, missing if kind in {"int", "bool"} else None)

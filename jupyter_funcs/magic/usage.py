@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.core.line import Parser, unquoted
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _VARIABLE = re.compile(r"\$\w+")
 _COUNT = re.compile(r"\d{1,18}|\d{1,3}(?:,\d{3}){1,5}", re.ASCII)  # also 1,000,000, as messages write it
+
+_WIDTH = 80
 
 
 class Subcommand(NamedTuple):
@@ -68,7 +71,7 @@ A value is text, 'quoted text', a list [a, b, c] or $variable."""
 SUBCOMMANDS = {
     "find": Subcommand(
         "[WORD …]",
-        "list the functions that contain these words, as a table",
+        "list the functions that contain all these words",
         "%funcs find panel daily",
         "Without words it lists the whole catalog.",
     ),
@@ -76,8 +79,8 @@ SUBCOMMANDS = {
     "call": Subcommand(
         "NAME k=v …",
         "run a function and return a DataFrame",
-        'df = %funcs call get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY" Dimensions=[Region]\n\n'
-        "%%funcs call get_panel_daily -o df\nPanelName: Demo Card Panel\nSymbol: BKQU US EQUITY",
+        'df = %funcs call get_panel_daily PanelName="Demo Card Panel" Symbol=BKQU\n\n'
+        "%%funcs call get_panel_daily -o df\nPanelName: Demo Card Panel\nSymbol: BKQU\nDimensions: [Region]",
         f"{_ARGUMENTS}\n"
         "Quotes and backslashes work as in a shell. {braces} and a $ inside text are left as they are.\n"
         "End the line with ; to display nothing.",
@@ -85,7 +88,7 @@ SUBCOMMANDS = {
     "sweep": Subcommand(
         "NAME k=[a,b] …",
         "run a function once per value of the lists and return one DataFrame",
-        'df = %funcs sweep get_panel_daily PanelName="Demo Card Panel" Symbol=[BKQU, NVRA] -q\n\n'
+        'df = %funcs sweep get_panel_daily PanelName="Demo Card Panel" Symbol=[BKQU, NVRA]\n\n'
         "%%funcs sweep get_panel_daily --dry-run\n"
         "PanelName: Demo Card Panel\nSymbol: [BKQU, NVRA]\nDimensions: [[Region], [Region, Brand]]",
         f"{_ARGUMENTS}\n"
@@ -110,7 +113,7 @@ SUBCOMMANDS = {
     ),
     "again": Subcommand(
         "N",
-        "run number N of the history again and return a DataFrame",
+        "run number N of the history again",
         "before = %funcs call get_panels\nnow = %funcs again 1",
     ),
     "lock": Subcommand(
@@ -126,7 +129,9 @@ SUBCOMMANDS = {
         "It takes no token: a profile says where its token is, and FUNCS_TOKEN belongs to FUNCS_BASE_URL.\n"
         "The functions are listed at once. If that fails, the current service stays in use.",
     ),
-    "status": Subcommand("", "show the service in use, your user name and when the token expires", "%funcs status"),
+    "status": Subcommand(
+        "", "show the service, whether it answers, your user name and when the token expires", "%funcs status"
+    ),
     "refresh": Subcommand("", "list the functions again", "%funcs refresh"),
     "cache": Subcommand(
         "[clear]",
@@ -137,7 +142,7 @@ SUBCOMMANDS = {
     ),
     "docs": Subcommand(
         "[TOPIC]",
-        "show a page of the guide, or the list of its topics",
+        "show a page of the guide, or list its topics",
         "%funcs docs sweeps",
     ),
     "lasterror": Subcommand("", "print the full traceback of the last error", "%funcs lasterror"),
@@ -208,7 +213,9 @@ def _spelling(option: str) -> str:
 
 
 def _table(rows: list[tuple[str, str]], width: int = 30) -> list[str]:
-    return [f"{left:<{width}}  {right}" for left, right in rows]
+    # Narrow enough for a notebook beside others, which breaks longer lines within words.
+    below = TextWrapper(_WIDTH, subsequent_indent=" " * (width + 2), break_on_hyphens=False)
+    return [line for left, right in rows for line in below.wrap(f"{left:<{width}}  {right}")]
 
 
 def parser() -> Parser:

@@ -481,7 +481,7 @@ def test_help_names_every_command(run: Any, capsys: pytest.CaptureFixture[str]) 
         assert capsys.readouterr().out.strip() == text.strip()
     for word in (*NAMES, *chain.from_iterable(option.split("/") for option in OPTIONS)):
         assert re.search(rf"(?<![\w-]){word}(?![\w-])", usage())
-    assert max(map(len, usage().splitlines())) < 120
+    assert max(map(len, usage().splitlines())) <= 80
 
 
 def test_the_guide_is_read_in_the_notebook(run: Any) -> None:

@@ -216,7 +216,7 @@ class DuckDBCall:
         return [dict(row) for row in kept[key]]
 
     def fetch_either(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]] | pa.Table:
-        """Execute like `fetch`, but return many rows as an Arrow table if any client gets the same values from it."""
+        """Execute like `fetch`, but return many rows, or none, as an Arrow table if that holds the same values."""
         if isinstance(result, Query) and result.is_kept:
             return self.fetch(result)
         found = self._fetched(result, or_table=True)
@@ -224,7 +224,8 @@ class DuckDBCall:
             return found
         if not _has_usual_years(found):
             return self.fetch(result)
-        return found if len(found) > _FEW_ROWS else found.to_pylist()
+        # JSON has no columns where there are no rows.
+        return found if len(found) > _FEW_ROWS or not len(found) else found.to_pylist()
 
     def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> Any:
         rows: list[dict[str, Any]] = []
