@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.client.client import Client
 from jupyter_funcs.client.function import RemoteCall
-from jupyter_funcs.connection.profiles import Connection, config_problem, favourites_file, resolve
+from jupyter_funcs.connection.profiles import Connection, config_problem, resolve
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.warn import warn
-from jupyter_funcs.records.favourites import Favourites
-from jupyter_funcs.records.history import History
-from jupyter_funcs.records.lock import LockChecker
-from jupyter_funcs.records.presets import Presets, presets_file
+from jupyter_funcs.records.recorded import RecordedClient
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
     import httpx
     import pandas as pd
 
-    from jupyter_funcs.catalog.listing import Catalog
-    from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.panel.panel import Panel
     from jupyter_funcs.sweeps.job import SweepJob
 
@@ -215,7 +209,7 @@ class RemoteFunction(RemoteCall):
         return self.session.presets.get(self.name, name)
 
 
-class Session(Client[RemoteFunction]):
+class Session(RecordedClient[RemoteFunction]):
     """
     One user's functions on one service.
 
@@ -230,38 +224,13 @@ class Session(Client[RemoteFunction]):
         An httpx transport to use instead of the network.
     """
 
-    _call_type = RemoteFunction
-
-    def __init__(
-        self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
-    ) -> None:
-        super().__init__(connection, transport)
-        self.on_run = self._record
+    def _call(self, function: Function, slug: str) -> RemoteFunction:
+        return RemoteFunction(self, function, slug)
 
     @staticmethod
     def reconnect(where: str | None, allow_server: str = "") -> Session:
         """Connect in another process."""
         return _connected(where, allow_server=allow_server)
-
-    @cached_property
-    def lock_checker(self) -> LockChecker:
-        """Compares the functions that run with ``funcs.lock``."""
-        return LockChecker(self.address or "demo")
-
-    @property
-    def history(self) -> History:
-        """The runs on this service in this kernel: ``funcs.history.get(3)``, ``funcs.history.again(3)``."""
-        return History(self)
-
-    @cached_property
-    def favourites(self) -> Favourites:
-        """The favourite and recent functions."""
-        return Favourites(self.address or "demo", favourites_file(os.environ))
-
-    @cached_property
-    def presets(self) -> Presets:
-        """The presets of this profile: named values for forms."""
-        return Presets("demo" if self._connection.synthetic else self.service, presets_file(os.environ))
 
     def panel(self, name: str | int | None = None, /, *, trusted: bool | None = None, **values: Any) -> Panel:
         """
@@ -284,12 +253,3 @@ class Session(Client[RemoteFunction]):
             return Panel(self, trusted=trusted)
         function = self[name]
         return Panel(self, function, function.form(**values), trusted=trusted)
-
-    def _record(self, function: RemoteCall, job: Job) -> None:
-        self.history.add(function, job)
-        if note := self.lock_checker.check(function.function):
-            job.note(note)
-
-    def _replace_catalog(self, catalog: Catalog) -> None:
-        super()._replace_catalog(catalog)
-        self.__dict__.pop("lock_checker", None)

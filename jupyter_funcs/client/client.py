@@ -12,15 +12,14 @@ import weakref
 from concurrent import futures
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from jupyter_funcs.catalog.fields import read_fields, schema_problems, unknown_codes
 from jupyter_funcs.client.cache import user_cache
-from jupyter_funcs.client.function import ClientLike, RemoteCall
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.connection.login import KeyringUnavailableError, Login
-from jupyter_funcs.connection.profiles import NO_TOKEN, config_problem, resolve
+from jupyter_funcs.connection.profiles import NO_TOKEN, config_problem
 from jupyter_funcs.connection.tokens import Constant, FromEnvironment, FromFile, FromFunction
 from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
@@ -30,7 +29,7 @@ from jupyter_funcs.core.text import clip, listed, nearest, quote, some
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import httpx
     import pandas as pd
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
     _Listed = tuple[Catalog, float, list[UserWarning]]  # the second on the steady clock
 
-CallT_co = TypeVar("CallT_co", bound=RemoteCall, covariant=True)
+CallT_co = TypeVar("CallT_co", covariant=True)
 
 _KINDS = {"service": "data service", "openapi": "OpenAPI document", "mcp": "MCP server", "python": "Python"}
 LOGIN_SECONDS = 20.0
@@ -65,8 +64,6 @@ class NoFunctionError(NotFoundError, AttributeError):
 class Client(Generic[CallT_co]):
     """One user's functions on one service: lists them, and sends their runs."""
 
-    _call_type: type[CallT_co] = cast("type[CallT_co]", RemoteCall)
-
     def __init__(
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
     ) -> None:
@@ -80,14 +77,17 @@ class Client(Generic[CallT_co]):
         self._functions: dict[int, CallT_co] = {}
         self._lock = threading.Lock()
         self._warned_of_end = 0.0
-        self.on_run: Callable[[RemoteCall, Job], None] = lambda _function, _job: None
 
     @staticmethod
-    def reconnect(where: str | None, allow_server: str = "") -> ClientLike:
+    def reconnect(where: str | None, allow_server: str = "") -> Client[Any]:
         """Connect in another process, to a profile, an address, or what the environment names."""
-        if (connection := resolve(where, allow_server=allow_server)) is None:
-            raise ConfigError("No service is configured.", "Set FUNCS_BASE_URL and FUNCS_TOKEN.")
-        return Client[RemoteCall](connection)
+        raise NotImplementedError
+
+    def _call(self, function: Function, slug: str) -> CallT_co:
+        raise NotImplementedError
+
+    def on_run(self, function: Any, job: Job) -> None:
+        """Note a run that has started."""
 
     @property
     def service(self) -> str:
@@ -108,11 +108,6 @@ class Client(Generic[CallT_co]):
     def kind(self) -> str:
         """The kind of the source: service, openapi, mcp or python; empty until it is detected."""
         return self._remote.source.kind
-
-    @property
-    def header(self) -> str:
-        """The header that carries the token: ``Authorization`` or ``X-Api-Key``."""
-        return self._connection.header
 
     @property
     def token_is_given(self) -> bool:
@@ -398,8 +393,7 @@ class Client(Generic[CallT_co]):
         # By identity, because two listed functions may be equal. The bound function keeps its id in use.
         bound = self._functions.get(id(function))
         if bound is None:
-            made = self._call_type(self, function, catalog.slug(function))
-            bound = self._functions.setdefault(id(function), made)
+            bound = self._functions.setdefault(id(function), self._call(function, catalog.slug(function)))
         return bound
 
 

@@ -8,7 +8,7 @@ import itertools
 import sys
 from contextlib import suppress
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.fields import Field, by_name, listing_args, read_fields
@@ -29,54 +29,22 @@ from jupyter_funcs.core.text import folded, quote, visible
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     import pandas as pd
 
-    from jupyter_funcs.catalog.listing import Catalog, Function, Param
-    from jupyter_funcs.client.cache import Cache
-    from jupyter_funcs.client.remote import Remote
+    from jupyter_funcs.catalog.listing import Function, Param
+    from jupyter_funcs.client.client import Client
 
 
 _MOST_HINTS = 3  # of a refusal
 _HINT_SECONDS = 3.0
 
 
-class ClientLike(Protocol):
-    """What a function needs of the client that listed it."""
-
-    on_run: Callable[[RemoteCall, Job], None]
-
-    @property
-    def service(self) -> str: ...
-    @property
-    def where(self) -> str: ...
-    @property
-    def address(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def header(self) -> str: ...
-    @property
-    def token_is_given(self) -> bool: ...
-    @property
-    def synthetic(self) -> bool: ...
-    @property
-    def listed(self) -> Catalog | None: ...
-    @property
-    def cache(self) -> Cache: ...
-    @property
-    def remote(self) -> Remote: ...
-    @staticmethod
-    def reconnect(where: str | None, allow_server: str = "") -> ClientLike: ...
-    def __getitem__(self, name: str | int) -> RemoteCall: ...
-    async def relist(self, function: Function) -> Function | None: ...
-
-
 class RemoteCall:
     """A function of the catalog: its form, its runs and its choices. `api.RemoteFunction` adds sweeps and panels."""
 
-    def __init__(self, session: ClientLike, function: Function, slug: str) -> None:
+    def __init__(self, session: Client[RemoteCall], function: Function, slug: str) -> None:
         self.session = session
         self.function = function
         self._lists_synthetic = function.synthetic

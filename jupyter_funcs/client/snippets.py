@@ -67,17 +67,18 @@ def connection(where: str, allow_server: str = "") -> str:
 def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:
     """Return the run as a command for a POSIX shell, which reads the token from the environment; or an empty text."""
     session = function.session
+    own = session.remote.transport.connection
     sent = session.remote.source.request(function.function, dict(args))
     if session.kind == "service":
         url = (session.address or _NO_ADDRESS).rstrip("/") + RUN_PATH
         headers = {"Content-Type": "application/json"}
-        sent = {"method": "POST", "url": url, "token_header": session.header, "headers": headers, "body": sent}
+        sent = {"method": "POST", "url": url, "token_header": own.header, "headers": headers, "body": sent}
     if "url" not in sent:
         return ""
     command = [f"curl -X {sent['method']} {shlex.quote(sent['url'])}"]
     if header := sent.get("token_header"):
         # A document may name any header, also one with a $.
-        command.append(f"-H {_SECRETS.get(header) or shlex.quote(f'{header}: ') + _SECRET_ONLY[session.header]}")
+        command.append(f"-H {_SECRETS.get(header) or shlex.quote(f'{header}: ') + _SECRET_ONLY[own.header]}")
     command += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent["headers"].items()]
     if "body" in sent:
         is_form = "form" in sent["headers"]["Content-Type"]

@@ -17,7 +17,7 @@ from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.header_view import changes, example_values, fill_preset, sections
 from jupyter_funcs.panel.history_view import gone_text, values_of, without_result
 from jupyter_funcs.records.presets import fill, form_values
-from jupyter_funcs.sweeps.messages import asks_text
+from jupyter_funcs.sweeps.job import asks_text
 
 if TYPE_CHECKING:
     from jupyter_funcs.panel.state import PanelState, Visit

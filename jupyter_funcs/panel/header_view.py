@@ -6,22 +6,21 @@ import math
 from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.listing import Catalog, Function
-from jupyter_funcs.client.function import ClientLike, RemoteCall
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert, some
-from jupyter_funcs.records.presets import Presets, fill
+from jupyter_funcs.records.presets import fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args, Form
-    from jupyter_funcs.records.favourites import Favourites
-    from jupyter_funcs.records.history import History
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.records.recorded import RecordedClient
 
 _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8
@@ -31,23 +30,7 @@ _BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fi
 _SOON = 600.0  # seconds; a token that ends later is not worth a word
 
 
-class PanelSession(ClientLike, Protocol):
-    """A client with records: history, presets and favourites."""
-
-    @property
-    def catalog(self) -> Catalog: ...
-    @property
-    def history(self) -> History: ...
-    @property
-    def favourites(self) -> Favourites: ...
-    @property
-    def presets(self) -> Presets: ...
-    def refresh(self) -> Self: ...
-    def status(self, *, asks: bool = True) -> Status: ...
-    def redact(self, text: str) -> str: ...
-
-
-def service_view(session: PanelSession, status: Status | None, trouble: Iterable[str]) -> dict[str, Any]:
+def service_view(session: RecordedClient[RemoteCall], status: Status | None, trouble: Iterable[str]) -> dict[str, Any]:
     known = session.listed
     ends = status.ends if status else math.inf
     return {
@@ -73,7 +56,7 @@ def function_view(function: Function, slug: str, favourites: Iterable[str]) -> d
     }
 
 
-def sections(session: PanelSession, query: str, first: int = 0) -> dict[str, Any]:
+def sections(session: RecordedClient[RemoteCall], query: str, first: int = 0) -> dict[str, Any]:
     """Return a page of the functions that a search finds; without words all: favourites, recent ones, then by group."""
     catalog = session.listed or Catalog(())
     names, found = session.favourites.names, catalog.search(query)
@@ -93,7 +76,7 @@ def sections(session: PanelSession, query: str, first: int = 0) -> dict[str, Any
     return {"sections": shown, "total": len(catalog), "found": len(rows)}
 
 
-def start_view(session: PanelSession, recent: list[dict[str, Any]]) -> dict[str, Any]:
+def start_view(session: RecordedClient[RemoteCall], recent: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what an empty panel offers: functions, runs of before, presets."""
     catalog = session.listed or Catalog(())
     favourites = session.favourites.names
@@ -111,7 +94,7 @@ def start_view(session: PanelSession, recent: list[dict[str, Any]]) -> dict[str,
     return {"cards": cards, "recent": recent, "presets": presets[:_MOST_CARDS]}
 
 
-def cards_of(session: PanelSession) -> list[Function]:
+def cards_of(session: RecordedClient[RemoteCall]) -> list[Function]:
     """Return the functions that an empty panel offers: favourites first, and last those that take nothing."""
     catalog = session.listed or Catalog(())
     first = [each for name in session.favourites.names if (each := catalog.peek(name)) is not None]
@@ -119,14 +102,14 @@ def cards_of(session: PanelSession) -> list[Function]:
     return list({id(each): each for each in [*first, *others]}.values())[:_MOST_CARDS]
 
 
-def presets_view(session: PanelSession, function: str) -> list[dict[str, Any]]:
+def presets_view(session: RecordedClient[RemoteCall], function: str) -> list[dict[str, Any]]:
     """Return the presets of a function: those that come with the demo, then a person's own."""
     presets = session.presets
     shipped = [{"name": name, "about": "comes with the demo", "shipped": True} for name in presets.shipped(function)]
     return [*shipped, *({"name": each, "about": "", "shipped": False} for each in presets.names(function))]
 
 
-async def fill_preset(session: PanelSession, function: RemoteCall, form: Form, name: str) -> list[str]:
+async def fill_preset(session: RecordedClient[RemoteCall], function: RemoteCall, form: Form, name: str) -> list[str]:
     """Fill a form with a preset, and return the names that are no longer parameters."""
     unknown = fill(form, session.presets.get(function.name, name))
     if name in session.presets.shipped(function.name):  # what a run needs besides: the first values that are listed

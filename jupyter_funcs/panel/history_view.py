@@ -19,8 +19,7 @@ from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.requests import ChartWish, Number, RunNumber, TableQuery, asked
 from jupyter_funcs.panel.table import Latest, TableView
-from jupyter_funcs.sweeps.job import sweep
-from jupyter_funcs.sweeps.messages import value_text
+from jupyter_funcs.sweeps.job import sweep, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
-    from jupyter_funcs.panel.header_view import PanelSession
+    from jupyter_funcs.records.recorded import RecordedClient
 
 _STATIC = Path(__file__).with_name("static")
 _MOST_ASKED = 200  # requests at once; a page has a few
@@ -80,7 +80,7 @@ class Panel(anywidget.AnyWidget):
 
     def __init__(
         self,
-        session: PanelSession,
+        session: RecordedClient[RemoteCall],
         function: RemoteCall | None = None,
         form: Form | None = None,
         *,

@@ -26,8 +26,7 @@ from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Name, TableQuery, asked
 from jupyter_funcs.panel.table import TableView
-from jupyter_funcs.sweeps.job import SweepJob, status_text
-from jupyter_funcs.sweeps.messages import cached_text, one_cached_text, value_text
+from jupyter_funcs.sweeps.job import SweepJob, cached_text, one_cached_text, status_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,8 +19,7 @@ from jupyter_funcs.panel import header_view, run_view
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.history_view import Held, HistoryView
 from jupyter_funcs.records.presets import fill
-from jupyter_funcs.sweeps.job import SweepJob, start_sweep
-from jupyter_funcs.sweeps.messages import stopped_text
+from jupyter_funcs.sweeps.job import SweepJob, start_sweep, stopped_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.client.status import Status
-    from jupyter_funcs.panel.header_view import PanelSession
     from jupyter_funcs.panel.run_view import ResultView
+    from jupyter_funcs.records.recorded import RecordedClient
 
 _SECOND = 1.0  # from one event of progress to the next
 _UNLISTED = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
@@ -63,7 +62,7 @@ class PanelState:
 
     def __init__(
         self,
-        session: PanelSession,
+        session: RecordedClient[RemoteCall],
         publish: Callable[[], None],
         send: Callable[[dict[str, Any]], None],
         recipe: Callable[[], str],

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.catalog.listing import Function
-    from jupyter_funcs.client.function import ClientLike, RemoteCall
+    from jupyter_funcs.client.client import Client
+    from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.options import CallOptions
 
 # Seconds on top of a run's own time-out, in which an executor starts a process or a machine.
@@ -139,7 +140,7 @@ class ServiceAddress(NamedTuple):
     address: str
     is_given: bool
     key: str
-    connect: Callable[[str | None, str], ClientLike]
+    connect: Callable[[str | None, str], Client[RemoteCall]]
     kind: str
     allow_server: str
 
@@ -190,7 +191,7 @@ class RunRequest:
             future.cancel()
 
 
-def service_address(session: ClientLike) -> ServiceAddress:
+def service_address(session: Client[RemoteCall]) -> ServiceAddress:
     """Return where a session's runs go."""
     where = session.address if session.token_is_given else session.where
     key = f"{_process}.{id(session)}"
@@ -218,13 +219,13 @@ def executor_error(error: BaseException) -> FuncsError:
 
 
 _running: dict[tuple[str, int], Future[pd.DataFrame]] = {}
-_own: weakref.WeakValueDictionary[str, ClientLike] = weakref.WeakValueDictionary()  # sessions of this process
-_connected: dict[ServiceAddress, ClientLike] = {}  # sessions made here for another process
+_own: weakref.WeakValueDictionary[str, Client[RemoteCall]] = weakref.WeakValueDictionary()  # sessions of this process
+_connected: dict[ServiceAddress, Client[RemoteCall]] = {}  # sessions made here for another process
 _lock = threading.Lock()
 _process = uuid.uuid4().hex
 
 
-def _session(service: ServiceAddress) -> ClientLike:
+def _session(service: ServiceAddress) -> Client[RemoteCall]:
     if (session := _own.get(service.key)) is not None:
         return session
     with _lock:  # one connection per process, however many threads it has
@@ -233,7 +234,7 @@ def _session(service: ServiceAddress) -> ClientLike:
         return _connected[service]
 
 
-def _connect(service: ServiceAddress) -> ClientLike:
+def _connect(service: ServiceAddress) -> Client[RemoteCall]:
     without_token = ConfigError(
         "The token was given in Python and stays in that process: this executor's workers have none.",
         "Connect with a profile that the workers have too, or set FUNCS_BASE_URL and FUNCS_TOKEN for them.",

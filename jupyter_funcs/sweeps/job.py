@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import time
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client.jobs import Job
+from jupyter_funcs.client.status import span
 from jupyter_funcs.connection.login import ask
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.progress import Progress, SweepProgress
 from jupyter_funcs.core.text import clip
 from jupyter_funcs.sweeps.combinations import TooManyRunsError, combos
-from jupyter_funcs.sweeps.messages import cached_text
 from jupyter_funcs.sweeps.results import results_for
 from jupyter_funcs.sweeps.sweep import Sweep
 
@@ -21,13 +24,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.client.function import RemoteCall
-    from jupyter_funcs.core.progress import SweepProgress
     from jupyter_funcs.sweeps.sweep import RunFunction
 
 # Seconds that an interrupt waits for results to be stored.
 _STORING_SECONDS = 60.0
 _REFRESH_SECONDS = 0.1
 _MAX_STATUS = 100  # characters next to the bar
+_MAX_ITEMS = 20  # of a swept argument that is shown
 
 
 def sweep(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any]) -> pd.DataFrame:
@@ -200,3 +203,40 @@ def status_text(progress: SweepProgress) -> str:
     elif progress.cached:
         parts.append(cached_text(progress.cached, progress.oldest))
     return clip(", ".join(parts), _MAX_STATUS)
+
+
+def cached_text(number: int, oldest: float | str | None) -> str:
+    """Return how many results are from the cache, and the age of the oldest (seconds since 1970, or an ISO time)."""
+    if isinstance(oldest, str):
+        oldest = dt.datetime.fromisoformat(oldest).timestamp()
+    age = f" ({span(time.time() - oldest)} old)" if oldest else ""
+    return f"{number:,} from the cache{age}"
+
+
+def one_cached_text(frame: pd.DataFrame) -> str:
+    """Return the age of a single run's cached result; empty if it isn't from the cache."""
+    since = frame.attrs.get("funcs", {}).get("cached")
+    return cached_text(1, since).removeprefix("1 ") if isinstance(since, str) else ""
+
+
+def stopped_text(progress: Progress) -> str:
+    """Return what a cancelled run or sweep has done."""
+    if not isinstance(progress, SweepProgress):
+        return "Cancelled. The service may still finish the run."
+    text = f"Cancelled after {progress.done:,} of {progress.total:,} runs."
+    return text + " Press Run to continue." * (progress.done > 0)
+
+
+def asks_text(runs: int, most: int) -> str:
+    """Return the question before a large sweep."""
+    text = f"This is {runs:,} runs, more than {most:,}." if most else f"This changes data, in {runs:,} runs."
+    return f"{text} Press Run again to continue, or sweep fewer values."
+
+
+def value_text(value: Any) -> str:
+    """Return an argument as text; of a long list, the first values and how many more there are."""
+    if not isinstance(value, list):
+        return "" if value is None else str(value)
+    shown = [f"[{', '.join(map(str, item))}]" if isinstance(item, list) else str(item) for item in value[:_MAX_ITEMS]]
+    more = [f"and {len(value) - _MAX_ITEMS:,} more"] * (len(value) > _MAX_ITEMS)
+    return ", ".join([*shown, *more])

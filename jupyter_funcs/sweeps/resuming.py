@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.cache import Cache, CacheWriter
-    from jupyter_funcs.client.function import ClientLike, RemoteCall
+    from jupyter_funcs.client.client import Client
+    from jupyter_funcs.client.function import RemoteCall
 
 
 class _InMemory(NamedTuple):
@@ -35,7 +36,7 @@ class Retried(NamedTuple):
 
 
 # By session, the results of the last interrupted sweep that aren't in the cache.
-_interrupted: WeakKeyDictionary[ClientLike, dict[str, _InMemory]] = WeakKeyDictionary()
+_interrupted: WeakKeyDictionary[Client[RemoteCall], dict[str, _InMemory]] = WeakKeyDictionary()
 
 
 class EarlierResults:
