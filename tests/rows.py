@@ -81,7 +81,7 @@ def hangs(_number: int, _frame: object) -> None:
 
 def calm() -> None:
     """Forget the failures of services: no retry budget is used up and no breaker is open."""
-    for health in retries._HEALTH.values():
+    for health in retries.HEALTH.values():
         health.budget, health.breaker = retries.Budget(), retries.Breaker()
 
 

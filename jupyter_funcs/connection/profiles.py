@@ -150,12 +150,11 @@ def profiles_file(environment: Mapping[str, str]) -> Path:
         return Path("/nonexistent") / _FILE
 
 
-def config_problem(environment: Mapping[str, str] | None = None) -> str:
+def config_problem() -> str:
     """Return what is wrong with the file that ``FUNCS_CONFIG`` names; empty if it is a file, or not set."""
-    env = os.environ if environment is None else environment
-    if not env.get("FUNCS_CONFIG"):
+    if not os.environ.get("FUNCS_CONFIG"):
         return ""
-    path = profiles_file(env)
+    path = profiles_file(os.environ)
     try:
         if path.is_file():
             return ""
@@ -165,10 +164,10 @@ def config_problem(environment: Mapping[str, str] | None = None) -> str:
     return f"FUNCS_CONFIG names {quote(path, 200)}, which {wrong}"
 
 
-def profile_names(environment: Mapping[str, str] | None = None) -> list[str]:
+def profile_names() -> list[str]:
     """Return the names of the profiles in the file's order; none if it is missing or can't be read."""
     try:
-        profiles = _read_toml(profiles_file(os.environ if environment is None else environment)).get("profiles")
+        profiles = _read_toml(profiles_file(os.environ)).get("profiles")
     except (ConfigError, OSError):
         return []
     return list(profiles) if isinstance(profiles, dict) else []
@@ -221,16 +220,11 @@ def _from_environment(url: str, env: Mapping[str, str]) -> tuple[TokenSource | N
     name, header = ("FUNCS_API_KEY", "X-Api-Key") if env.get("FUNCS_API_KEY") else ("FUNCS_TOKEN", "Authorization")
     if not env.get(name):
         return None, header
-    origin = _origin(url)
-
-    def applies() -> bool:
-        # If both variables are changed, the new token belongs to another service and must not be sent here.
-        try:
-            return _origin(env.get("FUNCS_BASE_URL", "")) == origin
-        except ConfigError:
-            return False
-
-    return FromEnvironment(f"variable {name}", name, env, applies), header
+    _origin(url)  # raises if it has none
+    # If both variables are changed, the new token belongs to another service and must not be sent here.
+    return FromEnvironment(
+        f"variable {name}", name, env, lambda: same_origin(env.get("FUNCS_BASE_URL", ""), url)
+    ), header
 
 
 def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str, str]) -> Connection:

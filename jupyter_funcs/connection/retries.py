@@ -11,7 +11,7 @@ import math
 import os
 import random
 import re
-from collections import deque
+from collections import defaultdict, deque
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -214,13 +214,8 @@ class Health:
         self.breaker = Breaker()
 
 
-_HEALTH: dict[str, Health] = {}
-
-
-def health(origin: str) -> Health:
-    """Return the state of an origin."""
-    return _HEALTH.setdefault(origin, Health())
-
+HEALTH: defaultdict[str, Health] = defaultdict(Health)
+"""The state of each origin."""
 
 if hasattr(os, "register_at_fork"):  # a probe in flight ends in the parent only
-    os.register_at_fork(after_in_child=_HEALTH.clear)
+    os.register_at_fork(after_in_child=HEALTH.clear)

@@ -19,7 +19,7 @@ import msgspec
 
 from jupyter_funcs.connection.http import Exchange, Opened, Request
 from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failure, Reply
-from jupyter_funcs.connection.retries import MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, health, pause
+from jupyter_funcs.connection.retries import HEALTH, MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, pause
 from jupyter_funcs.connection.secrets import Secret, redacted
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core.errors import (
@@ -82,7 +82,7 @@ class Transport:
         # A user's own transport has a state of its own.
         address, other = self.connection.base_url, self.connection.allow_server
         origin = "://".join(urlsplit(other if address.startswith("file:") else address)[:2])
-        self._health = health(origin) if self._transport is None else Health()
+        self._health = HEALTH[origin] if self._transport is None else Health()
 
     def _reopen_after_fork(self) -> None:
         if self._pid != os.getpid():  # a child must not use its parent's sockets, nor wait for its parent's requests

@@ -135,7 +135,7 @@ def origin() -> Iterator[str]:
 @pytest.fixture
 def connected(origin: str) -> Iterator[Connect]:
     """Connect to an application without saying its kind."""
-    retries._HEALTH.clear()
+    retries.HEALTH.clear()
     with ExitStack() as stack:
 
         def connect(app: Any, path: str = "", token: str | None = CANARY) -> tuple[Session, Recorded]:
@@ -278,7 +278,7 @@ def test_a_search_costs_no_retries(connected: Connect) -> None:
     for _ in range(6):
         with pytest.raises(jf.ConfigError):
             _ = funcs.names
-    [health] = [each for origin, each in retries._HEALTH.items() if origin == funcs.address]
+    [health] = [each for origin, each in retries.HEALTH.items() if origin == funcs.address]
     assert (health.budget.left, health.breaker.is_open) == (health.budget.most, False)
     assert len(server.seen) == 24
 
