@@ -438,8 +438,9 @@ def _hint(field: Field, control: str) -> str:
         return "None" if not (field.required or field.rule) else "Choose" if control == "several" else "One or more"
     if control == "number" and field.minimum is not None and field.maximum is not None:
         return f"{field.minimum} to {field.maximum}"
-    kinds = {"date": "YYYY-MM-DD", "json": "{ … }"}
-    return kinds.get(control, "" if field.required else "Optional")
+    kind = (field.schema or {"type": ["any"]}).get("type")
+    json = "[ … ]" if kind == "array" else "Text, 5, [1, 2] or { … }" if isinstance(kind, list) else "{ … }"
+    return {"date": "YYYY-MM-DD", "json": json}.get(control, "" if field.required else "Optional")
 
 
 def _brief(brief: str, whole: str) -> str:

@@ -143,6 +143,8 @@ PARAMS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ({"name": "a", "type": 4, "description": "Options are 'x', 'y'."}, "several", {"open": True}),
     ({"name": "a", "type": 4, "description": "Use function 'Get Universe'."}, "several", {"open": True}),
     ({"name": "a", "schema": {"type": "object"}}, "json", {"hint": "{ … }"}),
+    ({"name": "a", "schema": {"type": "array"}}, "json", {"hint": "[ … ]"}),
+    ({"name": "a", "schema": True}, "json", {"hint": "Text, 5, [1, 2] or { … }"}),
     ({"name": "a"}, "text", {"hint": "Optional"}),
     ({"name": "a", "required": True, "schema": {"type": "string", "default": "x"}}, "text", {"hint": ""}),
 ]
