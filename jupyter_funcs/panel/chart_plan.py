@@ -279,7 +279,7 @@ class Planner:
         can = [step for step, are_many in steps.items() if not are_many]
         fiscal = [name for name, each in periods.items() if str(each.data.cat.categories[0])[:2] == "FQ"]
         labels = {name: each.name for name, each in periods.items()} | dict.fromkeys(fiscal, "Fiscal quarter")
-        labels |= {step: step.capitalize() or "Every time" for step in steps}
+        labels |= {step: (step.capitalize() or "Every time") + " (zoom in)" * (step not in can) for step in steps}
         if times is not None and axis is plan.x:
             step = wish.points if wish.points in can else next(iter(can), "year")
             year = STEPS[step].year if base and times.span > 400 else 0

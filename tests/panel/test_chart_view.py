@@ -135,8 +135,8 @@ def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
     assert len(view["x"]["values"]) == 105
     assert choice(view, "points") == {"day": False, "week": True, "month": True, "quarter": True}
     assert choice(view, "show") == {"value": True, "sum": True, "average": True, "index": True, "growth": True}
-    labels = {option["value"]: option["label"] for option in view["choices"][-1]["options"]}
-    assert labels["value"] == "Mean per day"
+    labels = {each["value"]: each["label"] for choice in view["choices"][-2:] for each in choice["options"]}
+    assert [labels[each] for each in ("value", "day", "week")] == ["Mean per day", "Day (zoom in)", "Week"]
     assert Chart(daily(1, DAYS[:200])).view()["step"] == "day"
 
 

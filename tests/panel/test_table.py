@@ -462,3 +462,11 @@ def test_a_column_is_as_wide_as_its_sum() -> None:
     """A hundred thousand small amounts have a sum with more digits than any of them."""
     small, large = (TableView(pd.DataFrame({"Spend": [12_500.5] * rows})).view()["columns"][0] for rows in (3, 100_000))
     assert small["width"] < large["width"]
+
+
+def test_a_value_has_its_whole_width_and_a_long_name_may_be_cut() -> None:
+    """Symbols are in capitals, which are wide; a name takes no more room than a short one and the values need."""
+    frame = pd.DataFrame({"Symbol": ["BKQU US EQUITY"], "Name": ["bkqu us equity"], "Spend per Cardholder": [1.5]})
+    symbol, name, ratio = (each["width"] for each in TableView(frame).view()["columns"])
+    assert symbol > 128 > name
+    assert ratio < 160

@@ -230,13 +230,13 @@ function useOptions(field, query, open, many) {
   const flags = (field.flag ?? []).map((value) => ({ value, label: "", group: "" }));
   const page = field.options ?? { ...NONE, options: flags, total: flags.length };
   const whole = page.options.length >= page.total;
-  const [found, setFound] = useState(/** @type {P.OptionPage | null} */ (null));
+  const [found, setFound] = useState(/** @type {P.OptionPage & { query: string } | null} */ (null));
   const wanted = useRef("");
   const grouped = many && !query.trim();
   useEffect(() => {
     wanted.current = query;
     if (whole || !open) return setFound(null);
-    const search = () => tell(ask("options", { field: field.name, query, grouped, from: 0 }).then((reply) => wanted.current === query && setFound(reply)));
+    const search = () => tell(ask("options", { field: field.name, query, grouped, from: 0 }).then((reply) => wanted.current === query && setFound({ ...reply, query })));
     const timer = setTimeout(search, SEARCH_AFTER);
     return () => clearTimeout(timer);
   }, [query, whole, open, page]);
@@ -254,7 +254,8 @@ function useOptions(field, query, open, many) {
     if (whole) return shown.filter((one) => !group || one.group === group).map((one) => one.value);
     return (await ask("all_options", { field: field.name, group, query })).values;
   };
-  return { page, options: shown, groups, total, next: () => void tell(next()), all };
+  const late = !whole && query.trim() !== "" && found?.query !== query;
+  return { page, options: shown, groups, total, late, next: () => void tell(next()), all };
 }
 
 /** Soon listed: Enter waits for what matches, rather than to take half a name. @param {P.OptionPage} page */
@@ -316,10 +317,11 @@ function Chooser(props) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
   const other = useRef(false); // "Other…" was chosen, and nothing has been typed yet
+  const eager = useRef(false); // Enter was pressed before what matches was found
   const early = useRef(""); // taken as it was typed, before the options were there
   const query = draft ?? "";
   const text = query.trim();
-  const { page, options, groups, total, next, all } = useOptions(field, query, open, many);
+  const { page, options, groups, total, late, next, all } = useOptions(field, query, open, many);
   const choosable = field.options !== null || field.flag !== null;
   const hit = text ? exactly([...options, ...page.options], text) : undefined;
   const extra = !field.open || page.asking || hit ? "" : text || (many ? "" : "Other…");
@@ -330,7 +332,7 @@ function Chooser(props) {
     set(name, each ? { each: one } : one.length ? one : null);
     announce(`${plural(one.length, "value")} chosen`);
   };
-  const end = () => ((other.current = false), setDraft(null), setOpen(false));
+  const end = () => ((other.current = eager.current = false), setDraft(null), setOpen(false));
   const commit = () => {
     if (draft === null) return;
     const taken = hit ? hit.value : text;
@@ -363,6 +365,7 @@ function Chooser(props) {
     setOpen(false);
     set(name, option);
   };
+  useLayoutEffect(() => void (eager.current && !late && ((eager.current = false), pick(0))), [late]);
   const keys = (/** @type {KeyboardEvent} */ event) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by && choosable) {
@@ -373,6 +376,7 @@ function Chooser(props) {
       if (event.ctrlKey || event.metaKey) return (commit(), setOpen(false));
       event.preventDefault();
       if (open && waits(page) && text) return;
+      if (open && late) return void (eager.current = true);
       if (open && on >= 0 && on < rows) return pick(on);
       const adds = many && text;
       commit();
@@ -381,7 +385,7 @@ function Chooser(props) {
     } else if (event.key === "Escape" && open) (event.preventDefault(), event.stopPropagation(), end());
     else if (event.key === "Backspace" && many && !query && values.length) put(values.slice(0, -1));
   };
-  const type = (/** @type {any} */ { currentTarget: { value: typed } }) => ((other.current = false), setDraft(typed), choosable && setOpen(true), setOn(typed.trim() && !typed.startsWith("$") ? 0 : -1));
+  const type = (/** @type {any} */ { currentTarget: { value: typed } }) => ((other.current = eager.current = false), setDraft(typed), choosable && setOpen(true), setOn(typed.trim() && !typed.startsWith("$") ? 0 : -1));
   const paste = usePaste(field, (list) => put([...values, ...list]));
   const pasted = (/** @type {ClipboardEvent} */ event) => {
     const list = event.clipboardData?.getData("text") ?? "";

@@ -40,10 +40,10 @@ export const size = (bytes) => (bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` 
 /** A text of a service with what would act on the page's text made visible. @param {string} text */
 export const inert = (text) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** What is left of values without the words that all end with, where those are several: "KORD" of "KORD US EQUITY". @param {string[]} values */
+/** What is left of values without the words that all end with: "KORD" of "KORD US EQUITY", "KORD LN" where not all are of the US. @param {string[]} values */
 export function shortened(values) {
   const words = values.map((value) => value.split(" "));
   let end = 0;
   while (values.length > 1 && words.every((each) => each.length > end + 1 && each[each.length - 1 - end] === words[0][words[0].length - 1 - end])) end += 1;
-  return (/** @type {string} */ value) => (end > 1 ? value.split(" ").slice(0, -end).join(" ") : value);
+  return (/** @type {string} */ value) => (end > 1 || (end && words.every((each) => each.length > 2)) ? value.split(" ").slice(0, -end).join(" ") : value);
 }

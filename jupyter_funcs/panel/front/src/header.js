@@ -91,6 +91,7 @@ function Picker({ anchor, close }) {
   const asked = useRef(0);
   const id = useUniqueId();
 
+  const searched = found?.query ?? "";
   const rows = found?.sections.flatMap((section) => section.functions) ?? [];
   const search = (/** @type {string} */ wanted, from = 0) => {
     const mine = ++asked.current;
@@ -120,6 +121,7 @@ function Picker({ anchor, close }) {
   const keys = (/** @type {KeyboardEvent} */ event) => {
     const go = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: Math.min(at + 8, rows.length - 1), PageUp: Math.max(at - 8, 0) }[event.key];
     if (go !== undefined && rows.length) setAt((go + rows.length) % rows.length);
+    else if (event.key === "Enter" && searched !== query.trim()) void tell(ask("functions", { query: query.trim(), from: 0 }).then(({ sections: [first] }) => first && pick(first.functions[0])));
     else if (event.key === "Enter" && rows[at]) pick(rows[at]);
     else if (event.key.toLowerCase() === "d" && (event.ctrlKey || event.metaKey) && rows[at]) void star(rows[at]);
     else if (event.key === "Escape" && query) setQuery("");
@@ -128,7 +130,6 @@ function Picker({ anchor, close }) {
     event.stopPropagation();
   };
   let place = 0;
-  const searched = found?.query ?? "";
   return html`<${Popover} anchor=${anchor} close=${close} label="Choose a function" role="dialog" class="jf-picking" width=${480}>
     <div class="jf-search"><${Icon} name="search" />
       <input data-jf="picker-search" role="combobox" aria-expanded="true" aria-controls=${id} aria-label="Search functions" aria-autocomplete="list" autocomplete="off" spellcheck=${false}

@@ -29,11 +29,7 @@ const isDark = (colour) => {
   return opacity > 0 && 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110;
 };
 
-/**
- * Follow the page's theme: by the lightness of its own variable, or of the page where it has none.
- * @param {HTMLElement} root
- * @param {AbortSignal} signal
- */
+/** Follow the page's theme: by the lightness of its own variable, or of the page where it has none. @param {HTMLElement} root @param {AbortSignal} signal */
 function followTheme(root, signal) {
   const probe = document.createElement("i");
   probe.hidden = true;

@@ -15,9 +15,7 @@ export function Panel({ channel, root }) {
   const panel = usePanelState(channel, root);
   const { view, run, live } = panel;
   const state = live === "gone" ? "gone" : run.state === "cancelled" ? (run.result ? "done" : "form") : run.state;
-  useLayoutEffect(() => {
-    Object.assign(root.dataset, { jf: "panel", state, run: String(run.number) });
-  }, [state, run.number]);
+  useLayoutEffect(() => void Object.assign(root.dataset, { jf: "panel", state, run: String(run.number) }), [state, run.number]);
 
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && view?.function) {

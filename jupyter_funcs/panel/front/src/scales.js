@@ -90,6 +90,7 @@ export function pointText(day, step) {
 }
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const cents = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const plain = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 6 });
 const minus = (/** @type {string} */ text) => text.replace("-", "−");
@@ -118,8 +119,8 @@ export function axisText(value, format) {
  */
 export function valueText(value, format, signed = false) {
   if (value === null || value === undefined) return "";
-  if (format === "percent") return `${signed && value > 0 ? "+" : ""}${minus((value * 100).toFixed(1))}%`;
-  if (format === "index") return minus(value.toFixed(1));
+  if (format === "percent") return `${signed && value > 0 ? "+" : ""}${minus(tenths.format(value * 100))}%`;
+  if (format === "index") return minus(tenths.format(value));
   if (format === "money") return minus((Math.abs(value) < 1000 ? cents : whole).format(value));
   return minus((format === "count" ? whole : plain).format(value));
 }

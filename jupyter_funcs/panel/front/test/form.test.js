@@ -141,6 +141,19 @@ test("options beyond the page are searched in the kernel", async () => {
   await close();
 });
 
+for (const [control, taken] of [["choice", "NVRA"], ["several", ["NVRA"]]])
+  test(`Enter takes what matches the words typed, not what was listed before them: ${control}`, async () => {
+    const answers = { options: ({ query }) => page([[query === "nvra" ? "NVRA" : "A FIRST"]], { total: 20_000 }) };
+    const { model, $, close } = await open([field("a", control, { options: { ...SYMBOLS, total: 20_000 } })], {}, {}, answers);
+    for (const text of ["nv", "nvra"]) {
+      type(box($, "a"), text);
+      await pause(5);
+      press(box($, "a"), "Enter");
+    }
+    await soon(() => assert.deepEqual(sent(model), [["a", taken]]));
+    await close();
+  });
+
 test("groups of a list beyond the page have headings with their sizes, and All takes the whole group", async () => {
   const groups = [["Retail", 300], ["Food", 2]];
   const asked = [];

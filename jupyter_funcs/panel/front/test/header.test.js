@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pause } from "./fake.js";
-import { shown, soon } from "./page.js";
+import { press, shown, soon, type } from "./page.js";
 import { ANSWERS, STATES } from "./states.js";
 
 const listed = (from, to) => Array.from({ length: Math.max(0, to - from) }, (_, at) => ({ id: `get_${from + at}`, name: `Get ${from + at}`, about: "", group: "All", favourite: false, changesData: false }));
@@ -22,6 +22,18 @@ test("a long catalog is listed to its end as it is scrolled, under one heading",
   await pause(60);
   assert.deepEqual(model.asked.filter(({ kind }) => kind === "functions").map(({ from }) => from), [0, 100, 200]);
   assert.equal(list.querySelectorAll(".jf-ph").length, 1);
+  await close();
+});
+
+test("Enter takes what matches the words typed, not what was listed before them", async () => {
+  const answers = { ...ANSWERS, functions: ({ query }) => ({ sections: [{ title: "", functions: query ? listed(7, 8) : listed(0, 3) }], total: 250, found: 3 }) };
+  const { model, $, close } = await shown(STATES.empty.traits, answers);
+  $("picker").click();
+  await soon(() => assert.ok($("function:get_0")));
+  type($("picker-search"), "seven");
+  await pause(5);
+  press($("picker-search"), "Enter");
+  await soon(() => assert.deepEqual(model.asked.filter(({ kind }) => kind === "choose").map((each) => each.function), ["get_7"]));
   await close();
 });
 

@@ -1,6 +1,7 @@
 /** Ticks and texts of the chart, against known ones. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { shortened } from "../src/format.js";
 import { axis, axisText, nearest, pointText, ticks, timeTicks, valueText } from "../src/scales.js";
 
 const day = (text) => Date.parse(`${text}Z`) / 86_400_000;
@@ -47,10 +48,20 @@ test("points and values are written as people read them", () => {
   assert.equal(valueText(12.5, "money"), "12.50");
   assert.equal(valueText(0.104, "percent", true), "+10.4%");
   assert.equal(valueText(-0.011, "percent", true), "−1.1%");
+  assert.equal(valueText(11.665, "percent", true), "+1,166.5%");
   assert.equal(valueText(null, "money"), "");
 });
 
 test("the nearest point is found", () => {
   assert.deepEqual([-5, 1, 4, 6, 99].map((value) => nearest([0, 3, 5, 9], value)), [0, 0, 1, 2, 3]);
   assert.equal(nearest([7], 3), 0);
+});
+
+test("a legend leaves out the words that all values end with, and says what tells them apart", () => {
+  for (const [values, said] of [
+    [["BKQU US EQUITY", "NVRA US EQUITY"], ["BKQU", "NVRA"]],
+    [["BKQU US EQUITY", "KORD LN EQUITY"], ["BKQU US", "KORD LN"]],
+    [["Card Panel", "Debit Panel"], ["Card Panel", "Debit Panel"]],
+    [["BKQU US EQUITY"], ["BKQU US EQUITY"]],
+  ]) assert.deepEqual(values.map(shortened(values)), said);
 });
