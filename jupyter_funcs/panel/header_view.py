@@ -180,7 +180,8 @@ def changes(before: Catalog | None, after: Catalog) -> str:
     was, now = _by_name(before), _by_name(after)
     added = [name for name, functions in now.items() for _ in functions[len(was.get(name, ())) :]]
     removed = [name for name, functions in was.items() for _ in functions[len(now.get(name, ())) :]]
-    changed = [name for name, functions in now.items() if name in was and not _alike(functions, was[name])]
+    same = [name for name in now if len(now[name]) == len(was.get(name, ()))]  # others were added or removed
+    changed = [name for name in same if not all(map(_alike, now[name], was[name]))]
     news = {"added": added, "removed": removed, "changed": changed}
     said = [f"{len(names):,} {what} ({some(list(map(_shown, names)))})" for what, names in news.items() if names]
     return f"Listed again: {', '.join(said) if said else 'nothing has changed'}."
@@ -196,18 +197,16 @@ def listed_again(function: RemoteCall) -> RemoteCall | None:
     if found is None:
         return None
     slug = catalog.slug(found)
-    if _alike([found], [function.function]) and slug == function.slug:
+    if _alike(found, function.function) and slug == function.slug:
         return function
     now = function.session[slug].with_options()
     now.options = function.options
     return now
 
 
-def _alike(some: list[Function], others: list[Function]) -> bool:
-    """Say whether functions are the same but for their places; those of another number were added or removed."""
-    return len(some) != len(others) or all(
-        one == other or one == other.changed(sort_value=one.sort_value) for one, other in zip(some, others, strict=True)
-    )
+def _alike(one: Function, other: Function) -> bool:
+    """Return whether functions are the same but for their places in the catalog."""
+    return one == other.changed(sort_value=one.sort_value)
 
 
 def _by_name(catalog: Catalog) -> dict[str, list[Function]]:
