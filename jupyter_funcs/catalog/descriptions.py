@@ -215,7 +215,8 @@ def read_options(text: str, names: Iterable[str] = ()) -> tuple[str, ...]:
         found = tuple(dict.fromkeys(word.strip() for word in words))
         plain = {folded(word) for word in found}
         of_parameters = plain <= others and not re.search("option|value|choice", lead, re.IGNORECASE)
-        return found if len(found) > 1 and all(plain) and not of_parameters else ()
+        are_times = all(word[:4].isdecimal() and word[10:11] == "T" for word in found)  # examples of their format
+        return found if len(found) > 1 and all(plain) and not (of_parameters or are_times) else ()
 
     if words := valid(_QUOTED_WORD.findall(start[0]) if (start := _SET.match(text)) else ()):
         return words

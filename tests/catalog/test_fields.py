@@ -191,6 +191,7 @@ def test_a_wording_says_the_same_after_each_marker_and_unknown_code(wording: str
 
 
 NO_OPTIONS = [
+    "Support UTC: `2021-11-15T06:00:00Z` - Local time: `2021-11-15T01:00:00` - offsets: `2021-11-15T01:00:00-05:00`",
     *("Region, e.g. 'North', 'South'", "Region (for example 'North' or 'South')", "Regions such as 'North', 'South'"),
     *("Regions like 'North', 'South'", "Regions, i.e. 'North', 'South'", "Regions, including 'North' and 'South'"),
     *("Any but 'North', 'South'", "Cannot be 'North' or 'South'", "All except 'North' and 'South'"),
