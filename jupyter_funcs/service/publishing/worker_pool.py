@@ -335,6 +335,7 @@ class Workers:
                     raise
                 self._setup = replace(self._setup, skipped=(*self._setup.skipped, error.source))
         self._put(worker)
+        self._setup = replace(self._setup, keeps_going=True)  # a file that breaks later concerns its own functions only
         self.problems += reply.problems
         here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
         return [WorkerFunction(**msgspec.structs.asdict(each), **here) for each in reply.functions]

@@ -129,6 +129,7 @@ class WorkerCall:
         self._replies = replies
         self._orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._functions: dict[str, PublishedFunction] = {}
+        self._problems: list[str] = []
         self._dialect: str | None = None
         threading.Thread(target=self._listen, args=(orders, Path.cwd()), daemon=True).start()
 
@@ -163,18 +164,17 @@ class WorkerCall:
 
     def _loaded(self) -> WorkerReply:
         setup = self._setup
-        problems: list[str] = []
         try:
             found = discovery.load(
                 setup.folders,
                 entry_points=setup.entry_points,
                 default_asset=setup.default_asset,
                 begins=self._begins,
-                problems=problems if setup.keeps_going else None,
+                problems=self._problems if setup.keeps_going else None,
             )
             self._functions = {each.name: each for each in found}
             facts = [FunctionFacts.of(each, self.reference) for each in found]
-            return LoadReply("functions", functions=facts, problems=problems)
+            return LoadReply("functions", functions=facts, problems=self._problems)
         except BaseException as error:  # noqa: BLE001 - published code may raise anything
             return _failure(error, [])
 
@@ -184,8 +184,9 @@ class WorkerCall:
 
     def _executed(self, order: WorkerOrder) -> WorkerReply:
         values: dict[str, Any] = {}
+        if (function := self._functions.get(order.function)) is None:  # its file has changed since the service read it
+            return WorkerReply("failed", text="\n".join(self._problems) or f"{order.function} is no longer published.")
         try:
-            function = self._functions[order.function]
             values = function.read(order.args, self.reference)
             result = function.result(self, values)
             if results.needs_engine(result):

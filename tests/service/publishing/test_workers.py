@@ -646,6 +646,20 @@ def test_a_file_whose_import_takes_too_long_is_left_out(
     assert record.getMessage() == f"{tmp_path / 'long.py'} takes more than 3 seconds to import. It is not published."
 
 
+def test_a_file_that_breaks_later_concerns_its_own_functions_only(tmp_path: Path, publish: Callable[..., Wire]) -> None:
+    """A worker that starts while a file is broken, as under --reload, runs the functions of the others."""
+    for name in ("ok", "bad"):
+        text = f"from jupyter_funcs.service import function\n@function(asset='a')\ndef {name}(): return [1]"
+        (tmp_path / f"{name}.py").write_text(text)
+    with contextlib.closing(Workers(WorkerSetup((tmp_path,)))) as workers:
+        wire = publish(*workers.load())
+        (tmp_path / "bad.py").write_text("def")
+        for each in [*workers._idle]:
+            workers._end(each)
+        assert wire.call("Ok", {}).json()["error"] is None
+        assert "bad.py, line 1: SyntaxError" in failed(wire, "Bad")
+
+
 @pytest.mark.fault(135)
 def test_a_file_that_fills_the_disk_at_import_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "fills.py"
