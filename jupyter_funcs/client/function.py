@@ -307,7 +307,8 @@ class RemoteCall:
         listing, wanted, missing = self._listing(field, args)
         if missing or listing.function.changes_data:  # nobody asked for the change
             return [], missing
-        return await self.session.remote.choices.ask(listing, wanted, field, again=again), []
+        ask = self.session.remote.choices.ask
+        return await ask(listing.function, listing.options, wanted, field, again=again), []
 
     def known_choices(self, field: Field, args: Args) -> list[Choice]:
         """Return the values of a field that are listed already, without asking the service."""
@@ -315,12 +316,12 @@ class RemoteCall:
         if catalog is None or not field.source or catalog.peek(field.source) is None:
             return []
         listing, wanted, missing = self._listing(field, args)
-        return [] if missing else self.session.remote.choices.known(listing, wanted, field)
+        return [] if missing else self.session.remote.choices.known(listing.function, wanted, field)
 
     def listed_at(self, field: Field, args: Args) -> float | None:
         """Return when `choices` listed the values of a field, in seconds since 1970."""
         listing, wanted, _ = self._listing(field, args)
-        return self.session.remote.choices.listed_at(listing, wanted, field)
+        return self.session.remote.choices.listed_at(listing.function, wanted, field)
 
     def learn(self, args: Args) -> None:
         """List the valid values of all fields in the background, so that `known_choices` has them."""

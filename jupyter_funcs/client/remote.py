@@ -7,7 +7,7 @@ import datetime as dt
 import time
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.suggestions import Choice
 from jupyter_funcs.connection.replies import Reply
@@ -114,14 +114,6 @@ class Remote:
         return frame
 
 
-class ListingFunction(Protocol):
-    """A function whose rows are the valid values of other functions' fields."""
-
-    name: str
-    function: Function
-    options: CallOptions
-
-
 class _Listed(NamedTuple):
     choices: list[Choice]
     at: float  # seconds since 1970
@@ -148,14 +140,16 @@ class Choices:
         """Note a result for as long as somebody else holds it."""
         self._held[_call_key(function, args)] = frame
 
-    async def ask(self, listing: ListingFunction, args: Args, field: Field, *, again: bool = False) -> list[Choice]:
+    async def ask(
+        self, listing: Function, options: CallOptions, args: Args, field: Field, *, again: bool = False
+    ) -> list[Choice]:
         """Return the values of a field; run the listing function if they aren't known, or if asked `again`."""
         key = _call_key(listing.name, args), field.name
         if again or key not in self._choices:
-            self._choices[key] = _listed(await self._listing(listing, args, again=again), field)
+            self._choices[key] = _listed(await self._listing(listing, options, args, again=again), field)
         return self._choices[key].choices
 
-    def known(self, listing: ListingFunction, args: Args, field: Field) -> list[Choice]:
+    def known(self, listing: Function, args: Args, field: Field) -> list[Choice]:
         """Return the values of a field that `ask` or a run has listed already."""
         call = _call_key(listing.name, args)
         key, held = (call, field.name), self._held.get(call)
@@ -163,17 +157,17 @@ class Choices:
             self._choices[key] = _listed(held, field)
         return list(self._choices[key].choices) if key in self._choices else []
 
-    def listed_at(self, listing: ListingFunction, args: Args, field: Field) -> float | None:
+    def listed_at(self, listing: Function, args: Args, field: Field) -> float | None:
         """Return when the values of a field were listed, in seconds since 1970."""
         found = self._choices.get((_call_key(listing.name, args), field.name))
         return None if found is None else found.at
 
-    async def _listing(self, listing: ListingFunction, args: Args, *, again: bool) -> pd.DataFrame:
+    async def _listing(self, listing: Function, options: CallOptions, args: Args, *, again: bool) -> pd.DataFrame:
         """Run a listing function once for all fields that ask for it, even if some of them stop waiting."""
         key = _call_key(listing.name, args)
         task = self._listings.get(key)
         if task is None or (again and task.done()):
-            task = asyncio.ensure_future(self._run(listing.function, args, listing.options, Progress()))
+            task = asyncio.ensure_future(self._run(listing, args, options, Progress()))
             self._listings[key] = task
 
             def end(task: asyncio.Task[pd.DataFrame]) -> None:
