@@ -14,7 +14,6 @@ import math
 import re
 from collections import Counter
 from contextlib import contextmanager, suppress
-from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import unquote
 
@@ -25,7 +24,7 @@ from jupyter_funcs.core.text import clip, quote, replace_surrogates
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 
@@ -39,9 +38,11 @@ _BLANKS = " \t\r\n"
 _HIGH, _LOW = (rf"[{digits}][0-9a-fA-F]{{2}}" for digits in ("89abAB", "c-fC-F"))
 _LONE = re.compile(rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|{_LOW}(?<!\\u[dD]{_HIGH}\\u[dD]{_LOW}))")
 
-_decoder = msgspec.json.Decoder()
 # msgspec takes 50 times as long as float for numbers near the largest one: so many of them, in the first characters.
 _MANY, _SAMPLE = 8, 4096
+# A character that JSON never contains, and all bytes but it and the quote.
+_MARK = "\0"
+_NEITHER = bytes({*range(256)} - {*b'"\0'})
 
 
 def only(kind: type[T], value: Any) -> T:
@@ -68,9 +69,9 @@ def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> A
     value wins; `strict` refuses that, ``NaN`` and lone surrogates.
     """
     with gc_paused():
-        if not (strict or has_large(data)):
+        if not strict:
             try:
-                return _decoder.decode(data)
+                return msgspec.json.Decoder(float_hook=float_hook(data)).decode(data)
             except RecursionError as error:
                 raise too_deep(what) from error
             except (msgspec.MsgspecError, UnicodeError):
@@ -86,7 +87,7 @@ def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False
     with gc_paused():
         if not strict:
             with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
-                return [_decoder.decode(line) for line in lines if line]
+                return [*map(msgspec.json.Decoder(float_hook=float_hook(data)).decode, filter(None, lines))]
         for number, line in enumerate(lines, 1):
             if line.strip(_BLANKS.encode() if isinstance(line, bytes) else _BLANKS):
                 tolerant.what = f"{what}'s line {number:,}"
@@ -94,10 +95,18 @@ def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False
     return documents
 
 
-def has_large(data: bytes | str) -> bool:
-    """Return whether many of the first numbers of a document are near the largest float."""
-    sample = str(data[:_SAMPLE]).lower().replace("+", "")
-    return sample.count("e30") + sample.count("e29") > _MANY
+def float_hook(data: bytes | str) -> Callable[[str], float] | None:
+    """Return msgspec's `float_hook` for a document: many of its first numbers may be near the largest float."""
+    sample = data[:_SAMPLE] if isinstance(data, str) else str(data[:_SAMPLE], "latin-1")
+    sample = sample.lower().replace("+", "")
+    return _finite if sample.count("e30") + sample.count("e29") > _MANY else None
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(digits)
+    return number
 
 
 @contextmanager
@@ -114,25 +123,20 @@ def gc_paused() -> Iterator[None]:
 
 def replace_constants(document: str) -> tuple[str, int]:
     """Replace NaN and Infinity outside of strings with null; return the document and how many were replaced."""
-    replaced = 0
-    if "\\" in document:  # counting the quotes would not tell where a string ends
+    if "\\" in document:  # the quotes would not tell where a string ends
         document = document.replace(r"\\", r"\u005c").replace(r"\"", r"\u0022")
-    constants = ("NaN", "-Infinity", "Infinity")
-    if document.count('"') < document.count("N"):
+    marked = _marked(document)
+    if marked == document or _MARK in document:
+        return document, 0
+    if b'"' in marked.encode(errors="replace").translate(None, _NEITHER).replace(b'""', b""):  # some are in strings
         parts = document.split('"')
-        outside = '"'.join(parts[::2])
-        for constant in constants:
-            replaced += outside.count(constant)
-            outside = outside.replace(constant, "null")
-        parts[::2] = outside.split('"')
-        return '"'.join(parts), replaced
-    for constant in filter(document.count, constants):
-        parts = document.split(constant)
-        quotes = accumulate(part.count('"') for part in parts[:-1])
-        values = [constant if quote % 2 else "null" for quote in quotes]  # after an odd number of quotes: in a string
-        replaced += values.count("null")
-        document = "".join(chain.from_iterable(zip(parts, [*values, ""], strict=True)))
-    return document, replaced
+        parts[::2] = _marked('"'.join(parts[::2])).split('"')
+        marked = '"'.join(parts)
+    return marked.replace(_MARK, "null"), marked.count(_MARK)
+
+
+def _marked(text: str) -> str:
+    return text.replace("NaN", _MARK).replace("-Infinity", _MARK).replace("Infinity", _MARK)
 
 
 def replace_lone_escapes(document: str) -> str:
@@ -171,10 +175,10 @@ class _TolerantDecoder:
     def decode(self, data: bytes | str) -> Any:
         text = self.text(data)
         document = self.without_lone_surrogates(text.removeprefix(_BOM))
-        if not (self.strict or has_large(document)):
+        if not self.strict:
             without, replaced = replace_constants(document)
             with suppress(msgspec.MsgspecError, RecursionError):
-                value = _decoder.decode(without)
+                value = msgspec.json.Decoder(float_hook=float_hook(without)).decode(without)
                 if replaced:
                     self.tolerate(*_constants(replaced))
                 return value

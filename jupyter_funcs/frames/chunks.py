@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, zip_longest
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -18,7 +19,7 @@ import numpy as np
 from msgspec.structs import astuple
 
 from jupyter_funcs.core.json_decoding import (
-    has_large,
+    float_hook,
     replace_constants,
     replace_lone_escapes,
     warn_of_repairs,
@@ -38,7 +39,7 @@ LONG = 2 * _CHUNK
 # With more cells, most are empty: of the table, and of those in chunks, where an empty one takes more time than on the
 # plain path, which counts them beforehand.
 _CELLS_PER_BYTE = 4
-_CELLS_PER_BYTE_OF_CHUNKS, _FEW_CELLS = 2 / 3, 20_000
+_CELLS_PER_BYTE_OF_CHUNKS, _FEW_CELLS = 2 / 3, 4_000
 # With more columns, a chunk has too few rows to be worth it.
 _MOST_KEYS = 256
 # Where to look for the end of a list, in bytes from the end of the reply.
@@ -93,15 +94,11 @@ _MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')
 
 _text = msgspec.json.Decoder(str)
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_as_rows = msgspec.json.Decoder(list[list[Any] | None])
-_as_numbered = msgspec.json.Decoder(dict[int, Any])
 
 
 def read_long(reply: bytes | str, *, lines: bool = False) -> Any:
     """Return the body of a reply with a `Table` in place of its long list, or ``None`` for the plain path."""
-    if has_large(reply):
-        return None
-    reading = _Reading(_CELLS_PER_BYTE * len(reply))
+    reading = _Reading(_CELLS_PER_BYTE * len(reply), float_hook(reply))
     try:
         body = (_lines if lines else _body)(reply.encode() if isinstance(reply, str) else reply, reading)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
@@ -115,6 +112,7 @@ class _Reading:
     """The state of one reading: the most cells, the name for messages, the NaN, Infinity and columns so far."""
 
     most: int
+    float_hook: Callable[[str], float] | None
     what: str = "body of the reply"
     constants: int = 0
     halves: bool = False
@@ -125,6 +123,9 @@ class _Reading:
     def check(self, rows: int) -> None:
         if rows * self.columns > self.most:
             raise _Odd
+
+    def decoder(self, kind: Any) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(kind, float_hook=self.float_hook)
 
     def decode(self, decode: Callable[[bytes | str], T], chunk: bytes | str) -> T:
         """Decode a chunk, with null for NaN and Infinity, and U+FFFD for halves of surrogate pairs."""
@@ -163,17 +164,16 @@ def _body(reply: bytes, reading: _Reading) -> Any:
 
 def _lines(reply: bytes, reading: _Reading) -> Table:
     reading.what = "reply"
-    records = _Objects(reading, objects=_each_line)
-    chunks = _cut(memoryview(reply), _NEWLINE, (b"", b""))
-    table = _records(chunks, records)
+    records = _Objects(reading, each=_each_line)
+    table = _records(_cut(memoryview(reply), _NEWLINE, (b"", b"")), records)
     if records.parts.keys() & {"error", "body"}:
         raise _Odd
     return table
 
 
-def _each_line(record: Any) -> _Decode:
+def _each_line(reading: _Reading, record: Any) -> _Decode:
     """Return what decodes lines with one record each; decoding them at once would not see where they end."""
-    decode = msgspec.json.Decoder(record).decode
+    decode = reading.decoder(record).decode
 
     def decode_lines(chunk: bytes | str) -> list[Any]:
         lines = chunk.encode() if isinstance(chunk, str) else chunk
@@ -257,6 +257,7 @@ def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) 
 
 def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
     columns = []
+    decode = reading.decoder(dict[int, Any]).decode
     keys: list[Any] = []
     for text in members.values():
         if text[:1].tobytes() != b"{":
@@ -264,7 +265,7 @@ def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
         numbers: list[Any] = []
         parts: list[Column] = []
         for chunk in _cut(text[1:-1], _MEMBERS, (b"{", b"}")):
-            rows = _as_numbered.decode(chunk)
+            rows = decode(chunk)
             if 0 in rows and _MINUS_0.search(chunk):
                 raise _Odd
             numbers.append(np.fromiter(rows, dtype=np.int64, count=len(rows)))
@@ -281,10 +282,9 @@ def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
     labels = np.unique(np.concatenate(keys))
     reading.columns = len(columns)
     reading.check(len(labels))
-    places = {id(own): labels if np.array_equal(own, labels) else np.searchsorted(labels, own) for own in keys}
-    spreads = [
-        column if places[id(own)] is labels else spread(column, places[id(own)], len(labels)) for column, own in columns
-    ]
+    every = range(len(labels))
+    places = {id(own): every if np.array_equal(own, labels) else np.searchsorted(labels, own) for own in keys}
+    spreads = [spread(column, places[id(own)], len(labels)) for column, own in columns]
     return Table("columns", list(members), spreads, len(labels), Column("int", labels))
 
 
@@ -295,17 +295,17 @@ def _ascend(values: Any) -> bool:
 def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
     rows = 0
     parts: list[list[Column]] = []
-    decoder: msgspec.json.Decoder[Any] = _as_rows
+    decoder = of_any = reading.decoder(list[list[Any] | None])
     for chunk in chunks:
         try:
             values = reading.decode(decoder.decode, chunk)
         except msgspec.ValidationError:
-            decoder = _as_rows
+            decoder = of_any
             values = reading.decode(decoder.decode, chunk)
         values = [row or () for row in values]
         columns = [packed(column) for column in zip_longest(*values)]
         if rows == 0:  # tuples of a known length are decoded faster
-            decoder = msgspec.json.Decoder(GenericAlias(list, (GenericAlias(tuple, (Any,) * len(columns)),)))
+            decoder = reading.decoder(GenericAlias(list, (GenericAlias(tuple, (Any,) * len(columns)),)))
         reading.columns = max(len(parts), len(columns))
         reading.is_ragged |= set(map(len, values)) != {reading.columns} or len(parts) not in {0, reading.columns}
         parts += [[_nulls(rows)] for _ in columns[len(parts) :]]
@@ -323,16 +323,16 @@ def _nulls(rows: int) -> Column:
     return packed([None] * rows)
 
 
-def _list_of(record: Any) -> _Decode:
-    return msgspec.json.Decoder(GenericAlias(list, record)).decode
+def _list_of(reading: _Reading, record: Any) -> _Decode:
+    return reading.decoder(GenericAlias(list, record)).decode
 
 
 class _Objects:
     """Similar objects, at the top or below a key: their columns, one per chunk, and the struct that decodes them."""
 
-    def __init__(self, reading: _Reading, rows: int = 0, objects: Callable[[Any], _Decode] = _list_of) -> None:
+    def __init__(self, reading: _Reading, rows: int = 0, each: Callable[[_Reading, Any], _Decode] = _list_of) -> None:
         self.reading = reading
-        self.objects = objects
+        self.objects = partial(each, reading)
         self.rows = rows
         self.parts: dict[str, list[Column] | _Objects] = {}
         self.learn(())

@@ -94,7 +94,7 @@ _ISO = re.compile(
 )
 # The range of Python's datetime, which displays the rows.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
-_FEW = 1000
+_FEW = 64
 _AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 # Within these years of texts, no offset leads out of the ranges.
 _EXACT_YEARS, _EXACT_YEARS_NS = ("0002", "9999"), ("1678", "2262")

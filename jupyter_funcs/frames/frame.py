@@ -52,10 +52,10 @@ def body_of(reply: bytes | str, *, strict: bool) -> Any:
 
 
 def lines_of(reply: bytes | str, *, strict: bool) -> list[Any]:
-    """Return the documents of an NDJSON reply."""
+    """Return the documents of an NDJSON reply, or raise the error that a function sends after some of them."""
     documents = decode_lines(reply, strict=strict)
     for document in documents:
-        if _is_bare_envelope(document):  # a function may fail after some lines
+        if type(document) is dict and "error" in document and _is_bare_envelope(document):
             _raise_error(document)
     return documents
 

@@ -40,7 +40,9 @@ def _from_object(value: dict[str, Any], size: int) -> Table:
     if is_split(value):
         return _from_split(value, size)
     if value and _all(dict, value.values()):
-        return _from_index(value, size) if _is_by_index(value) else _from_columns(value, size)
+        if (numbers := _numbers(value)) and any(_numbers(row) is None for row in value.values() if row):
+            return _from_index(value, numbers, size)
+        return _from_columns(value, size)
     if are_objects(value.values()) and _numbers(value) is not None:  # rows or columns, some of them null
         return _from_object({key: row or {} for key, row in value.items()}, size)
     if value and _all(list, value.values()):
@@ -53,12 +55,12 @@ def _from_array(value: list[Any], size: int) -> Table:
         return Table("empty", [], [], 0)
     kinds = {type(value[0])}
     if kinds <= {dict, list, type(None)}:
-        kinds = set(map(type, value)) - {type(None)}
-    if kinds == {dict}:
-        return _from_records([row or {} for row in value], size)
-    if kinds == {list}:
-        return _from_rows([row or [] for row in value], size)
-    return _from_values(value)
+        kinds = set(map(type, value))
+    kind, *others = kinds - {type(None)} or kinds
+    if others or kind not in {dict, list}:
+        return _from_values(value)
+    rows: list[Any] = [row or kind() for row in value] if type(None) in kinds else value
+    return _from_records(rows, size) if kind is dict else _from_rows(rows, size)
 
 
 def _all(kind: type, values: Iterable[Any]) -> bool:
@@ -90,11 +92,6 @@ def _flat(
     parts: Iterable[tuple[str, Sequence[int], list[Any]]]
     if _is_sparse(rows, len(names)):
         parts = _transposed(zip(places, map(dict.items, rows), strict=True))
-    elif [*map(tuple, rows)].count(tuple(names)) == len(rows):
-        parts = (
-            (name, places, [*values])
-            for name, values in zip(names, zip(*map(dict.values, rows), strict=True), strict=True)
-        )
     else:
         parts = ((name, places, [row.get(name) for row in rows]) for name in names)
     for name, where, values in parts:
@@ -121,8 +118,9 @@ def _transposed(rows: Iterable[tuple[int, Iterable[tuple[T, Any]]]]) -> Iterator
 
 
 def _from_rows(rows: list[list[Any]], size: int) -> Table:
-    check_cells(len(rows), width := max(map(len, rows), default=0), size)
-    if _is_sparse(rows, width):
+    lengths = set(map(len, rows))
+    check_cells(len(rows), width := max(lengths, default=0), size)
+    if len(lengths) > 1 and _is_sparse(rows, width):
         parts = _transposed(enumerate(map(enumerate, rows)))
         columns = [spread(packed(values), places, len(rows)) for _, places, values in parts]
     else:
@@ -162,9 +160,11 @@ def _from_columns(value: dict[str, dict[str, Any]], size: int) -> Table:
     return Table("columns", list(value), columns, len(keys), labels)
 
 
-def _from_index(value: dict[str, dict[str, Any]], size: int) -> Table:
-    keys, labels = _rows_of([value])
-    return _from_records([*map(value.__getitem__, keys)], size, "index", labels)
+def _from_index(value: dict[str, dict[str, Any]], numbers: list[int], size: int) -> Table:
+    if numbers != sorted(numbers) and _ascend(value):  # as text
+        numbers.sort()
+    rows = [value[key] for key in map(str, numbers)]
+    return _from_records(rows, size, "index", packed(numbers))
 
 
 def is_split(value: dict[str, Any]) -> bool:
@@ -209,10 +209,6 @@ def _numbers(keys: Collection[str]) -> list[int] | None:
     if not _NUMBERS.fullmatch(text) or text.count("\n") != len(keys) - 1:
         return None
     return [*map(int, keys)]
-
-
-def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:
-    return _numbers(value) is not None and any(_numbers(row) is None for row in value.values() if row)
 
 
 def _rows_of(columns: Collection[Collection[str]]) -> tuple[list[str], Column]:

@@ -13,10 +13,10 @@ ours is timed, all its values are held against those that the standard library's
 that drops a column or a row is shown as "loses". Replies are 0.9 GB on disk while it runs. No test runs this.
 
 Odd shapes have 40,000 rows and are sent in three ways; for a raw reply the base needs no json.loads. Target: 1.0.
-What is above it, and why: objects of hundreds of keys, as ours makes a column of each key and read_json one of objects;
-numbers near the largest float, which take msgspec 20 µs each, and Python's exact float still 0.4 µs; one column of NaN
-or of times, as a text with NaN is read twice, and as read_json leaves times as text unless the column's name ends like
-one; and one column of short lists, as making the Python lists takes most of the time on both sides.
+What is above it, and why: objects of 20 and more keys, as ours makes a column of each key and read_json one of objects;
+lists of numbers near the largest float, as Python's exact float takes 0.3 µs each and read_json's rounded one 0.1; one
+column of NaN or of times, as a text with NaN is read twice, and as read_json leaves times as text unless the column's
+name ends like one; and one column of short lists, as making the Python lists takes most of the time on both sides.
 """
 # ruff: noqa: T201 - it prints tables
 

@@ -94,7 +94,7 @@ OTHERS: dict[str, list[str | bytes]] = {
     "lines": ["[1]\n[2]\n", '{"a":1}\n{"a":2}\n', "1\n2\n", ")]}',\n[1]", "\x1e[1]\n", "[1, // one\n2]", "# one\n[1]"],
     "more lines": ["a,b\n1,2\n", '["a\\\nb"]'],
     "control characters": [f'["ab{chr(code)}c"]' for code in (*range(14), 0x1A, 0x1B, 0x1F)],
-    "more control characters": ['{"ab\tc":1}', '["\0"]'],
+    "more control characters": ['{"ab\tc":1}', '["\0"]', "[NaN,\0]", '["\0",NaN]'],
     "seldom characters": ['"\x7f"', '"\x80\x9f"', '"a\u00a0b"', '"a\u2028\u2029b"', '"a\ufeffb"', '"\u202eabc\u202c"'],
     "characters of every length": ['"é\u0080\u07ff"', '"中\u0800\uffff"', '"😀\U00010000\U0010ffff"', '"\ufdd0"'],
     "other letters and digits": ["[nu\u0131l]", "[\uff11\uff12]", "[1\uff12]", "[\u0661]", '["\\u00\uff14\uff11"]'],
