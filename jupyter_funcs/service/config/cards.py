@@ -132,12 +132,7 @@ def _type_error(use: str, kind: dt.DataType) -> str:
 
 
 def _type_name(kind: dt.DataType) -> str:
-    words = {
-        "is_string": "text",
-        "is_boolean": "booleans",
-        "is_integer": "whole numbers",
-        "is_numeric": "numbers",
-    }
+    words = {"is_string": "text", "is_boolean": "booleans", "is_integer": "whole numbers", "is_numeric": "numbers"}
     return next((word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}")
 
 

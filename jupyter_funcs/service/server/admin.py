@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.records import AuditRecord, folded, utc
 from jupyter_funcs.service.builtin import demo_accounts
 from jupyter_funcs.service.messages import SetupError, listed, quoted
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace, _SubParsersAction
     from collections.abc import Callable, Iterator, Sequence
 
-    from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.accounts.records import Asset, User
 
 
@@ -194,14 +194,6 @@ def _add_user(service: Service, given: Namespace) -> str:
     return new + _functions_of(service, user, "may run")
 
 
-def _remove_user(service: Service, given: Namespace) -> str:
-    return f"{quoted(service.grants.remove_user(given.name))} was removed, with all grants and API keys."
-
-
-def _disable_user(service: Service, given: Namespace) -> str:
-    return f"{quoted(service.grants.disable_user(given.name))} may not run anything until enabled again."
-
-
 def _enable_user(service: Service, given: Namespace) -> str:
     user = service.grants.active_user(service.grants.enable_user(given.name))
     return _functions_of(service, user, "is enabled again and, with a new token, may run")
@@ -223,18 +215,6 @@ def _add_asset(service: Service, given: Namespace) -> str:
     organisation, new = _organisation(service, given)
     asset = service.grants.add_asset(given.name, organisation=organisation, is_shared=given.shared)
     return new + _users_of(service, asset)
-
-
-def _remove_asset(service: Service, given: Namespace) -> str:
-    return f"{quoted(service.grants.remove_asset(given.name))} was removed; nobody may run its functions any more."
-
-
-def _share_asset(service: Service, given: Namespace) -> str:
-    return _users_of(service, service.grants.share(given.name, is_shared=True))
-
-
-def _unshare_asset(service: Service, given: Namespace) -> str:
-    return _users_of(service, service.grants.share(given.name, is_shared=False))
 
 
 def _add_grant(service: Service, given: Namespace) -> str:
@@ -354,12 +334,27 @@ def _list(about: str, records: Callable[[Service], Sequence[Any]]) -> Action:
     return Action(about, lambda service, _: records(service), ("--json",))
 
 
+def _named(about: str, change: Callable[[Grants, str], str], done: str) -> Action:
+    return Action(about, lambda service, given: f"{quoted(change(service.grants, given.name))} {done}", ("name",))
+
+
+def _share(about: str, *, is_shared: bool) -> Action:
+    def share(service: Service, given: Namespace) -> str:
+        return _users_of(service, service.grants.share(given.name, is_shared=is_shared))
+
+    return Action(about, share, ("name",))
+
+
 ACTIONS = {
     "users": {
         "list": _list("list all users", lambda service: service.grants.users()),
         "add": Action("add a user, without a password", _add_user, ("name", "--email", "--organisation")),
-        "remove": Action("remove a user, with grants and API keys", _remove_user, ("name",)),
-        "disable": Action("refuse a user and revoke their tokens", _disable_user, ("name",)),
+        "remove": _named(
+            "remove a user, with grants and API keys", Grants.remove_user, "was removed, with all grants and API keys."
+        ),
+        "disable": _named(
+            "refuse a user and revoke their tokens", Grants.disable_user, "may not run anything until enabled again."
+        ),
         "enable": Action("accept a disabled user again", _enable_user, ("name",)),
         "password": Action(
             "set a password: prompts, or reads the first line of standard input", _set_password, ("name",)
@@ -371,9 +366,13 @@ ACTIONS = {
         "add": Action(
             "add an asset, by the name that functions use", _add_asset, ("name", "--shared", "--organisation")
         ),
-        "remove": Action("remove an asset and its grants", _remove_asset, ("name",)),
-        "share": Action("share an asset with its organisation", _share_asset, ("name",)),
-        "unshare": Action("limit an asset to users with a grant", _unshare_asset, ("name",)),
+        "remove": _named(
+            "remove an asset and its grants",
+            Grants.remove_asset,
+            "was removed; nobody may run its functions any more.",
+        ),
+        "share": _share("share an asset with its organisation", is_shared=True),
+        "unshare": _share("limit an asset to users with a grant", is_shared=False),
     },
     "grants": {
         "list": _list("list all grants; shared assets need none", lambda service: service.grants.grants()),

@@ -12,7 +12,7 @@ import socket
 import ssl
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import h11
 import uvicorn
@@ -135,43 +135,11 @@ def _bind_error(error: OSError, host: str, port: int) -> str:
 
 def configure_logs(style: Literal["text", "json"]) -> None:
     """Log the service from INFO and everything else from WARNING."""
-    handler = _Handler(sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line() if style == "text" else _JSONLine())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(capture=True)
     logging.getLogger("jupyter_funcs.service").setLevel(logging.INFO)
-
-
-class _Handler(logging.StreamHandler[TextIO]):
-    """Writes what is logged in one turn of the event loop at once, after the replies of that turn."""
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
-        self._lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a line soon."""
-        try:
-            self._lines.append(self.format(record))
-        except Exception:  # noqa: BLE001 - as in any handler
-            self.handleError(record)
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # in a thread without a loop
-            self.flush()
-        else:
-            if len(self._lines) == 1:
-                loop.call_soon(self.flush)
-
-    def flush(self) -> None:
-        """Write the lines that wait."""
-        self.acquire()
-        try:
-            lines, self._lines = self._lines, []
-            self.stream.write("".join(f"{line}\n" for line in lines))
-            self.stream.flush()
-        finally:
-            self.release()
 
 
 class _JSONLine(logging.Formatter):
@@ -274,7 +242,7 @@ class _Packets(h11.Connection):
         """Return what to send for an event."""
         data = super().send_with_data_passthrough(event)
         if isinstance(event, h11.Response) and data:
-            length = dict(event.headers).get(b"content-length", b"")
+            length = next((value for name, value in event.headers if name == b"content-length"), b"")
             if length.isdigit() and 0 < int(length) <= _PIECE:
                 self._head = data
                 return []

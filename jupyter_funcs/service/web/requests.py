@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
@@ -93,7 +93,8 @@ class Requests:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 # A cache in front ignores X-Api-Key and would serve one user's listing to another.
-                MutableHeaders(scope=message).update({"X-Request-Id": identifier, "Cache-Control": "no-store"})
+                own = (b"x-request-id", identifier.encode()), (b"cache-control", b"no-store")
+                message["headers"] = [*message["headers"], *own]
             elif message["type"] == "http.response.body":
                 size += len(message.get("body", b""))
             await send(message)
@@ -153,15 +154,12 @@ class Requests:
         method = scope["method"] if scope["method"] in _METHODS else "?"
         path = scope["path"] if scope["path"] in self._paths else "?"
         milliseconds = round(seconds * 1000, 1)
-        log.log(
-            logging.DEBUG if path in {"/healthz", "/readyz"} else logging.INFO,
-            "%s %s %s",
-            method,
-            path,
-            status,
-            extra=facts
-            | {"method": method, "path": path, "status": status, "milliseconds": milliseconds, "bytes": size},
-        )
+        level = logging.DEBUG if path in {"/healthz", "/readyz"} else logging.INFO
+        if log.isEnabledFor(level):
+            facts |= {"method": method, "path": path, "status": status, "milliseconds": milliseconds, "bytes": size}
+            # Not by `log.log`, which looks for the line of the caller each time.
+            line = log.makeRecord(log.name, level, __file__, 0, "%s %s %s", (method, path, status), None, extra=facts)
+            log.handle(line)
 
 
 class RequestError(HTTPException):
@@ -190,7 +188,7 @@ def _parsed(body: bytes) -> dict[str, Any]:
         raise RequestError(400, f"The request body is nested too deeply, or has over {_MOST_BRACKETS:,} brackets.")
     try:
         # Of two equal keys one wins silently, and another parser may take the other.
-        json.loads(body, object_pairs_hook=_refuse_repeated, parse_int=_refuse_long, parse_float=len)
+        _REFUSING.decode(body.decode())
         document = msgspec.json.decode(body)
     except RecursionError:
         raise RequestError(400, "The request body is nested too deeply. Send an object of text and lists.") from None
@@ -223,6 +221,9 @@ def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
 def _refuse_long(number: str) -> None:
     if len(number) > _MOST_DIGITS:
         raise ValueError(f"a number has {len(number):,} digits")
+
+
+_REFUSING = json.JSONDecoder(object_pairs_hook=_refuse_repeated, parse_int=_refuse_long, parse_float=len)
 
 
 def failure(status: int, text: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
