@@ -111,7 +111,11 @@ def _parser() -> Parser:
     mcp_parser.add_argument("--declare-read-only", action="store_true", help=declares)
     pages = "show a page of the guide, or list its topics"
     add("docs", docs, pages).add_argument("topic", nargs="?", default="", metavar="TOPIC")
-    check_parser = add("check", check, "check functions that you publish, and show the form of each")
+    check_parser = add(
+        "check",
+        lambda given: import_module("jupyter_funcs.cli.check").check(given),
+        "check functions that you publish, and show the form of each",
+    )
     check_parser.description = "Nothing is served. The exit code is 1 if there is an error."
     check_parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="default: as configured")
     check_parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration of the service")
@@ -275,12 +279,6 @@ def docs(given: argparse.Namespace) -> None:
     page = guide_page(given.topic)
     # Piped, for a program: the Markdown.
     pager(page.wrapped(min(get_terminal_size().columns, 100)) if sys.stdout.isatty() else page.text)
-
-
-def check(given: argparse.Namespace) -> None:
-    from jupyter_funcs.cli import check
-
-    check.check(given)
 
 
 def enable(_given: argparse.Namespace) -> None:

@@ -45,7 +45,8 @@ def _at_word(line: PartialLine, after: str, state: MagicState, *, is_cell: bool)
     if line.option:
         return _offer_profiles(line.typed, after)
     if line.typed.startswith("-"):
-        return offer(line.typed, _options("".join(line.words[:1])), "option")
+        taken = [option for option in OPTIONS if not line.words or line.words[0] in taken_by(option)]
+        return offer(line.typed, (spelt for option in taken for spelt in reversed(option.split("/"))), "option")
     if not line.words:
         names = [name for name in NAMES if not is_cell or subcommand(name).takes_arguments]
         return offer(line.typed, names, "command")
@@ -66,11 +67,6 @@ def _after_subcommand(line: PartialLine, after: str, state: MagicState) -> Offer
     if name == "again" and (session := state.known(line.profile)) is not None:
         words = [str(run.number) for run in reversed(session.history.runs)]
     return offer(line.typed, words, "value")
-
-
-def _options(command: str) -> list[str]:
-    options = [option for option in OPTIONS if not command or command in taken_by(option)]
-    return [spelling for option in options for spelling in reversed(option.split("/"))]
 
 
 def _offer_profiles(typed: str, after: str) -> Offer:

@@ -67,7 +67,10 @@ def sweep(state: MagicState, line: Line) -> Any:
     if not line.options.dry_run:
         return function.start_sweep(values, table) if line.options.background else function.sweep(table, **values)
     requests = _requests(function, table, values)
-    return _printed_or_returned(requests, _first_of(requests), line)
+    shown = [json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]]
+    head = f"{_counted(len(requests), 'run')} would be sent"
+    more = f", of which the first {_MOST_REQUESTS} are" if len(requests) > _MOST_REQUESTS else ""
+    return _printed_or_returned(requests, "\n".join([f"{head}{more}:", *shown]), line)
 
 
 def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -80,14 +83,6 @@ def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapp
     )
     function.warn_of(found.warnings)
     return [function.session.remote.source.request(function.function, args) for args in found.runs]
-
-
-def _first_of(requests: list[dict[str, Any]]) -> str:
-    number = len(requests)
-    shown = [json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]]
-    runs = "1 run would be sent" if number == 1 else f"{number:,} runs would be sent"
-    more = f", of which the first {_MOST_REQUESTS} are" if number > _MOST_REQUESTS else ""
-    return "\n".join([f"{runs}{more}:", *shown])
 
 
 def again(state: MagicState, line: Line) -> pd.DataFrame:
