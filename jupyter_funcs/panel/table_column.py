@@ -351,13 +351,12 @@ class TableColumn:
 
     def view(self, *, summary: bool) -> dict[str, Any]:
         said = self.summary if summary else None
-        # A long name may be cut, a value never.
         texts = [f"{self.name[:14]}     ", *(self.cell(each) or "" for each in self.data.head(FIRST_ROWS))]
         texts += [said["minimum"], said["maximum"], *(each["text"] for each in said["top"])] if said else []
         texts += [f"{said['minimum']} –"] if said and self.kind == "date" else []
         if said and self.type in {"money", "count"}:  # a sum that is cut would be another number
             texts.append(f"{self.sum(self.data)} ")
-        longest = max(len(each) + sum(map(str.isupper, each)) / 5 for each in texts)  # capitals are wider
+        longest = max(len(each) + sum(map(str.isupper, each)) / 5 for each in texts)  # capitals are wide
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * longest)))
         return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": said}
 
