@@ -38,7 +38,8 @@ class Job:
     progress
         Bytes received, attempts and so on.
     notes : list of str
-        Remarks on the run, such as a change of its function. They also appear as warnings when the result is fetched.
+        The warnings of the run, such as of missing rows or a change of its function. They are shown when the result is
+        fetched.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Job:
         self._started = time.monotonic()
         self._ended: float | None = None
         self._warnings: list[UserWarning] = []
-        self.notes: list[str] = []
+        self._shown = 0  # of the warnings
         self.future: concurrent.futures.Future[pd.DataFrame] = future or concurrent.futures.Future()
         try:
             with warn.collect_warnings(self._warnings):
@@ -114,7 +115,7 @@ class Job:
             ) from None
         finally:
             if self.future.done():
-                warn.warn_all(self._warnings)
+                self._warn()
         raise RunCancelledError(f"{self.function} was cancelled; the service may still finish it.", "Run it again.")
 
     def error(self) -> FuncsError | None:
@@ -126,10 +127,18 @@ class Job:
             return error
         return FuncsError(f"{self.function} failed inside jupyter_funcs: {type(error).__name__}: {error}")
 
+    @property
+    def notes(self) -> list[str]:
+        """The warnings of the run as texts."""
+        return list(map(str, self._warnings))
+
     def note(self, text: str) -> None:
-        """Add a remark, and warn of it when the result is fetched."""
-        self.notes.append(text)
+        """Add a warning, which is shown when the result is fetched."""
         self._warnings.append(UserWarning(text))
+
+    def _warn(self) -> None:
+        new, self._shown = self._warnings[self._shown :], len(self._warnings)
+        warn.warn_all(new)
 
     def cancel(self) -> bool:
         """Cancel the run and close its connection; return whether it was still running."""
@@ -143,7 +152,7 @@ class Job:
         try:
             return (yield from asyncio.wrap_future(self.future).__await__())
         finally:
-            warn.warn_all(self._warnings)
+            self._warn()
 
     def _facts(self) -> list[str]:
         received, said = self.progress.received, self.progress.said

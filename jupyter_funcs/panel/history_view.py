@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.records.history import History
@@ -71,22 +72,20 @@ class HistoryView:
     def rows(self, *, earlier: bool = False) -> list[dict[str, Any]]:
         """Return the runs of this kernel, the newest first, and after them those saved by earlier ones."""
         runs = [*(self._history.earlier if earlier else ()), *self._history.runs]
-        beside = _beside(runs)
-        return [self._row(run, beside[run.label]) for run in runs[: -_MOST_ROWS - 1 : -1]]
+        varying = _varying(runs)
+        return [self._row(run, varying[run.function]) for run in runs[: -_MOST_ROWS - 1 : -1]]
 
-    def _row(self, run: Run, beside: list[Run]) -> dict[str, Any]:
+    def _row(self, run: Run, varying: Iterable[str] = ()) -> dict[str, Any]:
         began = run.started.astimezone()
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
-        names = [name for name, value in run.args.items() if value is not None]
-        if beside:
-            names = [name for name in names if any(each.args.get(name) != run.args[name] for each in beside)]
-        told = [(inert(labels.get(name, name)), _text(run.args[name])) for name in names[:_MOST_ARGS]]
+        told = [(name, _text(value)) for name in varying if (value := run.args.get(name)) is not None]
+        told = [("runs", f"{run.runs:,}")] * run.is_sweep + told[:_MOST_ARGS]
         return {
             "number": run.label if run.kernel else run.number,
             "time": f"{began:%H:%M}" if today else f"{began:%Y-%m-%d %H:%M}",
             "function": inert(run.function),
-            "differs": [{"name": name, "value": value} for name, value in told],
+            "differs": [{"name": inert(labels.get(name, name)), "value": value} for name, value in told],
             "rows": run.rows,
             "seconds": round(run.elapsed, 2) if run.status != "running" else None,
             "variable": run.variable,
@@ -110,8 +109,8 @@ class HistoryView:
     def _compared(self, *numbers: int | str, again: bool) -> tuple[dict[str, Any], TableView | None]:
         runs = [self._history.get(number) for number in numbers]
         about: dict[str, Any] = {
-            "before": self._row(runs[0], []),
-            "after": self._row(runs[1], []),
+            "before": self._row(runs[0]),
+            "after": self._row(runs[1]),
             **self._args(*runs),
             **{name: [] for name in ("gone", "columns", "rows")},
             **dict.fromkeys(("totals", "chart")),
@@ -165,15 +164,17 @@ class HistoryView:
         return {"args": differ, "same": " · ".join(same)}
 
 
-def _beside(runs: list[Run]) -> dict[str, list[Run]]:
-    """Return the runs of the same function before and after each run, by label."""
-    found: dict[str, list[Run]] = {run.label: [] for run in runs}
-    last: dict[str, Run] = {}
+def _varying(runs: list[Run]) -> dict[str, list[str]]:
+    """Return which arguments the runs of each function don't share; all of them where it has run once."""
+    ran: dict[str, list[Run]] = {}
     for run in runs:
-        if (before := last.get(run.function)) is not None:
-            found[run.label].append(before)
-            found[before.label].append(run)
-        last[run.function] = run
+        ran.setdefault(run.function, []).append(run)
+    found = {}
+    for function, all_of in ran.items():
+        names = dict.fromkeys(chain.from_iterable(run.args for run in all_of))
+        first = all_of[0].args
+        alike = {name for name in names if all(run.args.get(name) == first.get(name) for run in all_of[1:])}
+        found[function] = [name for name in names if len(all_of) == 1 or name not in alike]
     return found
 
 

@@ -174,7 +174,9 @@ def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str
         cached = cached_text(told["runs"], told.get("oldest")) if told.get("runs") else ""
     summary = " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", cached]))
     started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
-    failed, reply, notes = _partial(frame, job), job.progress.reply, [clip(inert(text), _LONGEST) for text in job.notes]
+    failed, reply = _partial(frame, job), job.progress.reply
+    # The last of a sweep says how many runs failed, as `partial` does.
+    notes = [clip(inert(text), _LONGEST) for text in job.notes[: -1 if failed else None]]
     return ResultView(function, job.args, frame, reply, started, variable, summary, recipe, failed, notes, sweep)
 
 
@@ -218,10 +220,10 @@ def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df"
     named = {name: one.name for name, one in alone.items() if isinstance(one, Variable)}
     line = snippets.magic(function, args, sweeps=sweeps, result=variable)
     setup, _, call = snippets.python(function, args, where, named, sweeps=sweeps).partition("\ndf = ")
-    blocks = [
-        {"name": "magic", "code": line, "note": "a line of a notebook"},
-        {"name": "python", "code": f"{setup}\n{variable} = {call}", "note": "a script or a notebook"},
-    ]
+    blocks = [{"name": "python", "code": f"{setup}\n{variable} = {call}", "note": "a script or a notebook"}]
+    if not where.startswith("[") and ", allow_server=" not in setup:  # of which %funcs connect takes neither
+        note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
+        blocks.insert(0, {"name": "magic", "code": line, "note": note})
     with suppress(FuncsError):  # values that give no request
         command = snippets.curl(function, form.first)
         note = "the first of the runs, in a shell" if sweeps else "a shell; the token comes from the environment"

@@ -289,9 +289,7 @@ class PanelState:
     async def _finish(self, visit: Visit, job: Job) -> None:
         frame = job.future.result()
         errors = frame.attrs.get("errors")
-        if not errors:  # that runs of a sweep failed is said by the panel, other warnings by the job
-            frame = await job
-        elif isinstance(job, SweepJob) and not job.progress.done:
+        if errors and isinstance(job, SweepJob) and not job.progress.done:
             self._fail(visit, FuncsError("Every run has failed.", errors[0]["error"]), job)
             return
         if visit.job is job:

@@ -125,15 +125,18 @@ _NOTEBOOK = """() => {
     const cells = content.widgets.map(({ model }) => [model.sharedModel.source, model.executionCount]);
     return JSON.stringify([cells, content.activeCellIndex, content.mode]);
 }"""
-_KEYS = [*"abxzmyrjk1", "d", "d", "ArrowDown", "ArrowUp", "Escape", "Shift+M", "Shift+Enter"]
-_STOPS = ["history", "tab:chart", "grid", "value:PoPGrowth:Default", "view-code", "run"]
+_KEYS = [*"abxzmyrjk1", "d", "d", "ArrowDown", "ArrowUp", "Escape", "Control+a", "Shift+M", "Shift+Enter"]
+_STOPS = ["history", "tab:chart", "grid", "value:PoPGrowth:Default", "view-code", "run", "summary"]
 
 
 def no_key_is_a_command(page: Page) -> None:
     """On buttons, boxes, tabs and the grid; nor do Enter and Ctrl+Enter run the notebook's cell."""
     at(page, "more-options").click()
     for stop in _STOPS:
-        at(page, stop).focus()
+        if stop == "summary":  # a text, not a control
+            at(page, stop).click()
+        else:
+            at(page, stop).focus()
         before = page.evaluate(_NOTEBOOK)
         for key in _KEYS:
             page.keyboard.press(key)

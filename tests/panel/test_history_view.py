@@ -69,13 +69,13 @@ def view(funcs: Any) -> HistoryView:
     return HistoryView(funcs.history, Held(), lambda _: {"factor": "Factor"})
 
 
-def test_rows_say_what_differs_from_the_neighbours(funcs: Any, view: HistoryView) -> None:
-    """Arguments that a run of the same function beside it has too are left out; the newest run comes first."""
+def test_rows_say_what_differs_between_the_runs_of_a_function(funcs: Any, view: HistoryView) -> None:
+    """Arguments that all runs of the same function share are left out; the newest run comes first."""
     kept = [funcs.sales(), funcs.stock(), funcs.sales(factor=2.0), funcs.sales(factor=2.0, region="North")]
     rows = view.rows()
     assert json.loads(json.dumps(rows)) == rows
     assert [row["function"] for row in rows] == ["Sales", "Sales", "Stock", "Sales"]
-    assert rows[0]["differs"] == [{"name": "region", "value": "North"}]
+    assert rows[0]["differs"] == [{"name": "Factor", "value": "2.0"}, {"name": "region", "value": "North"}]
     assert rows[1]["differs"] == [{"name": "Factor", "value": "2.0"}]
     assert [row["rows"] for row in rows] == [60, 120, 2, 120]
     assert all(row["held"] for row in rows)

@@ -80,6 +80,7 @@ def test_only_the_runs_that_failed_are_asked_again(page: Page, faulty: Faulty, c
     first = swept(page, "run", seq=1, values=ALL, confirmed=False)
     partial = page.state("_run")["partial"]
     assert (partial["failed"], partial["of"], partial["rows"][0]["label"]) == (1, 3, SYMBOLS[1])
+    assert page.state("_run")["warnings"] == []  # it is said once
     page.ask("set", seq=2, field="Symbol", value=SYMBOLS[0])
     faulty.broken, faulty.asked = set(), []
     frame = swept(page, "retry_failed", rows=[])
@@ -110,10 +111,44 @@ def listing(answering: Callable[..., Session]) -> Session:
     return answering(lambda _: httpx.Response(200, json=[{"name": DAILY, "params": params}]))
 
 
-def code_of(session: Session, variable: str, **values: Any) -> dict[str, Any]:
+def code_of(session: Session, variable: str, where: str = "", **values: Any) -> dict[str, Any]:
     function = session[DAILY]
     form = function.form(**values)
-    return {each["name"]: each for each in code_view(function, form, "", variable)["blocks"]}
+    return {each["name"]: each for each in code_view(function, form, where, variable)["blocks"]}
+
+
+def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(answering: Callable[..., Session]) -> None:
+    """Each says so once, whichever asks first."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, json=[{"name": DAILY, "params": []}])
+        lines = {"content-type": "application/x-ndjson"}
+        return httpx.Response(200, content=b'{"id": 1}\n{"id": 2}', headers=lines)
+
+    panel = Panel(answering(answer)[DAILY].session, trusted=True)
+    panel.choose(DAILY)
+    page = Page(panel)
+    with pytest.warns(UserWarning, match="may be missing"):
+        page.run()
+    assert panel.result(60).shape == (2, 1)  # a warning here would be an error
+    [said] = page.state("_run")["warnings"]
+    assert said == "The end of the reply may be missing: its last line has no line end."
+    panel.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "note"),
+    [
+        ("", "a line of a notebook"),
+        ("work", "a line of a notebook, after %funcs connect work"),
+        ("[daily_total]", None),
+    ],
+)
+def test_the_magic_of_a_run_says_where_it_works(listing: Session, where: str, note: str | None) -> None:
+    """%funcs has a session of its own, which functions given in Python can't be."""
+    code = code_of(listing, "df", where, PanelName=PANEL)
+    assert (code["magic"]["note"] if "magic" in code else None) == note
 
 
 def test_the_code_of_a_run_names_the_variable_of_the_panel(listing: Session) -> None:

@@ -9,7 +9,7 @@ const SUPPRESS = "data-lm-suppress-shortcuts";
 
 /**
  * Keep keys typed in the panel from being commands of the notebook, which listens to buttons and boxes too: it looks at
- * this attribute of the target alone, before any listener inside the panel.
+ * this attribute of the target and of what it is in, before any listener inside the panel.
  * @param {HTMLElement} root
  * @param {AbortSignal} signal
  */
@@ -17,7 +17,7 @@ function trapKeys(root, signal) {
   const trap = (/** @type {KeyboardEvent} */ event) => {
     const target = event.composedPath()[0];
     if (!(target instanceof Element) || !root.contains(target)) return;
-    if ((event.ctrlKey || event.metaKey) && event.key !== "Enter") target.removeAttribute(SUPPRESS);
+    if ((event.ctrlKey || event.metaKey) && !/^(enter|a)$/i.test(event.key)) root.querySelectorAll(`[${SUPPRESS}]`).forEach((each) => each.removeAttribute(SUPPRESS));
     else target.setAttribute(SUPPRESS, "true");
   };
   window.addEventListener("keydown", trap, { capture: true, signal });

@@ -27,7 +27,7 @@ export function Panel({ channel, root }) {
     }
   };
   return html`<${PanelContext.Provider} value=${panel}>
-    <div class=${`jf-panel ${panel.stacked ? "is-stacked" : ""}`} onKeyDown=${keys}>
+    <div class=${`jf-panel ${panel.stacked ? "is-stacked" : ""}`} tabindex="-1" onKeyDown=${keys}>
       <${Header} />
       <div class="jf-banners"><${Banners} /></div>
       ${!view ? html`<div class="jf-skel" role="status" aria-label="Loading"><i /><i /><i /></div>` : html`<div class=${`jf-body ${view.function ? "" : "is-empty"}`}>

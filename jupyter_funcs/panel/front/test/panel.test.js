@@ -82,10 +82,14 @@ test("keys typed in the panel are no commands of the notebook, and keys with Ctr
   const tab = $("tab:chart");
   press(tab, "a");
   assert.equal(tab.getAttribute("data-lm-suppress-shortcuts"), "true");
+  press($("panel").firstElementChild, "b");
   press(tab, "s", { ctrlKey: true });
-  assert.equal(tab.hasAttribute("data-lm-suppress-shortcuts"), false);
-  press(tab, "Enter", { ctrlKey: true });
-  assert.equal(tab.getAttribute("data-lm-suppress-shortcuts"), "true");
+  assert.equal(tab.closest("[data-lm-suppress-shortcuts]"), null);
+  for (const key of ["Enter", "a"]) {
+    tab.removeAttribute("data-lm-suppress-shortcuts");
+    press(tab, key, { ctrlKey: true });
+    assert.equal(tab.getAttribute("data-lm-suppress-shortcuts"), "true", key);
+  }
   press(el, "a");
   assert.equal(el.hasAttribute("data-lm-suppress-shortcuts"), false);
   await close();
