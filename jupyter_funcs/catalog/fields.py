@@ -8,14 +8,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog import descriptions
-from jupyter_funcs.catalog.listing import identifiers
+from jupyter_funcs.catalog.listing import Function, Param, identifiers
 from jupyter_funcs.catalog.schemas import Declaration, read_schema
 from jupyter_funcs.core.text import folded, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from jupyter_funcs.catalog.listing import Function, Param
 
 
 class Kind(StrEnum):

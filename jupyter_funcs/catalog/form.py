@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote as quote_url
 
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
-from jupyter_funcs.catalog.suggestions import nearest_listed
+from jupyter_funcs.catalog.suggestions import Choice, nearest_listed
 from jupyter_funcs.catalog.values import (
     Each,
     WrongValueError,
@@ -29,7 +29,6 @@ from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, meant, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from jupyter_funcs.catalog.suggestions import Choice
 
 _MOST_COMPARED = 3  # values that are not listed
 

@@ -6,7 +6,7 @@ import keyword
 import re
 import unicodedata
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -17,7 +17,6 @@ from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Self
 
 
 def _whole(value: object) -> int:

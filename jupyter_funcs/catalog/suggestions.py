@@ -7,15 +7,12 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_funcs.catalog.fields import Kind
-from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.catalog.fields import Field, Kind
+from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import folded, meant, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from jupyter_funcs.catalog.fields import Field
-    from jupyter_funcs.core.errors import FuncsError
 
 
 class Choice(NamedTuple):

@@ -7,7 +7,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -21,8 +21,6 @@ from jupyter_funcs.catalog.schemas import problem_of
 from jupyter_funcs.core.text import clip, did_you_mean, folded, inert, listed, meant, quote, replace_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from jupyter_funcs.catalog.listing import Function
 
 # Added to the error for several values in a field that takes one.

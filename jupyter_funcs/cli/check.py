@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.fields import read_fields
-from jupyter_funcs.catalog.listing import parse_listing
+from jupyter_funcs.catalog.listing import Function, parse_listing
 from jupyter_funcs.catalog.values import in_words
 from jupyter_funcs.core.text import inert
 from jupyter_funcs.frames.tables import table_text, terminal_width
@@ -19,7 +19,6 @@ from jupyter_funcs.service.server import hosted
 if TYPE_CHECKING:
     import argparse
 
-    from jupyter_funcs.catalog.listing import Function
 
 _HEADINGS = ("field", "control", "required", "default", "options", "help")
 

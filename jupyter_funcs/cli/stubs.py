@@ -11,7 +11,7 @@ import inspect
 import types
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
-from jupyter_funcs.api import Session
+from jupyter_funcs.api import RemoteFunction, Session
 from jupyter_funcs.catalog.listing import identifiers
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.files import atomic_write_text, named_error, read_small
@@ -19,7 +19,6 @@ from jupyter_funcs.core.files import atomic_write_text, named_error, read_small
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_funcs.api import RemoteFunction
 
 # mypy compares each overload with all earlier ones. In a larger catalog, funcs["…"] has the type of any function.
 _MOST_OVERLOADS = 200

@@ -19,8 +19,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client.status import CacheStatus
-from jupyter_funcs.connection.profiles import results_folder
-from jupyter_funcs.connection.secrets import long_secrets
+from jupyter_funcs.connection.profiles import Connection, results_folder
+from jupyter_funcs.connection.secrets import Secret, long_secrets
 from jupyter_funcs.core.files import atomic_write_bytes, read_small
 from jupyter_funcs.core.warn import warn
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.client.options import CallOptions
-    from jupyter_funcs.connection.profiles import Connection
-    from jupyter_funcs.connection.secrets import Secret
     from jupyter_funcs.frames.parquet import StoredResult
     from jupyter_funcs.frames.store import Segments
 

@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from jupyter_funcs.catalog.fields import read_fields, schema_problems, unknown_codes
-from jupyter_funcs.client.cache import user_cache
+from jupyter_funcs.client.cache import Cache, user_cache
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.connection.login import KeyringUnavailableError, Login
-from jupyter_funcs.connection.profiles import NO_TOKEN, config_problem
+from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, config_problem
 from jupyter_funcs.connection.tokens import Constant, FromEnvironment, FromFile, FromFunction
 from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.catalog.listing import Catalog, Function
-    from jupyter_funcs.client.cache import Cache
     from jupyter_funcs.client.jobs import Job
-    from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.secrets import Hidden, Secret
     from jupyter_funcs.sources.base import Source
 

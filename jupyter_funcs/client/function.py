@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.fields import Field, by_name, listing_args, read_fields
 from jupyter_funcs.catalog.form import Args, Form
-from jupyter_funcs.catalog.listing import CHANGES_DATA
+from jupyter_funcs.catalog.listing import CHANGES_DATA, Function, Param
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.suggestions import Choice, refused, suggest
 from jupyter_funcs.catalog.values import in_words, shorten
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from jupyter_funcs.catalog.listing import Function, Param
     from jupyter_funcs.client.client import Client
 
 

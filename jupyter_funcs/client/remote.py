@@ -13,7 +13,7 @@ from jupyter_funcs.catalog.suggestions import Choice
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_values
-from jupyter_funcs.connection.transport import Terms
+from jupyter_funcs.connection.transport import Terms, Transport
 from jupyter_funcs.core.background import loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
 from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Catalog, Function
     from jupyter_funcs.client.cache import Cache
     from jupyter_funcs.client.options import CallOptions
-    from jupyter_funcs.connection.transport import Transport
 
 LIST_SECONDS = 20.0
 _MOST_GROUPS = 50  # of listed values

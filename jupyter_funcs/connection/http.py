@@ -22,7 +22,7 @@ import msgspec
 
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, Reply, pieces, read_failure, read_reply
 from jupyter_funcs.connection.retries import Proof
-from jupyter_funcs.connection.secrets import mask_logs, redacted, redacted_line
+from jupyter_funcs.connection.secrets import Hidden, mask_logs, redacted, redacted_line
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ConfigError,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator, Mapping
 
     from jupyter_funcs.connection.profiles import Connection
-    from jupyter_funcs.connection.secrets import Hidden
     from jupyter_funcs.core.progress import Progress
 
 CONNECTIONS = 2  # per lane

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_funcs.connection.secrets import Hidden, Secret
 from jupyter_funcs.connection.tokens import CachedToken
 from jupyter_funcs.core.background import in_thread
-from jupyter_funcs.core.errors import AuthenticationError, ConfigError
+from jupyter_funcs.core.errors import AuthenticationError, ConfigError, FuncsError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_funcs.core.errors import FuncsError
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 
 from jupyter_funcs.connection.retries import Proof, parse_retry_after, proof_of_status
-from jupyter_funcs.connection.secrets import redacted
+from jupyter_funcs.connection.secrets import Hidden, redacted
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ArgumentError,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from jupyter_funcs.connection.secrets import Hidden
     from jupyter_funcs.core.progress import Progress
 
 T = TypeVar("T")

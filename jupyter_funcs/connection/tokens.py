@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.connection.secrets import Hidden, Secret
 from jupyter_funcs.core.background import in_thread
 from jupyter_funcs.core.errors import AuthenticationError, ConfigError
 from jupyter_funcs.core.files import open_regular
@@ -22,7 +22,6 @@ from jupyter_funcs.core.warn import warn
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from jupyter_funcs.connection.secrets import Hidden
 
 COMMAND_SECONDS = 15.0
 _RENEW_SECONDS = 60.0  # a command runs again this long before its token expires, so that no run uses an expired one

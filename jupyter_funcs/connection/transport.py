@@ -19,8 +19,8 @@ import msgspec
 
 from jupyter_funcs.connection.http import Exchange, Opened, Request
 from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failure, Reply
-from jupyter_funcs.connection.retries import HEALTH, MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, pause
-from jupyter_funcs.connection.secrets import Secret, redacted
+from jupyter_funcs.connection.retries import HEALTH, MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, Purpose, pause
+from jupyter_funcs.connection.secrets import Hidden, Secret, redacted
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core.errors import (
     AuthenticationError,
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     import httpx
 
     from jupyter_funcs.connection.profiles import Connection
-    from jupyter_funcs.connection.retries import Purpose
-    from jupyter_funcs.connection.secrets import Hidden
 
 MAX_BYTES = 2**30
 _MAX_LOGIN_BYTES = 64 * 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,9 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, ProtocolError
 from jupyter_funcs.core.text import did_you_mean, listed, quote
-from jupyter_funcs.frames.columns import MAX_EXACT, has_arrow, objects, pack_floats, packed, texts_dtype
+from jupyter_funcs.frames.columns import MAX_EXACT, Column, has_arrow, objects, pack_floats, packed, texts_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from jupyter_funcs.frames.columns import Column
-
     Array = np.ndarray[Any, Any]
 
 _NULL = type(None)

@@ -24,8 +24,10 @@ from jupyter_funcs.frames.parquet import (
     DONE,
     PREFIX,
     UNDONE,
+    Layout,
     NotStorableError,
     OpenSegment,
+    Segment,
     StoredResult,
     contains,
     open_segment,
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from jupyter_funcs.frames.parquet import Layout, Segment
 
 SEGMENT_BYTES = 64 * 2**20
 SEGMENT_SECONDS = 30.0

@@ -12,18 +12,15 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from IPython.core.completer import SimpleCompletion
+from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult
 
-from jupyter_funcs.magic.candidates import NOTHING
+from jupyter_funcs.magic.candidates import NOTHING, Offer
 from jupyter_funcs.magic.complete_body import in_body
 from jupyter_funcs.magic.complete_line import in_line
 from jupyter_funcs.magic.complete_python import in_python
 from jupyter_funcs.magic.partial import PartialCode
 
 if TYPE_CHECKING:
-    from IPython.core.completer import CompletionContext, SimpleMatcherResult
-
-    from jupyter_funcs.magic.candidates import Offer
     from jupyter_funcs.magic.state import MagicState
 
 _LINE = re.compile(r"\s*+(?:[^%=#'\"]+=\s*)?%funcs\s(?P<line>.*)")

@@ -8,12 +8,11 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.completer import context_matcher
+from IPython.core.completer import CompletionContext, SimpleMatcherResult, context_matcher
 from IPython.core.magic import no_var_expand
 from IPython.lib.pretty import _repr_pprint  # what prints a frame otherwise
 
 if TYPE_CHECKING:
-    from IPython.core.completer import CompletionContext, SimpleMatcherResult
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.magic.state import MagicState

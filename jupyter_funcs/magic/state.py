@@ -22,13 +22,12 @@ from jupyter_funcs.core.line import (
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import collect_warnings
 from jupyter_funcs.magic.masking import as_secrets, mask
-from jupyter_funcs.magic.usage import OPTIONS, taken_by
+from jupyter_funcs.magic.usage import OPTIONS, Line, taken_by
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.api import RemoteFunction, Session
-    from jupyter_funcs.magic.usage import Line
     from jupyter_funcs.panel.panel import Panel
 
 _TAB_SECONDS = 0.3  # the first Tab waits so long for the functions

@@ -15,8 +15,8 @@ from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, No
 from jupyter_funcs.core.line import ROTATE, read_word, unquoted
 from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, quote, visible
 from jupyter_funcs.magic.masking import masked_traceback
-from jupyter_funcs.magic.state import LIST_FUNCTIONS
-from jupyter_funcs.magic.usage import is_table
+from jupyter_funcs.magic.state import LIST_FUNCTIONS, MagicState
+from jupyter_funcs.magic.usage import Line, is_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import RemoteFunction, Session
     from jupyter_funcs.catalog.listing import Catalog
-    from jupyter_funcs.magic.state import MagicState
-    from jupyter_funcs.magic.usage import Line
     from jupyter_funcs.records.lock import Lock
 
 _TERMINAL = "TerminalInteractiveShell"

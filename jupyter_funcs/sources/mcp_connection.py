@@ -26,7 +26,7 @@ from jupyter_funcs.connection.profiles import same_origin
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, too_large
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import redacted_all, redacted_line
-from jupyter_funcs.connection.transport import MAX_BYTES
+from jupyter_funcs.connection.transport import MAX_BYTES, Transport
 from jupyter_funcs.core import background, json_decoding
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.connection.http import Opened
-    from jupyter_funcs.connection.transport import Transport
     from jupyter_funcs.core.progress import Progress
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.catalog.values import json_args
 from jupyter_funcs.connection.http import Request
-from jupyter_funcs.connection.profiles import NO_TOKEN, same_origin
+from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, same_origin
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, ProtocolError
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from jupyter_funcs.catalog.form import Args
-    from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.connection.transport import Terms, Transport
     from jupyter_funcs.core.progress import Progress

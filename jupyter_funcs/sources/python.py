@@ -11,7 +11,7 @@ import marshal
 import re
 import traceback
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -30,8 +30,6 @@ from jupyter_funcs.core.text import distinct, quote, some
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     import pandas as pd
     from pydantic import TypeAdapter
 

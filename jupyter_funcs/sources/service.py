@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.listing import parse_listing
-from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH
+from jupyter_funcs.catalog.listing import Catalog, Function, parse_listing
+from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_funcs.catalog.form import Args
-    from jupyter_funcs.catalog.listing import Catalog, Function
-    from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.connection.transport import Terms, Transport
     from jupyter_funcs.core.progress import Progress
 

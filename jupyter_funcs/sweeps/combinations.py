@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.catalog.fields import Kind
-from jupyter_funcs.catalog.form import Form
+from jupyter_funcs.catalog.fields import Field, Kind
+from jupyter_funcs.catalog.form import Args, Form, HasFields
 from jupyter_funcs.catalog.values import SWEEPS, Each, is_empty, is_iterable, refuse_table, shorten, to_wire
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
-
-    from jupyter_funcs.catalog.fields import Field
-    from jupyter_funcs.catalog.form import Args, HasFields
 
 
 class Combos(NamedTuple):

@@ -21,7 +21,7 @@ from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.frames.columns import MAX_EXACT
 from jupyter_funcs.frames.parquet import PREFIX
-from jupyter_funcs.frames.store import Segments
+from jupyter_funcs.frames.store import Segments, SegmentWriter
 from jupyter_funcs.sweeps.stacking import ARGUMENT, stacked
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
-    from jupyter_funcs.frames.store import SegmentWriter
     from jupyter_funcs.sweeps.combinations import Combos
 
 NOTE = "_sweep.json"

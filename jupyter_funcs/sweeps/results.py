@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jupyter_funcs.catalog.fields import by_name
+from jupyter_funcs.catalog.fields import Field, by_name
 from jupyter_funcs.client.options import DASK
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, ReplyTooLargeError
 from jupyter_funcs.core.warn import warn
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.frames.store import Segments

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from jupyter_funcs.client.cache import run_keys
+from jupyter_funcs.client.cache import Cache, CacheWriter, run_keys
 from jupyter_funcs.client.options import DASK
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.catalog.form import Args
-    from jupyter_funcs.client.cache import Cache, CacheWriter
     from jupyter_funcs.client.client import Client
     from jupyter_funcs.client.function import RemoteCall
 

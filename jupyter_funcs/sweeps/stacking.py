@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.catalog.fields import Kind
+from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.frames.columns import MAX_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
-    from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args
 
     Array = np.ndarray[Any, Any]

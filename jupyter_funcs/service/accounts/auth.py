@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jupyter_funcs.service.accounts.records import folded
-from jupyter_funcs.service.accounts.signing_keys import LONGEST_HOURS
+from jupyter_funcs.service.accounts.records import User, folded
+from jupyter_funcs.service.accounts.signing_keys import LONGEST_HOURS, SigningKeys
 from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from jupyter_funcs.service.accounts.grants import Grants
-    from jupyter_funcs.service.accounts.records import User
-    from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 
 LOGIN_HOURS = 8
 """How long a token from a login is valid."""

@@ -12,7 +12,7 @@ from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies, demo_accounts, functions
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.tables import Cards
-from jupyter_funcs.service.publishing.registry import Registry
+from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry
 from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 # A notebook may stay open for weeks. The token is useless after the process ends: so does its key.
 _TOKEN_HOURS = 30 * 24

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.service.config import tables
-from jupyter_funcs.service.config.source import TeamDataError
+from jupyter_funcs.service.config.source import TeamDataError, TeamTables
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period, relation
 from jupyter_funcs.service.engine.calendar import periods as quarters
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import date
 
     from jupyter_funcs.service.config.mapping import Calendar
     from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.config.source import TeamTables
     from jupyter_funcs.service.config.tables import Row
 
     # The first and last day of a company's data.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import ibis
 
 from jupyter_funcs.service.config import source, tables
-from jupyter_funcs.service.config.mapping import BRAND, dimension_columns
-from jupyter_funcs.service.config.source import TeamDataError
+from jupyter_funcs.service.config.mapping import BRAND, Data, dimension_columns
+from jupyter_funcs.service.config.source import TeamDataError, TeamTables
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.messages import SetupError, listed, quoted
 
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow.parquet as pq
 
-    from jupyter_funcs.service.config.mapping import Data
     from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.config.source import TeamTables
 
 log = logging.getLogger(__name__)
 

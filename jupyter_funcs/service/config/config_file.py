@@ -9,7 +9,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
     Key = Sequence[str | int]

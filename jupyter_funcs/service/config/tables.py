@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_funcs.service.config.source import TeamDataError, csv_rows, parquet_rows
+from jupyter_funcs.service.config.source import TeamDataError, TeamTables, csv_rows, parquet_rows
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.config.config_file import Key
     from jupyter_funcs.service.config.mapping import Calendar, Companies, Kpis
     from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.config.source import TeamTables
 
     AnyTable = Companies | Calendar | Kpis
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.service.config import calendar, cards, tables
-from jupyter_funcs.service.config.mapping import dimension_columns
+from jupyter_funcs.service.config.mapping import Data, dimension_columns
 from jupyter_funcs.service.config.source import TeamDataError, TeamTables
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jupyter_funcs.service.config.cards import CardSpend
-    from jupyter_funcs.service.config.mapping import Data
     from jupyter_funcs.service.config.settings import Settings
     from jupyter_funcs.service.config.tables import Row
     from jupyter_funcs.service.engine.tables import Cards

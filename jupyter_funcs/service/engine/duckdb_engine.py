@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, check_bytes, check_size
-from jupyter_funcs.service.engine.prepared import Query, Statement
+from jupyter_funcs.service.engine.prepared import Compiled, Query, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from jupyter_funcs.service.engine.prepared import Compiled
     from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.statements import Statements
     from jupyter_funcs.service.engine.tables import Cards

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.service.engine.backends import SPARK_CONNECT, EngineURL
+from jupyter_funcs.service.engine.backends import SPARK_CONNECT, EngineConnection, EngineURL
 from jupyter_funcs.service.engine.calls import check_bytes, check_size
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
 from jupyter_funcs.service.engine.prepared import Compiled, Query
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from jupyter_funcs.service.engine.backends import EngineConnection
     from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.tables import Cards
 

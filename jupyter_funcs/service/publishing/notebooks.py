@@ -18,7 +18,15 @@ import msgspec
 
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
 from jupyter_funcs.service.publishing import signatures
-from jupyter_funcs.service.publishing.parameters import SUPPORTED, AtLeastOne, Between, Help, ListedBy, Options
+from jupyter_funcs.service.publishing.parameters import (
+    SUPPORTED,
+    AtLeastOne,
+    Between,
+    Help,
+    ListedBy,
+    Options,
+    Parameter,
+)
 from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 if TYPE_CHECKING:
@@ -26,7 +34,6 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_funcs.service.publishing.parameters import Parameter
 
 # The key in the notebook's metadata, and what may be under it.
 _METADATA = "jupyter_funcs"

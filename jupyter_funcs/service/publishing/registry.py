@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from jupyter_funcs.service.accounts.records import folded
-from jupyter_funcs.service.engine.calls import CallCancelledError, check_size
+from jupyter_funcs.service.accounts.records import Asset, folded
+from jupyter_funcs.service.engine.calls import Call, CallCancelledError, check_size
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
 from jupyter_funcs.service.publishing import signatures
-from jupyter_funcs.service.publishing.parameters import is_absent
+from jupyter_funcs.service.publishing.parameters import Parameter, is_absent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from jupyter_funcs.service.accounts.records import Asset
-    from jupyter_funcs.service.engine.calls import Call
-    from jupyter_funcs.service.publishing.parameters import Parameter
     from jupyter_funcs.service.publishing.results import ReplyForm
 
     Rule = Callable[[Mapping[str, Any], frozenset[str], Any], dict[str, list[str]]]

@@ -6,7 +6,7 @@ import collections
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from operator import methodcaller
@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from jupyter_funcs.service.engine.calls import check_bytes, check_size
+from jupyter_funcs.service.engine.calls import Call, check_bytes, check_size
 from jupyter_funcs.service.engine.prepared import Compiled, Query
 from jupyter_funcs.service.messages import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     import pandas as pd
     import pyarrow as pa
 
-    from jupyter_funcs.service.engine.calls import Call
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall
 
 

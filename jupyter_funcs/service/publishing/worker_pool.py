@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 import psutil
 
-from jupyter_funcs.service.engine.calls import MOST_BYTES, CallCancelledError, MemoryLimitError
+from jupyter_funcs.service.engine.calls import MOST_BYTES, Call, CallCancelledError, MemoryLimitError
 from jupyter_funcs.service.engine.prepared import Compiled
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results, worker_process
@@ -49,7 +49,6 @@ from jupyter_funcs.service.publishing.worker_process import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from jupyter_funcs.service.engine.calls import Call
 
 log = logging.getLogger(__name__)
 

@@ -38,7 +38,7 @@ from jupyter_funcs.service.publishing.confinement import (
 )
 from jupyter_funcs.service.publishing.notebooks import NotebookRun
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Parameter
-from jupyter_funcs.service.publishing.registry import ArgumentsError
+from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 GRACE_SECONDS = 0.5
 """How long a cancelled function may take to notice."""

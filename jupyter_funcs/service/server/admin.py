@@ -9,7 +9,7 @@ import getpass
 import json
 import shlex
 import sys
-from argparse import SUPPRESS, ArgumentTypeError
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,15 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.accounts.records import AuditRecord, folded, utc
+from jupyter_funcs.service.accounts.records import Asset, AuditRecord, User, folded, utc
 from jupyter_funcs.service.builtin import demo_accounts
 from jupyter_funcs.service.messages import SetupError, listed, quoted
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace, _SubParsersAction
     from collections.abc import Callable, Iterator, Sequence
-
-    from jupyter_funcs.service.accounts.records import Asset, User
 
 
 class Service(NamedTuple):

@@ -16,12 +16,12 @@ from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.builtin import companies, demo, demo_accounts
 from jupyter_funcs.service.builtin import functions as built_in_functions
-from jupyter_funcs.service.config.settings import load
+from jupyter_funcs.service.config.settings import Settings, load
 from jupyter_funcs.service.engine.remote import IN_MEMORY, connect_engine
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
 from jupyter_funcs.service.publishing import confinement
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
-from jupyter_funcs.service.publishing.registry import Registry, same_name
+from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, same_name
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.hosts import Hosts
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from jupyter_funcs.service.accounts.grants import Grants
-    from jupyter_funcs.service.config.settings import Settings
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-    from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 log = logging.getLogger(__name__)
 

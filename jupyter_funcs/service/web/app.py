@@ -15,16 +15,16 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from jupyter_funcs.service.accounts.auth import UnauthorizedError
+from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results
-from jupyter_funcs.service.publishing.registry import ArgumentsError
-from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent
+from jupyter_funcs.service.publishing.registry import ArgumentsError, Registry
+from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent, ReplyForm
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
@@ -34,14 +34,10 @@ from jupyter_funcs.service.web.runs import Limits, Runs
 
 if TYPE_CHECKING:
     from starlette.exceptions import HTTPException
-    from starlette.requests import Request
 
-    from jupyter_funcs.service.accounts.auth import Auth
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.accounts.records import Asset, User
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
-    from jupyter_funcs.service.publishing.registry import Registry
-    from jupyter_funcs.service.publishing.results import ReplyForm
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.service.accounts.auth import UnauthorizedError
+from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.web.hosts import network
 from jupyter_funcs.service.web.requests import RequestError
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from limits import RateLimitItem
 
-    from jupyter_funcs.service.accounts.auth import Auth
     from jupyter_funcs.service.web.runs import Limits
 
     # Each with the key that is counted.

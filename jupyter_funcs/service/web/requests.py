@@ -18,23 +18,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from jupyter_funcs.service.messages import SetupError, quoted
-from jupyter_funcs.service.publishing.results import ARROW, JSON
+from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyForm
 from jupyter_funcs.service.publishing.traces import redacted_trace
-from jupyter_funcs.service.web.hosts import network
+from jupyter_funcs.service.web.hosts import Hosts, network
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from jupyter_funcs.service.accounts.records import Audit
-    from jupyter_funcs.service.publishing.results import ReplyForm
-    from jupyter_funcs.service.web.hosts import Hosts
 
 log = logging.getLogger(__name__)
 
