@@ -265,8 +265,12 @@ def test_an_empty_result_has_its_columns(funcs: Session) -> None:
     assert frame.empty
 
 
-def test_arrow_comes_from_a_session_with_any_transport(funcs: Session) -> None:
+FEW_ROWS = duckdb_engine._FEW_ROWS
+
+
+def test_arrow_comes_from_a_session_with_any_transport(funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Embedded and over HTTP, many rows come as Arrow, in less than half the bytes, and few rows as JSON."""
+    monkeypatch.setattr(duckdb_engine, "_FEW_ROWS", FEW_ROWS)  # while `heard` is open, it isn't
     daily, panels = funcs["Get Panel Daily"], funcs["Get Panels"]
     args = {"PanelName": PANEL, "Symbol": SYMBOL}
     arrow, plain = daily(**args), daily.with_options(schema={})(**args)
