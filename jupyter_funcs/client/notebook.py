@@ -120,8 +120,10 @@ class ResultVariable:
     def conflict(self, name: str) -> str:
         """Return why to ask before using this name, or an empty text; raise an `ArgumentError` for an invalid name."""
         if not name.isidentifier() or keyword.iskeyword(name):
-            what = "is a Python keyword" if keyword.iskeyword(name) else "isn't a valid variable name"
-            raise ArgumentError(f"{quote(name)} {what}.", "Use letters, digits and _, starting with a letter.")
+            if keyword.iskeyword(name):
+                raise ArgumentError(f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_.")
+            what = f"{quote(name)} isn't a valid variable name."
+            raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
         shell = _shell()
         if shell is not None and name != self.name and self._is_taken(shell, name):
             kind = type(shell.user_ns[name]).__name__

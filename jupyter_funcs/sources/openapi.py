@@ -172,8 +172,8 @@ class _Document:
             origin = "://".join(urlsplit(server)[:2]) if same_origin(server, server) else "https://…"
             raise ConfigError(
                 f"The OpenAPI document {named if '://' in server else 'does not say at which address its server is'}.",
-                f'If you trust it with your token, use jf.connect(…, allow_server="{origin}"), or add the line '
-                f'allow_server = "{origin}" to the profile.',
+                f'If you trust it, use jf.connect(…, allow_server="{origin}"), or for %funcs a profile with the line '
+                f'allow_server = "{origin}".',
             )
         if unusable:
             total, more = len(functions) + len(unusable), " …" * (len(unusable) > _SHOWN)
