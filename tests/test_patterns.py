@@ -336,7 +336,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "sources.openapi._PLACE": ["{", "{a"],
     "sources.openapi._SAID": ["min", "exclusiveM"],
     "sources.openapi._YAML": ["openapi ", ("\nopenapi", " "), "\n'"],
-    "sources.python.PythonSource": ["a_", "_"],
+    "sources.python._function": ["a_", "_"],
     "service.publishing.parameters._WHOLE": ["1", "0"],
     "service.publishing.signatures._SECTION": ["\n", "---\n", " "],
     "service.publishing.signatures.title": ['"a', "a'"],
