@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -191,16 +192,20 @@ CELLS = [
     "%load_ext jupyter_funcs",
     "panel = %funcs panel get_panel_daily PanelName='Demo Card Panel' Symbol='BKQU US EQUITY'\npanel",
     "panel.run()\npanel.result(60).shape",
-    "from tests.panel.page import Page\nPage(panel).ask('rename', name='renamed', replace=False)",
-    # The notebook ends once the view of the renamed result is out.
-    "from jupyter_funcs.core import background\nbackground.run(panel._state._stills.acquire())",
+    # The cell ends once the view of the renamed result is out: what saves notebooks drops what comes between cells.
+    """
+    from jupyter_funcs.core import background
+    from tests.panel.page import Page
+    Page(panel).ask('rename', name='renamed', replace=False)
+    background.run(panel._state._stills.acquire())
+    """,
 ]
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A notebook whose panel ran after it was shown, as it is saved: with outputs, without the state of widgets."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cleandoc(cell)) for cell in CELLS])
     here = str(Path(jf.__file__).parent.parent)
     environment = {**os.environ, "PYTHONPATH": here, "IPYTHONDIR": str(tmp_path_factory.mktemp("ipython"))}
     NotebookClient(notebook, kernel_name="python3", store_widget_state=False).execute(env=environment)
