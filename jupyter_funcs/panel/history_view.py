@@ -80,7 +80,7 @@ class HistoryView:
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
         told = [(name, _text(value)) for name in varying if (value := run.args.get(name)) is not None]
-        told = [("runs", f"{run.runs:,}")] * run.is_sweep + told[:_MOST_ARGS]
+        told = told[:_MOST_ARGS] + [("runs", f"{run.runs:,}")] * run.is_sweep
         return {
             "number": run.label if run.kernel else run.number,
             "time": f"{began:%H:%M}" if today else f"{began:%Y-%m-%d %H:%M}",
