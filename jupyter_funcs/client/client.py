@@ -9,6 +9,7 @@ import os
 import threading
 import time
 import weakref
+from abc import ABC, abstractmethod
 from concurrent import futures
 from contextlib import suppress
 from functools import cached_property
@@ -59,7 +60,7 @@ class NoFunctionError(NotFoundError, AttributeError):
     """An attribute of a session names no function."""
 
 
-class Client(Generic[CallT_co]):
+class Client(ABC, Generic[CallT_co]):
     """One user's functions on one service: lists them, and sends their runs."""
 
     def __init__(
@@ -77,12 +78,13 @@ class Client(Generic[CallT_co]):
         self._warned_of_end = 0.0
 
     @staticmethod
+    @abstractmethod
     def reconnect(where: str | None, allow_server: str = "") -> Client[Any]:
         """Connect in another process, to a profile, an address, or what the environment names."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _call(self, function: Function, slug: str) -> CallT_co:
-        raise NotImplementedError
+        """Return the callable of a listed function."""
 
     def on_run(self, function: Any, job: Job) -> None:
         """Note a run that has started."""

@@ -119,9 +119,9 @@ class ResultVariable:
 
     def conflict(self, name: str) -> str:
         """Return why to ask before using this name, or an empty text; raise an `ArgumentError` for an invalid name."""
-        if not name.isidentifier() or keyword.iskeyword(name):
-            if keyword.iskeyword(name):
-                raise ArgumentError(f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_.")
+        if keyword.iskeyword(name):
+            raise ArgumentError(f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_.")
+        if not name.isidentifier():
             what = f"{quote(name)} isn't a valid variable name."
             raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
         shell = _shell()

@@ -52,9 +52,13 @@ def python(
     # Text typed after a $ becomes code only if it is a variable name.
     named = {name: variable for name, variable in (variables or {}).items() if variable.isidentifier()}
     call = function.code(args, named, sweeps=sweeps)
+    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where, allowed_server(function))}\ndf = {call}"
+
+
+def allowed_server(function: RemoteCall) -> str:
+    """Return the ``allow_server`` that was given in Python; empty if there is none, or a profile names it."""
     own = function.session.remote.transport.connection
-    allow_server = own.allow_server if own.where != own.name else ""  # a profile names it itself
-    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where, allow_server)}\ndf = {call}"
+    return own.allow_server if own.where != own.name else ""
 
 
 def connection(where: str, allow_server: str = "") -> str:

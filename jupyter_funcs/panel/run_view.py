@@ -221,7 +221,7 @@ def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df"
     line = snippets.magic(function, args, sweeps=sweeps, result=variable)
     setup, _, call = snippets.python(function, args, where, named, sweeps=sweeps).partition("\ndf = ")
     blocks = [{"name": "python", "code": f"{setup}\n{variable} = {call}", "note": "a script or a notebook"}]
-    if not where.startswith("[") and ", allow_server=" not in setup:  # of which %funcs connect takes neither
+    if not (where.startswith("[") or snippets.allowed_server(function)):  # %funcs connect takes neither
         note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
         blocks.insert(0, {"name": "magic", "code": line, "note": note})
     with suppress(FuncsError):  # values that give no request

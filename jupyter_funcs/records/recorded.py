@@ -1,4 +1,8 @@
-"""A client with records: the history, the presets, the favourites and the lock."""
+"""
+A client with records: the history, the presets, the favourites and the lock.
+
+It is what a panel needs of a session. `Session` is on top of it in the API, which the panel must not import.
+"""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from jupyter_funcs.client.snippets import curl
 from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
+from jupyter_funcs.panel.run_view import code_view
 from jupyter_funcs.service.web.openapi import DOCUMENT
 from jupyter_funcs.sources import openapi
 from tests.conftest import shell_with
@@ -408,6 +409,10 @@ def test_an_operation_may_have_a_server_of_its_own() -> None:
     funcs.own()
     funcs.path()
     assert [one["path"] for one in server.seen] == ["/own", "/v1/v2/path"]
+    # The code of a run allows the server too; %funcs connect can't, so it is no magic.
+    [python, curl] = code_view(funcs.own, funcs.own.form(), funcs.where)["blocks"]
+    assert "allow_server='https://api.example')" in python["code"]
+    assert curl["name"] == "curl"
 
 
 def test_statuses_of_an_operation() -> None:

@@ -241,7 +241,7 @@ class Audit:
         self._write()
 
     def _write(self, wait: float = 0) -> None:
-        time.sleep(wait)
+        time.sleep(wait)  # in the writer's own thread
         self._is_due = False  # before the records are taken: a later one asks for another write
         records: list[AuditRecord] = []
         if not self._pending:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
-
-
-# Their hosts are read once.
+# Values of ``Host`` that are read once: each request has one.
 _MOST_HOSTS = 256
 
 
