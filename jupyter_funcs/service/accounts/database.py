@@ -69,16 +69,19 @@ class Database:
 
     def read_again(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return what `read` returns, from memory unless any process has changed the database since."""
-        with self._reading, self._translated():
-            # Before the rows are read: a change in between is then noticed the next time.
-            is_file = self._reader is not self._writer
-            [version] = self._reader.execute("PRAGMA data_version") if is_file else [self._writer.total_changes]
-            if version != self._known_version or len(self._known) >= _MOST_KNOWN:
-                self._known, self._known_version = {}, version
-            key = query, *values
-            if key not in self._known:
-                self._known[key] = self._reader.execute(query, values).fetchall()
-            return self._known[key]
+        try:  # without a context manager's cost, because each request comes here twice
+            with self._reading:
+                # Before the rows are read: a change in between is then noticed the next time.
+                is_file = self._reader is not self._writer
+                [version] = self._reader.execute("PRAGMA data_version") if is_file else [self._writer.total_changes]
+                if version != self._known_version or len(self._known) >= _MOST_KNOWN:
+                    self._known, self._known_version = {}, version
+                key = query, *values
+                if key not in self._known:
+                    self._known[key] = self._reader.execute(query, values).fetchall()
+                return self._known[key]
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
 
     @contextlib.contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
@@ -173,8 +176,11 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHER_ADVICE)
-            raise SetupError(f"{self.path or 'The database'} cannot be used: {error}.\n{advice}") from None
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: sqlite3.Error) -> SetupError:
+        advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHER_ADVICE)
+        return SetupError(f"{self.path or 'The database'} cannot be used: {error}.\n{advice}")
 
 
 def _close(connection: sqlite3.Connection, lock: threading.RLock) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Encoded listings in the cache, one per set of assets.
+# Listings in the cache, one per set of assets.
 _MOST_LISTINGS = 64
 # In bytes: the replies in the cache, and the largest of them.
 _MOST_KEPT, _LARGEST_KEPT = 2**26, 2**22
@@ -149,7 +149,7 @@ class _Service:
 
     def __post_init__(self) -> None:
         self.runs = Runs(self.limits)
-        self._listings: dict[tuple[Asset, ...], bytes] = {}
+        self._listings: dict[tuple[Asset, ...], Response] = {}
         self._replies = _Replies()
         self._checking = threading.Lock()
         self._check_at = 0.0
@@ -164,16 +164,17 @@ class _Service:
         assets = self.grants.assets(self._user(request))
         if request.method == "POST":
             await read_object(request, self.limits.body_seconds, may_be_empty=True)
-        content = self._listings.get(assets)
-        if content is None:
+        listing = self._listings.get(assets)
+        if listing is None:
             if len(self._listings) >= _MOST_LISTINGS:
                 self._listings.clear()
             # In a thread, because thousands of functions take a while.
-            content = self._listings[assets] = await asyncio.to_thread(self._encoded_listing, assets)
-        return Response(content, headers={"X-Reply-Types": f"{JSON}, {ARROW}"}, media_type=JSON)
+            listing = self._listings[assets] = await asyncio.to_thread(self._listing, assets)
+        return listing
 
-    def _encoded_listing(self, assets: tuple[Asset, ...]) -> bytes:
-        return msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
+    def _listing(self, assets: tuple[Asset, ...]) -> Response:
+        content = msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
+        return Response(content, headers={"X-Reply-Types": f"{JSON}, {ARROW}"}, media_type=JSON)
 
     async def run_function(self, request: Request) -> Response:
         user = self._user(request)
