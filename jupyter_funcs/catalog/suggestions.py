@@ -26,6 +26,7 @@ class Choice(NamedTuple):
 _LINES = re.compile(r"[\r\n\t]+")
 _NUMBERS = re.compile(r"[\s,;]+")
 _DAY = re.compile(r"(\d{4})\D?(\d{1,2})\D?(\d{1,2})", re.ASCII)
+_YEAR_LAST = re.compile(r"(\d{1,2})\D(\d{1,2})\D(\d{4})", re.ASCII)
 _NUMERIC = {Kind.INTEGER, Kind.NUMBER}
 
 
@@ -78,8 +79,7 @@ def fixed(field: Field, text: str) -> str:
     if field.options:
         return "".join(nearest(text, field.options, 1))
     if field.kind is Kind.DATE:
-        found = _DAY.fullmatch(text.strip())
-        year, month, day = map(int, found.groups()) if found else (0, 0, 0)
+        year, month, day = _day(text.strip())
         if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31):
             return ""
         return dt.date(year, month, min(day, calendar.monthrange(year, month)[1])).isoformat()
@@ -91,6 +91,17 @@ def fixed(field: Field, text: str) -> str:
     near = low if low is not None and number < low else high if high is not None and number > high else None
     near = round(number) if near is None and field.kind is Kind.INTEGER and abs(number) < 2**53 else near
     return "" if near is None else str(near)
+
+
+def _day(text: str) -> tuple[int, int, int]:
+    """Return the year, month and day that a text means; zeros if it could mean two days, or none."""
+    if found := _DAY.fullmatch(text):
+        year, month, day = map(int, found.groups())
+        return year, month, day
+    one, other, year = map(int, found.groups()) if (found := _YEAR_LAST.fullmatch(text)) else (0, 0, 0)
+    if one == other or max(one, other) > 12:  # 31/12/2024 or 12/31/2024, but not 3/4/2024
+        return year, min(one, other), max(one, other)
+    return 0, 0, 0
 
 
 _MOST = 3
