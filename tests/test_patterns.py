@@ -218,6 +218,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.suggestions._DAY": ["1111", ("1111", "1-")],
     "catalog.suggestions._LINES": ["a\n", "\t"],
     "catalog.suggestions._NUMBERS": [", ", "a,"],
+    "catalog.suggestions._YEAR_LAST": ["1/1/111", ("1/1/1111", "1")],
     "catalog.suggestions.pasted": [",", ";a"],
     "catalog.values._QUOTED": [('"', "$'"), ('"', '$"')],
     "catalog.values._as_date": ["1111-11-11", ("1111-", "3-")],
