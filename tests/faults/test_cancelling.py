@@ -354,11 +354,11 @@ def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(server:
             watched = Watched(Connection.hold)
             server.tell(listing_then(watched))
             displayed = run_cell(manager, KERNEL.format(url=server.url, token=CANARY))
-            assert watched.begun.wait(10)
+            assert watched.begun.wait(30)
             process = psutil.Process(manager.provisioner.process.pid)
             processes = [process, *process.children(recursive=True)]
             end()
-            assert watched.closed.wait(10)
+            assert watched.closed.wait(30)
             psutil.wait_procs(processes, timeout=5)
             assert not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes)
             assert "run this cell to open the panel" in displayed
