@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import threading
 from functools import reduce
@@ -11,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.roles import has_labels, is_to_date
 from jupyter_funcs.panel.requests import Columns, Contains, Number, OneOf, Range, Sort, TableQuery, Text, asked
-from jupyter_funcs.panel.table_column import FIRST_ROWS, RowTest, TableColumn, plain_text
+from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -142,7 +144,7 @@ class TableView:
             lines, name = [f"df = {name}"], "df"
         if not self.rows:
             return "\n".join([*lines, name])
-        tests = [test.code for test in self._tests(query, name)]
+        tests = [test.part for test in self._tests(query, name)]
         test = " & ".join(tests)
         if len(test) > 80:
             lines += ["rows = (", *(f"    {'& ' * (at > 0)}{each}" for at, each in enumerate(tests)), ")"]
@@ -179,10 +181,10 @@ class TableView:
 
         def make() -> Positions:
             order: Positions = self._cache.get(_ROWS, repr(query.sort), lambda: self._order(query.sort), _bytes)
-            masks = [test.mask() for test in self._tests(query, "df")]
-            if not masks:
+            tests = [*self._tests(query, "df")]
+            if not tests:
                 return order
-            mask = reduce(np.logical_and, masks)
+            mask = reduce(operator.and_, tests).value
             return (np.flatnonzero(mask) if order is None else order[mask[order]]).astype(np.uint32)
 
         rows: Positions = self._cache.get(_ROWS, repr(query), make, _bytes)
@@ -210,7 +212,8 @@ class TableView:
             order = stable_order(key) if order is None else order[stable_order(key[order])]
         return order
 
-    def _tests(self, query: TableQuery, name: str) -> Iterator[RowTest]:
+    def _tests(self, query: TableQuery, name: str) -> Iterator[Coded]:
+        """Yield which rows pass each filter, and the search."""
         for each in query.filters:
             column = self._column(each.at)
             ref = column.code(name)
@@ -223,11 +226,8 @@ class TableView:
         if query.find:
             shown = map(self._column, sorted(set(range(self.count)).difference(query.hidden)))
             tests = [test for each in shown if (test := each.found(query.find, each.code(name))) is not None]
-            if not tests:  # no column can hold it
-                tests = [RowTest(f"pd.Series(False, index={name}.index)", lambda: np.zeros(self.rows, dtype=bool))]
-            code = " | ".join(test.code for test in tests)
-            masks = (test.mask() for test in tests)  # read only where the rows are asked for
-            yield RowTest(f"({code})" if len(tests) > 1 else code, lambda: reduce(np.logical_or, masks))
+            nowhere = Coded(np.zeros(self.rows, dtype=bool), f"pd.Series(False, index={name}.index)")
+            yield reduce(operator.or_, tests) if tests else nowhere
 
     def _sum(self, query: TableQuery, column: TableColumn) -> str | None:
         """Return a sum over the rows of a view; nothing where it would count the days of periods to date twice."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, reduce
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote
+from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.display import MONEY, format_of, is_empty, number_pattern, short_number, short_text
 from jupyter_funcs.frames.export import unarmed
 from jupyter_funcs.frames.roles import adds_up, as_float, is_growth, is_identifier, is_key, words
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Mask = NDArray[np.bool_]
     Held = Callable[[object, object, Callable[[], Any], Callable[[Any], int]], Any]  # of a lane and a key, or made
     Codes = tuple[NDArray[Any], Any]
     Bound = tuple[str, Any]  # an operator, and what is compared
@@ -40,13 +39,6 @@ _TYPED = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)", re.ASCII)
 _COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 # What reading values of any type may raise: they can't be compared, are too large, or contain themselves.
 TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
-
-
-class RowTest(NamedTuple):
-    """What a row must pass, and the same as code."""
-
-    code: str
-    mask: Callable[[], Mask]
 
 
 class TableColumn:
@@ -209,64 +201,53 @@ class TableColumn:
         codes = codes.astype(np.min_scalar_type(-len(found) - 1))
         return np.where(codes < 0, len(found), len(found) - 1 - codes if descending else codes)
 
-    def where(self, test: Callable[[Any], Any]) -> Mask:
-        """Return where the values are that pass a test of the distinct ones; no empty value passes."""
-        codes, found = self.factorized()
-        passed: Mask = np.append(np.asarray(test(found), dtype=bool), False)[codes]
-        return passed
+    # The tests of its values, each of which is tested once
 
-    # The tests
+    def _distinct(self, ref: str) -> Coded:
+        return Coded(pd.Series(self.factorized()[1]), ref)
 
-    def contains(self, text: str, ref: str) -> RowTest:
+    def _texts(self, ref: str) -> Coded:
+        objects = ".astype(object)" * (self.data.dtype != object)
+        texts = pd.Series([*map(plain_text, self.factorized()[1])], dtype=object)
+        return Coded(texts, f'{ref}{objects}.map(str, na_action="ignore")')
+
+    def _spread(self, test: Coded) -> Coded:
+        """Return which rows have a value that has passed a test; no empty value passes."""
+        passed = np.append(test.value.to_numpy(dtype=bool), [False])
+        return Coded(passed[self.factorized()[0]], test.code)
+
+    def contains(self, text: str, ref: str) -> Coded:
         """Test whether the texts contain this one, in any case."""
-        if self.kind == "text":
-            code = f"{ref}.str.contains({literal(text)}, case=False, regex=False, na=False)"
-            same = {"case": False, "regex": False, "na": False}
-            return RowTest(code, lambda: self.where(lambda found: pd.Series(found).str.contains(text, **same)))
         if self.right:
             raise ArgumentError(f"{quote(self.name)} holds numbers, not texts.", "Filter it by a range or by values.")
-        folded = text.casefold()
-        code = self._mapped(f"{literal(folded)} in str(value).casefold()", ref)
-        return RowTest(code, lambda: self.where(lambda all_: [folded in plain_text(one).casefold() for one in all_]))
+        texts = self._distinct(ref) if self.kind == "text" else self._texts(ref)
+        if texts.value.empty:  # pandas takes no texts from a column without any
+            return self.one_of((), ref)
+        return self._spread(texts.str.contains(text, case=False, regex=False, na=False))
 
-    def _mapped(self, test: str, ref: str) -> str:
-        objects = "" if isinstance(self.data.dtype, np.dtype) else ".astype(object)"
-        return f"({ref}{objects}.map(lambda value: {test}) & {ref}.notna())"
-
-    def one_of(self, texts: Iterable[str | None], ref: str) -> RowTest:
+    def one_of(self, texts: Iterable[str | None], ref: str) -> Coded:
         """Test whether the values are among these texts; `None` is an empty value."""
         chosen = set(texts)
-        empty, wanted = None in chosen, sorted(each for each in chosen if each is not None)
-        if self.kind in {"number", "objects", "text"} or self.type == "bool":
-            values = [each for each in self.factorized()[1].tolist() if plain_text(each) in chosen]
-            code = f"{ref}.isin([{', '.join(map(literal, values))}])"
-        else:
-            code = self._mapped(f"str(value) in [{', '.join(map(literal, wanted))}]", ref)
-        codes = [code] * bool(wanted) + [f"{ref}.isna()"] * empty or [code]
+        by_value = self.kind in {"number", "objects", "text"} or self.type == "bool"
+        values = self._distinct(ref) if by_value else self._texts(ref)
+        wanted = [each for each in values.value.tolist() if plain_text(each) in chosen]
+        tests = [Coded(self.data, ref).isna()] * (None in chosen)
+        if wanted or not tests:
+            tests.insert(0, self._spread(values.isin(wanted)))
+        found = reduce(operator.or_, tests)
+        return Coded(np.asarray(found.value), found.code, found.sign)
 
-        def mask() -> Mask:
-            found = self.where(lambda found: [plain_text(each) in chosen for each in found])
-            return found | self.data.isna().to_numpy() if empty else found
-
-        return RowTest(f"({' | '.join(codes)})" if len(codes) > 1 else codes[0], mask)
-
-    def within(self, low: str, high: str, ref: str) -> RowTest:
+    def within(self, low: str, high: str, ref: str) -> Coded:
         """Test whether the values lie between two texts as they were typed, both included."""
         if self.kind not in {"number", "objects", "date"}:
             raise ArgumentError(f"{quote(self.name)} has no numbers or dates.", "Filter it by text or by values.")
         find = self._day if self.kind == "date" else self._number
         return self._compared([find(text, op) for text, op in ((low, ">="), (high, "<=")) if text.strip()], ref)
 
-    def _compared(self, bounds: list[Bound], ref: str) -> RowTest:
-        known = ".fillna(False)" * isinstance(self.data.dtype, pd.ArrowDtype)  # its NA is taken by no mask
-        code = " & ".join(f"({ref} {op} {literal(value)}){known}" for op, value in bounds)
-
-        def mask() -> Mask:
-            found: Any = reduce(operator.and_, (_COMPARE[op](self.data, value) for op, value in bounds))
-            plain = {} if isinstance(found.dtype, np.dtype) else {"na_value": False}
-            return np.asarray(found.to_numpy(dtype=bool, **plain))
-
-        return RowTest(code if len(bounds) == 1 else f"({code})", mask)
+    def _compared(self, bounds: list[Bound], ref: str) -> Coded:
+        values = Coded(self.data, ref)
+        test = reduce(operator.and_, (_COMPARE[op](values, value) for op, value in bounds))
+        return Coded(np.asarray(test.value.fillna(value=False), dtype=bool), test.code, test.sign)
 
     def _number(self, text: str, op: str) -> Bound:
         number = Decimal("nan")
@@ -300,13 +281,13 @@ class TableColumn:
             time = time.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
         return op, time.isoformat(sep=" ").removesuffix(" 00:00:00")
 
-    def found(self, text: str, ref: str) -> RowTest | None:
+    def found(self, text: str, ref: str) -> Coded | None:
         """Test for a text that is searched in all columns: numbers are found whole, as typed or as shown."""
         if self.kind == "date":
-            shown = "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"
-            code = f"{ref}.dt.strftime({literal(shown)}).str.contains({literal(text)}, regex=False, na=False)"
-            test = RowTest(code, lambda: self.where(lambda days: [text in each for each in days.strftime(shown)]))
-            return test if re.fullmatch(r"[\d: -]+", text, re.ASCII) else None
+            if not re.fullmatch(r"[\d: -]+", text, re.ASCII):
+                return None
+            shown = self._distinct(ref).dt.strftime("%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S")
+            return self._spread(shown.str.contains(text, regex=False, na=False))
         if not self.right:
             possible = self.kind != "number" or re.fullmatch(r"[\d.e+-]+", text, re.ASCII | re.IGNORECASE)
             return self.contains(text, ref) if possible else None
@@ -368,25 +349,14 @@ def plain_text(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
-def literal(value: Any) -> str:
-    """Return a value as code: texts in double quotes."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, Decimal):
-        return f'Decimal("{value}")'
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    quoted = repr(value)
-    return f'"{quoted[1:-1]}"' if quoted[0] == "'" and '"' not in quoted else quoted
-
-
 def _plainer(data: pd.Series[Any], name: str) -> Any:
     """Return the type that compares as the values do: of dates and nested values of Arrow, and of whole identifiers."""
     dtype: Any = data.dtype
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
         unit, zone = getattr(dtype.pyarrow_dtype, "unit", "s"), getattr(dtype.pyarrow_dtype, "tz", None)
         return f"datetime64[{unit}, {zone}]" if zone is not None else f"datetime64[{unit}]"
-    if isinstance(dtype, pd.ArrowDtype) and dtype.kind not in "iufbUm":
-        return "object"
+    if isinstance(dtype, pd.ArrowDtype) and dtype.kind not in "bUm":
+        return {"i": "Int64", "u": "UInt64", "f": "Float64"}.get(dtype.kind, "object")
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(name):
         known = data.dropna()
         return "Int64" * bool((known % 1 == 0).all() and known.abs().max() < 2**53)

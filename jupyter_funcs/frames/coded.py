@@ -1,0 +1,79 @@
+"""Steps of pandas that are done and written as code at once: what a person copies computes what is shown."""
+
+from __future__ import annotations
+
+import math
+import operator
+from decimal import Decimal
+from functools import partialmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Coded:
+    """A value and the code that computes it; its attributes, items, calls and operations are coded too."""
+
+    def __init__(self, value: Any, code: str, sign: str = "") -> None:
+        self.value, self.code, self.sign = value, code, sign
+
+    @property
+    def part(self) -> str:
+        """The code within a larger expression."""
+        return f"({self.code})" if self.sign else self.code
+
+    def __getattr__(self, name: str) -> Coded:
+        return Coded(getattr(self.value, name), f"{self.part}.{name}")
+
+    def __getitem__(self, key: Any) -> Coded:
+        return Coded(self.value[_plain(key)], f"{self.part}[{literal(key)}]")
+
+    def __call__(self, *args: Any, **options: Any) -> Coded:
+        given = [*map(literal, args), *(f"{name}={literal(each)}" for name, each in options.items())]
+        return Coded(self.value(*map(_plain, args), **options), f"{self.part}({', '.join(given)})")
+
+    def _joined(self, do: Callable[[Any, Any], Any], sign: str, other: Any) -> Coded:
+        left = self.code if sign == self.sign else self.part
+        right = other.part if isinstance(other, Coded) else literal(other)
+        return Coded(do(self.value, _plain(other)), f"{left} {sign} {right}", sign)
+
+    __ge__ = partialmethod(_joined, operator.ge, ">=")
+    __gt__ = partialmethod(_joined, operator.gt, ">")
+    __le__ = partialmethod(_joined, operator.le, "<=")
+    __lt__ = partialmethod(_joined, operator.lt, "<")
+    __eq__ = partialmethod(_joined, operator.eq, "==")  # type: ignore[assignment]
+    __and__ = partialmethod(_joined, operator.and_, "&")
+    __or__ = partialmethod(_joined, operator.or_, "|")
+    __sub__ = partialmethod(_joined, operator.sub, "-")
+    __mul__ = partialmethod(_joined, operator.mul, "*")
+    __truediv__ = partialmethod(_joined, operator.truediv, "/")
+    __floordiv__ = partialmethod(_joined, operator.floordiv, "//")
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without its code, and of a list each one."""
+    if isinstance(value, list):
+        return [*map(_plain, value)]
+    return value.value if isinstance(value, Coded) else value
+
+
+def literal(value: Any) -> str:
+    """Return a value as code: texts in double quotes."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, Coded):
+        return value.code
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, slice):
+        ends = [value.start, value.stop, *([value.step] if value.step else [])]
+        return ":".join("" if end is None else literal(end) for end in ends)
+    if isinstance(value, Decimal):
+        return f'Decimal("{value}")'
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    quoted = repr(value)
+    return f'"{quoted[1:-1]}"' if quoted[0] == "'" and '"' not in quoted else quoted
