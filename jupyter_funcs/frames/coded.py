@@ -44,7 +44,7 @@ class Coded:
     __gt__ = partialmethod(_joined, operator.gt, ">")
     __le__ = partialmethod(_joined, operator.le, "<=")
     __lt__ = partialmethod(_joined, operator.lt, "<")
-    __eq__ = partialmethod(_joined, operator.eq, "==")  # type: ignore[assignment]
+    __eq__ = partialmethod(_joined, operator.eq, "==")
     __and__ = partialmethod(_joined, operator.and_, "&")
     __or__ = partialmethod(_joined, operator.or_, "|")
     __sub__ = partialmethod(_joined, operator.sub, "-")
@@ -64,8 +64,8 @@ def _plain(value: Any) -> Any:
 def literal(value: Any) -> str:
     """Return a value as code: texts in double quotes."""
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, Coded):
-        return value.code
+    if isinstance(value, Coded | type):
+        return value.code if isinstance(value, Coded) else value.__name__
     if isinstance(value, list):
         return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, slice):

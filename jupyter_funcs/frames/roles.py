@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.text import clip, distinct, folded, inert
+from jupyter_funcs.frames.coded import Coded, literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    _Make = Callable[..., "ChartColumn"]
-
+_PANDAS = Coded(pd, "pd")
+_FRAME = "\0"  # its variable in the code of a column
 _LONGEST_NAME = 60
 _MOST_VALUES = 100_000  # a dimension with more values names single rows, and takes seconds
 _LONGEST_VALUE = 1000  # a dimension with longer values holds texts
@@ -70,16 +71,15 @@ class ChartColumn:
     name: str
     role: Role
     data: pd.Series[Any]
+    made: str = ""
     zone: str = ""
     additive: bool = False
     percent: bool = False
-    picked: str = ""
-    made: str = "{}"
     skipped: int = 0
 
     def code(self, frame: str) -> str:
         """Return the code that computes `data` from a frame."""
-        return self.made.replace("{}", frame + self.picked, 1)
+        return self.made.replace(_FRAME, frame)
 
     @property
     def distinct(self) -> int:
@@ -160,57 +160,54 @@ def _names(labels: pd.Index[Any]) -> list[str]:
 
 def _column(at: int, name: str, frame: pd.DataFrame, *, alone: bool) -> ChartColumn:
     label, values = frame.columns[at], frame.iloc[:, at].reset_index(drop=True)
-    by_name = alone and isinstance(label, str)
-    make: _Make = partial(ChartColumn, name, picked=f"[{label!r}]" if by_name else f".iloc[:, {at}]")
+    ref = f"{_FRAME}[{literal(label)}]" if alone and isinstance(label, str) else f"{_FRAME}.iloc[:, {at}]"
     try:
         kind = pd.api.types.infer_dtype(values, skipna=True)
-        return _BY_KIND.get(kind, _nothing)(make, name, values)
+        return _BY_KIND.get(kind, _nothing)(name, Coded(values, ref))
     except (TypeError, ValueError, OverflowError, ArithmeticError, AttributeError, NotImplementedError):
         # A type of another library, or values that cannot be compared or counted.
-        return _nothing(make, name, values)
+        return _nothing(name, Coded(values, ref))
 
 
-def _nothing(make: _Make, _name: str, values: pd.Series[Any], role: Role = Role.NONE) -> ChartColumn:
-    return make(role, pd.Series(np.nan, index=values.index))
+def _nothing(name: str, values: Coded, role: Role = Role.NONE) -> ChartColumn:
+    return ChartColumn(name, role, pd.Series(np.nan, index=values.value.index))
 
 
-def _dates(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
-    zones = any(getattr(value, "tzinfo", None) is not None for value in values.dropna().head(100))
-    how = "errors='coerce'" + ", utc=True" * zones
-    return _time(make, name, pd.to_datetime(values, errors="coerce", utc=zones), f"pd.to_datetime({{}}, {how})")
+def _dates(name: str, values: Coded) -> ChartColumn:
+    zones = any(getattr(value, "tzinfo", None) is not None for value in values.value.dropna().head(100))
+    return _time(name, _PANDAS.to_datetime(values, errors="coerce", **{"utc": True} if zones else {}))
 
 
-def _spans(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
-    return _time(make, name, values.dt.to_timestamp(), "{}.dt.to_timestamp()")
+def _spans(name: str, values: Coded) -> ChartColumn:
+    return _time(name, values.dt.to_timestamp())
 
 
-def _time(make: _Make, _name: str, values: pd.Series[Any], made: str = "{}") -> ChartColumn:
-    if not isinstance(values.dtype, np.dtype | pd.DatetimeTZDtype):  # of Arrow
-        values, made = pd.to_datetime(values.astype(object)), f"pd.to_datetime({made}.astype(object))"
-    zone = getattr(values.dt, "tz", None)
+def _time(name: str, values: Coded) -> ChartColumn:
+    if not isinstance(values.value.dtype, np.dtype | pd.DatetimeTZDtype):  # of Arrow
+        values = _PANDAS.to_datetime(values.astype(object))
+    zone = getattr(values.value.dt, "tz", None)
     if zone is not None:  # local time of the zone
-        values, made = values.dt.tz_localize(None), f"{made}.dt.tz_localize(None)"
-    return make(Role.TIME, values.astype("datetime64[us]"), zone=str(zone or ""), made=made)
+        values = values.dt.tz_localize(None)
+    return ChartColumn(name, Role.TIME, values.value.astype("datetime64[us]"), values.code, zone=str(zone or ""))
 
 
-def _number(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
-    if values.dtype.kind == "O":
-        return _mixed(make, name, values)
-    known = pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index)
-    adds = values.dtype.kind == "f" or (values.dtype.kind in "iu" and known.abs().max() < _LARGEST_TO_SUM)
-    return _measure(make, name, known, "{}" if adds else "{}.astype(float)")
+def _number(name: str, values: Coded) -> ChartColumn:
+    if values.value.dtype.kind == "O":
+        return _mixed(name, values)
+    known = pd.Series(values.value.to_numpy(dtype=float, na_value=np.nan))
+    kind = values.value.dtype.kind
+    adds = kind == "f" or (kind in "iu" and known.abs().max() < _LARGEST_TO_SUM)
+    return _measure(name, Coded(known, values.code if adds else values.astype(float).code))
 
 
-def _mixed(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
+def _mixed(name: str, values: Coded) -> ChartColumn:
     """Return a measure if most values are numbers, else a dimension of texts."""
-    known = values.dropna()
-    numbers = known.map(_is_number)
-    if numbers.mean() >= 0.5:
-        found = known[numbers].map(as_float).reindex(values.index).astype(float)
-        made = "pd.to_numeric({}.astype(str), errors='coerce')"
-        return _measure(make, name, found, made, int((~numbers).sum()))
+    known = values.value.dropna()
+    if known.map(_is_number).mean() >= 0.5:
+        numbers = _PANDAS.to_numeric(values.astype(str), errors="coerce")
+        return _measure(name, numbers, int(numbers.value[known.index].isna().sum()))
     texts = known.map(lambda value: isinstance(value, str | int | float))
-    return (_text if texts.all() else _nothing)(make, name, values)
+    return (_text if texts.all() else _nothing)(name, values)
 
 
 def _is_number(value: Any) -> bool:
@@ -225,54 +222,52 @@ def as_float(value: Any) -> float:
         return np.inf
 
 
-def _measure(make: _Make, name: str, values: pd.Series[Any], made: str, skipped: int = 0) -> ChartColumn:
-    finite, is_large = values, values.abs() >= _LARGEST
+def _measure(name: str, values: Coded, skipped: int = 0) -> ChartColumn:
+    is_large = values.value.abs() >= _LARGEST
     if is_large.any():
-        finite = values.mask(is_large)
+        values = values.where(values.abs() < _LARGEST)
         skipped += int(is_large.sum())
-        made += f".where(lambda number: number.abs() < {_LARGEST})"
-    parts = words(name)
-    known = finite.dropna()
+    known = values.value.dropna()
     whole = bool((known % 1 == 0).all())
     if whole and is_identifier(name):
-        return _named(make, name, finite.astype("Int64"), "{}.astype('Int64').astype('string')")
-    growth = is_growth(name)
-    if growth:
+        return _named(name, values.astype("Int64"))
+    if is_growth(name):
         percent = is_growth_fraction(known, name)
     else:
-        percent = not whole and not _SHARE.isdisjoint(parts) and bool(known.abs().max() <= 1)
-    additive = adds_up(name)
-    return make(Role.MEASURE, finite, additive=additive, percent=percent, made=made, skipped=skipped)
+        percent = not whole and not _SHARE.isdisjoint(words(name)) and bool(known.abs().max() <= 1)
+    return ChartColumn(
+        name, Role.MEASURE, values.value, values.code, additive=adds_up(name), percent=percent, skipped=skipped
+    )
 
 
-def _text(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
-    texts = values.dropna().drop_duplicates()
+def _text(name: str, values: Coded) -> ChartColumn:
+    texts = values.value.dropna().drop_duplicates()
     if all(isinstance(text, str) and _LIKE_A_DATE.fullmatch(text) for text in texts):
-        utc = any(text.endswith("Z") or "+" in text for text in texts)
-        times = pd.to_datetime(values, format="ISO8601", errors="coerce", utc=utc)
-        if times[values.notna()].notna().all():
-            return _time(make, name, times, f"pd.to_datetime({{}}, format='ISO8601'{', utc=True' * utc})")
-    strings = pd.api.types.infer_dtype(values, skipna=True) == "string"
-    return _named(make, name, values, "{}" if strings else "{}.astype('string')")
+        utc = {"utc": True} if any(text.endswith("Z") or "+" in text for text in texts) else {}
+        times = _PANDAS.to_datetime(values, format="ISO8601", errors="coerce", **utc)
+        if times.value[values.value.notna()].notna().all():
+            return _time(name, times)
+    return _named(name, values)
 
 
-def _named(make: _Make, name: str, values: pd.Series[Any], made: str = "{}.astype('string')") -> ChartColumn:
-    """Return a column of categories: periods in order of time, others in order of appearance."""
-    codes, found = pd.factorize(values)
-    if len(found) > _MOST_VALUES:
-        return _nothing(make, name, values)
-    texts = list(map(str, found.tolist()))
-    if max(map(len, texts), default=0) > _LONGEST_VALUE:
-        return _nothing(make, name, values)
-    order = dict.fromkeys(texts)  # two values may have one text
-    of_time = not pd.api.types.is_numeric_dtype(values.dtype) or not _CALENDAR.isdisjoint(words(name)[-1:])
-    is_period = bool(order) and of_time and all(map(period_parts, order))
-    labels = sorted(order, key=lambda text: period_parts(text) or (0, "")) if is_period else list(order)
+def _named(name: str, values: Coded) -> ChartColumn:
+    """Return a column of categories: periods in order of time, others by name."""
+    codes, found = pd.factorize(values.value)
+    texts = list(map(str, found.tolist())) if len(found) <= _MOST_VALUES else []
+    if len(found) > _MOST_VALUES or max(map(len, texts), default=0) > _LONGEST_VALUE:
+        return _nothing(name, values)
+    labels = sorted(set(texts))  # two values may have one text
+    of_time = not pd.api.types.is_numeric_dtype(values.value.dtype) or not _CALENDAR.isdisjoint(words(name)[-1:])
+    is_period = bool(labels) and of_time and all(map(period_parts, labels))
+    if is_period:
+        labels.sort(key=lambda text: period_parts(text) or (0, ""))
     place = {text: at for at, text in enumerate(labels)}
     # The last one is for missing values, whose code is -1.
     places = np.array([*(place[text] for text in texts), -1], dtype=np.int64)
     shown = pd.Series(pd.Categorical.from_codes(places[codes], pd.Index(labels, dtype=object), ordered=is_period))
-    return make(Role.PERIOD if is_period else Role.DIMENSION, shown, made=made)
+    strings = pd.api.types.infer_dtype(values.value, skipna=True) == "string"
+    made = values.code if strings else values.code + '.astype("string")'
+    return ChartColumn(name, Role.PERIOD if is_period else Role.DIMENSION, shown, made)
 
 
 def period_parts(text: str) -> tuple[int, str] | None:
@@ -285,7 +280,7 @@ def period_parts(text: str) -> tuple[int, str] | None:
 
 
 # By the kind that pandas infers from the values.
-_BY_KIND: dict[str, Callable[[_Make, str, pd.Series[Any]], ChartColumn]] = {
+_BY_KIND: dict[str, Callable[[str, Coded], ChartColumn]] = {
     "boolean": _named,
     "categorical": _named,
     "date": _dates,

@@ -42,34 +42,33 @@ _SHOWN = {
 
 
 class Step(NamedTuple):
-    """What a point can stand for: its length in seconds, in pandas and in numpy, and how many make about a year."""
+    """What a point can stand for: its length in seconds, its period and rule in pandas, how many make about a year."""
 
     seconds: int
+    period: str
     rule: str
-    unit: str
     year: int
-
-    @property
-    def _shift(self) -> np.timedelta64:
-        return np.timedelta64(3 * (self.unit == "7D"), "D")  # weeks begin on Mondays, and 1970 on a Thursday
 
     def periods(self, times: Array) -> Array:
         """Return the numbers of the periods that times are in; times are microseconds since 1970."""
-        return (times.view("datetime64[us]") + self._shift).astype(f"datetime64[{self.unit}]").astype(np.int64)
+        found: Array = pd.DatetimeIndex(times.view("datetime64[us]")).to_period(self.period).asi8
+        return found
 
     def starts(self, periods: Array) -> Array:
-        return periods.astype(f"datetime64[{self.unit}]").astype("datetime64[us]") - self._shift
+        found = pd.PeriodIndex.from_ordinals(periods, freq=self.period)  # type: ignore[attr-defined]  # of the stubs
+        starts: Array = found.to_timestamp().to_numpy("datetime64[us]")
+        return starts
 
 
 STEPS = {
     "second": Step(1, "s", "s", 0),
-    "minute": Step(60, "min", "m", 0),
+    "minute": Step(60, "min", "min", 0),
     "hour": Step(3600, "h", "h", 364 * 24),
     "day": Step(86_400, "D", "D", 364),  # the same day of the week
-    "week": Step(604_800, "W-MON", "7D", 52),
-    "month": Step(2_629_800, "MS", "M", 12),
-    "quarter": Step(7_889_400, "QS", "3M", 4),
-    "year": Step(31_557_600, "YS", "Y", 1),
+    "week": Step(604_800, "W", "W-MON", 52),
+    "month": Step(2_629_800, "M", "MS", 12),
+    "quarter": Step(7_889_400, "Q", "QS", 4),
+    "year": Step(31_557_600, "Y", "YS", 1),
 }
 
 
@@ -175,6 +174,11 @@ class Plan:
         of_rows = bool(self.times and self.step) and not self.base and self.show == "value" and not self.counts
         totals = self.y.additive and not of_rows and self.x is not None
         return (self.base if totals and self.base and self.show != "sum" else self.step), totals
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each time is the start of its period."""
+        return self.first[0] == self.base and STEPS[self.base].seconds <= STEPS["day"].seconds
 
     @property
     def title(self) -> str:

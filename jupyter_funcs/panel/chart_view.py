@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.text import inert, listed
+from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.display import MONEY
-from jupyter_funcs.frames.roles import ChartColumn, Role, has_labels, words
+from jupyter_funcs.frames.roles import Role, has_labels, words
 from jupyter_funcs.panel.chart_plan import NO_VALUE, POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, names_of, time_of
 from jupyter_funcs.panel.requests import ChartWish
 from jupyter_funcs.panel.table import Latest
@@ -52,36 +53,30 @@ class Chart:
         key = (wish, rows if rows is None else hashlib.blake2b(rows.tobytes()).digest(), zoom, source)
 
         def drawn() -> View:
-            count = len(self._frame)
-            mask = np.ones(count, bool) if rows is None else np.bincount(rows, None, count) > 0
-            return self._drawn(wish, mask, zoom, _prelude(source, labelled=has_labels(self._frame)))
+            kept = slice(None) if rows is None else np.sort(rows)
+            return self._drawn(wish, kept, zoom, _prelude(source, labelled=has_labels(self._frame)))
 
         view: View = self._views.get("", key, drawn, lambda _: 1)
         return view
 
-    def _drawn(self, wish: ChartWish, mask: Array, zoom: Zoom, prelude: tuple[list[str], str]) -> View:
+    def _drawn(self, wish: ChartWish, rows: Any, zoom: Zoom, prelude: tuple[list[str], str]) -> View:
         if len(self._frame) == 1 and self._planner.columns:
             return self._of_one_row(*prelude)
         plan = self._planner.plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
-        order = there = [plan.y.name]
-        if plan.lines:
-            order = self._planner.ranked(plan.lines)
-            found = set(names_of(plan.lines)[np.unique(plan.lines.data.cat.codes.to_numpy()[mask])])
-            there = [name for name in order if name in found]
-        points = _Points(plan, there[: plan.most_lines], mask)
-        hidden, was_empty = len(there) - points.table.shape[1], points.table.empty
+        order = self._planner.ranked(plan.lines) if plan.lines else [plan.y.name]
+        points = _Points(plan, order, rows, prelude[1])
+        was_empty = points.table.empty
         if not was_empty:
-            points.code = _sums(points, prelude[1])
             points.bars() if plan.kind == "bar" else points.reshape(zoom)
         if points.table.empty:
             why = "These rows have no values of this measure." if was_empty else "No value can be shown this way."
-            return _nothing(why if mask.any() else "No row matches the filters of the table.", plan.choices)
+            return _nothing(why if points.missing[""] else "No row matches the filters of the table.", plan.choices)
         if (count := self._planner.left_out) > 0:
             points.notes.append(f"{count:,} more columns of the result can't be chosen here.")
         view = _chart(points, order, all_lines=wish.all)
-        return view | {"hidden": hidden, "unit": _unit(plan, self._about), "code": _program(points, prelude[0])}
+        return view | {"hidden": points.hidden, "unit": _unit(plan, self._about), "code": _program(points, prelude[0])}
 
     def _of_one_row(self, lines: list[str], variable: str) -> View:
         """Return the measures of the only row as bars, where the smallest can be seen beside the largest."""
@@ -108,39 +103,59 @@ class Chart:
 class _Points:
     """A table of points, a row for each place on x and a column for each line, with the code that computes it."""
 
-    def __init__(self, plan: Plan, lines: Sequence[str], mask: Array) -> None:
+    def __init__(self, plan: Plan, order: Sequence[str], rows: Any, variable: str) -> None:
         """Bring the rows together; also count those without a value, by column."""
-        self.plan = plan
-        self.code: list[str] = []
-        self.notes: list[str] = []
-        step, totals = plan.first
+        if plan.to_date is not None and not (plan.to_date.data.iloc[rows] == plan.keeps).any():
+            plan = replace(plan, to_date=None)
+        self.plan, self.notes, self.hidden = plan, list[str](), 0
+        columns = {each.name: each for each in (plan.x, plan.colour, plan.y, plan.to_date) if each}
+        made = [f"    {literal(name)}: {each.code(variable)}," for name, each in columns.items()]
+        self.code = ["data = pd.DataFrame({", *made, "})"]
+        values = {name: each.data for name, each in columns.items()}
+        if plan.lines:
+            values[plan.lines.name] = plan.lines.data.cat.set_categories(pd.unique(names_of(plan.lines)))
+        data = Coded(pd.DataFrame(values, copy=False).iloc[rows], "data")
         if plan.to_date is not None:
-            kept = mask & (plan.to_date.data == plan.keeps).to_numpy()
-            self.plan = plan = plan if kept.any() else replace(plan, to_date=None)
-        kept = mask if plan.to_date is None else kept
-        self.missing = {"": int(kept.sum())}
-        place = (np.cumsum(kept) - 1) // self.each * self.each if plan.x is None else _places(plan.x, step)
-        for column in [plan.y] if plan.x is None else [plan.x, plan.y]:
-            empty = column.data.isna().to_numpy()
-            self.missing[column.name] = int((kept & empty).sum())
-            kept = kept & ~empty
-        line = np.zeros(len(kept), np.int8)
-        if plan.lines is not None:
-            at = {name: number for number, name in enumerate(lines)}
-            line = np.array([at.get(name, -1) for name in names_of(plan.lines)])[plan.lines.data.cat.codes]
-            kept = kept & (line >= 0)
-        codes, found = pd.factorize(place[kept])
-        flat, shape = codes * len(lines) + line[kept], (len(found), len(lines))
-        counts, sums = (np.bincount(flat, of, shape[0] * shape[1]) for of in (None, plan.y.data.to_numpy()[kept]))
-        cells = np.where(counts > 0, sums if totals else sums / np.maximum(counts, 1), np.nan).reshape(shape)
-        table = pd.DataFrame(cells, found, list(lines)).sort_index().dropna(axis=1, how="all")
-        if plan.times:
-            times = table.index.to_numpy()
-            table.index = pd.DatetimeIndex(STEPS[step].starts(times) if step else times.view("datetime64[us]"))
-        elif plan.x is not None:
-            table.index = pd.Index(names_of(plan.x)[table.index], dtype=object)
-            table = table if plan.x.role is Role.PERIOD else table.sort_index()
-        self.table = table
+            data = self.do("data", data[data[plan.to_date.name] == plan.keeps])
+        self.missing = {"": len(data.value)}
+        for name in (each.name for each in (plan.x, plan.y) if each):
+            self.missing[name] = int(data.value[name].isna().sum())
+            if self.missing[name]:
+                data = self.do("data", data.dropna(subset=[name]))
+        self.each = max(1, -(-len(data.value) // POINTS_OF_A_LINE))
+        self.coded = Coded(pd.DataFrame(), "table")
+        if len(data.value):
+            self._bring_together(data, order)
+
+    def _bring_together(self, data: Coded, order: Sequence[str]) -> None:
+        plan, chosen = self.plan, None
+        step, totals = plan.first
+        if plan.lines:
+            over = plan.lines.name
+            if data.value[over].isna().any():
+                data = self.do("data", data.fillna({over: NO_VALUE}))
+            there = set(data.value[over].unique())
+            lines = [name for name in order if name in there][: plan.most_lines]
+            chosen, self.hidden = self.do("lines", Coded(lines, literal(lines))), len(there) - len(lines)
+            if self.hidden:
+                data = self.do("data", data[data[over].isin(chosen)])
+        if plan.x is None:
+            data = self.do("data", data.reset_index(drop=True))
+        by: Any = plan.x.name if plan.x else data.index // self.each * self.each
+        if is_longer := bool(step) and not plan.is_exact:
+            by = data[by].dt.to_period(STEPS[step].period)
+        how = {"columns": plan.lines.name} if plan.lines else {}
+        table = data.pivot_table(plan.y.name, by, **how, aggfunc="sum" if totals else "mean", observed=True)
+        self.set(table[chosen] if chosen else table)
+        if is_longer:
+            self.set(self.coded.to_timestamp())
+        elif plan.x and plan.x.role is Role.PERIOD:
+            self.set(self.coded.reindex(list(plan.x.data.cat.categories)).dropna(how="all"))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        table: pd.DataFrame = self.coded.value
+        return table
 
     @property
     def title(self) -> str:
@@ -148,33 +163,31 @@ class _Points:
         alone = self.plan.lines and len(self.table.columns) == 1
         return f"{self.plan.y.name} · {self.table.columns[0]}" if alone else self.plan.title
 
-    @property
-    def each(self) -> int:
-        """How many rows are a point, where there is nothing to bring them together by."""
-        return max(1, -(-self.missing[""] // POINTS_OF_A_LINE))
+    def do(self, name: str, step: Coded, why: str = "") -> Coded:
+        """Assign the result of a step to a variable of the code."""
+        self.code.append(f"{name} = {step.code}{why}")
+        return Coded(step.value, name)
 
-    def do(self, table: pd.DataFrame, code: str) -> None:
-        self.table = table
-        self.code.append(f"table = {code}")
+    def set(self, table: Coded, why: str = "") -> None:
+        self.coded = self.do("table", table, why)
 
     def cut(self, inside: Array, why: str = "") -> None:
         """Keep the rows from the first to the last that is inside."""
-        if inside.all() or not inside.any():
-            self.table = self.table[inside]
+        times = self.table.index[inside]
+        if inside.all() or times.empty:
+            self.coded = Coded(self.table[inside], "table")
             return
         of_days = self.plan.step in STEPS and STEPS[self.plan.step].seconds >= STEPS["day"].seconds
-        low, high = (str(time)[: 10 if of_days else None] for time in self.table.index[inside][[0, -1]])
-        self.do(self.table.loc[low:high], f"table.loc[{low!r}:{high!r}]{why}")
+        low, high = (str(time)[: 10 if of_days else None] for time in times[[0, -1]])
+        self.set(self.coded.loc[low:high], why)
 
     def reshape(self, zoom: Zoom) -> None:
         """Take means, leave out what is not whole, show it in another way, and cut it to the zoom."""
         plan, step = self.plan, self.plan.step
         of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
         if step and plan.first[0] != step:
-            rule = STEPS[step].rule
-            side: Any = "left" if step == "week" else None
-            means = self.table.resample(rule, closed=side, label=side).mean()
-            self.do(means, f"table.resample({rule!r}{f', closed={side!r}, label={side!r}' if side else ''}).mean()")
+            periods = self.coded.index.to_period(STEPS[step].period)
+            self.set(self.coded.groupby(periods).mean().to_timestamp())
             self.notes.append(f"{of} the mean of the {plan.base}s of a {step}.")
         elif step not in {"", plan.base} and plan.show != "average":
             how = plan.how if plan.first[1] else "mean of all rows"
@@ -193,40 +206,36 @@ class _Points:
                 self.cut(inside)
         every = -(-len(self.table) // plan.most_points)
         if plan.show == "average" and every > 1:
-            self.do(self.table.iloc[::every], f"table.iloc[::{every}]")
+            self.set(self.coded.iloc[::every])
         elif not plan.times and every > 1:
-            self.do(self.table.tail(plan.most_points), f"table.tail({plan.most_points})")
+            self.set(self.coded.tail(plan.most_points))
         if self.table.isna().all(axis=1).any():
-            self.do(self.table.dropna(how="all"), "table.dropna(how='all')")
+            self.set(self.coded.dropna(how="all"))
 
     def show(self) -> None:
-        plan, table = self.plan, self.table
+        plan = self.plan
         if plan.show == "average":
-            self.do(table.rolling("7D").mean(), "table.rolling('7D').mean()")
+            self.set(self.coded.rolling("7D").mean())
             self.notes.append("Each point is the mean of 7 days.")
         elif plan.show == "index":
-            first = table.bfill().iloc[0]
-            self.code.append("first = table.bfill().iloc[0]")
-            self.do(table / first.where(first > 0) * 100, "table / first.where(first > 0) * 100")
+            first = self.do("first", self.coded.bfill().iloc[0])
+            self.set(self.coded / first.where(first > 0) * 100)
         elif plan.show == "growth":
             if plan.times:
-                rule = STEPS[plan.step].rule
-                self.do(table.asfreq(rule), f"table.asfreq({rule!r})")
-            before = self.table.shift(plan.year)
-            self.code.append(f"before = table.shift({plan.year})")
-            self.do(self.table / before.where(before > 0) - 1, "table / before.where(before > 0) - 1")
+                self.set(self.coded.asfreq(STEPS[plan.step].rule))
+            before = self.do("before", self.coded.shift(plan.year))
+            self.set(self.coded / before.where(before > 0) - 1)
             self.notes.append(f"Each {plan.step or 'period'} against the one a year before.")
 
     def bars(self) -> None:
-        plan, count, name = self.plan, len(self.table), self.table.columns[0]
+        plan, count = self.plan, len(self.table)
         self.notes.append(f"The {plan.how}{' of all rows' * (not plan.counts)}.")
         if plan.x is not None and plan.x.role is Role.PERIOD:
             self.notes += [f"The last {_MOST_BARS} periods."] * (count > _MOST_BARS)
-            self.do(self.table.tail(_MOST_BARS), f"table.tail({_MOST_BARS})")
+            self.set(self.coded.tail(_MOST_BARS))
             return
         self.notes += [f"The {_MOST_BARS} largest of {count:,}."] * (count > _MOST_BARS)
-        largest = self.table.sort_values([name], ascending=False, kind="stable").head(_MOST_BARS)
-        self.do(largest, f"table.sort_values({name!r}, ascending=False, kind='stable').head({_MOST_BARS})")
+        self.set(self.coded.sort_values(plan.y.name, ascending=False, kind="stable").head(_MOST_BARS))
 
     def said(self) -> list[str]:
         """Return what was brought together or left out, in sentences."""
@@ -247,14 +256,6 @@ class _Points:
         if plan.y.skipped:
             notes.append(f"{plan.y.skipped:,} of the values of {plan.y.name} can't be drawn as numbers.")
         return [*notes, *([f"Times are those of {plan.x.zone}."] if plan.x is not None and plan.x.zone else [])]
-
-
-def _places(x: ChartColumn, step: str) -> Array:
-    """Return numbers of the points of all rows: of categories, periods, or times."""
-    if x.role is not Role.TIME:
-        return x.data.cat.codes.to_numpy()
-    times = x.data.to_numpy().view(np.int64)
-    return STEPS[step].periods(times) if step else times
 
 
 def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
@@ -323,38 +324,6 @@ def _prelude(source: str, *, labelled: bool) -> tuple[list[str], str]:
     if not labelled and last.isidentifier():
         return lines, last
     return [*lines, f"frame = {last}{'.reset_index(allow_duplicates=True)' * labelled}"], "frame"
-
-
-def _sums(points: _Points, variable: str) -> list[str]:
-    """Return the code that brings the rows of a frame together."""
-    plan, columns, y = points.plan, list(points.table.columns), points.plan.y.name
-    made = {each.name: each.code(variable) for each in (plan.x, plan.colour, plan.y, plan.to_date) if each}
-    lines = ["data = pd.DataFrame({", *(f"    {name!r}: {code}," for name, code in made.items()), "})"]
-    if plan.to_date is not None:
-        lines.append(f"data = data[data[{plan.to_date.name!r}].astype(str) == {plan.keeps!r}]")
-    step, totals = plan.first
-    how = "sum(min_count=1)" if totals else "mean()"
-    if plan.x is None:
-        lines.append("data = data.reset_index(drop=True)")
-        return [*lines, f"table = data.groupby(data.index // {points.each} * {points.each})[[{y!r}]].mean().dropna()"]
-    if known := [name for name in made if points.missing.get(name)]:
-        lines.append(f"data = data.dropna(subset={known!r})")
-    by = repr(plan.x.name)
-    if step:
-        rule = f"{STEPS[step].rule!r}" + ", closed='left', label='left'" * (step == "week")
-        by = f"pd.Grouper(key={plan.x.name!r}, freq={rule})"
-    if plan.lines is None:
-        lines.append(f"table = data.groupby({by})[[{y!r}]].{how}.dropna()")
-    else:
-        name = plan.lines.name
-        if NO_VALUE in columns:
-            lines.append(f"data[{name!r}] = data[{name!r}].fillna({NO_VALUE!r})")
-        groups = f"data.groupby([{by}, {name!r}])[{y!r}].{how}.unstack()"
-        lines += [f"lines = {columns!r}", f"table = {groups}[lines].dropna(how='all')"]
-    if plan.x.role is Role.PERIOD:
-        order = [*map(str, plan.x.data.cat.categories)]
-        lines.append(f"table = table.reindex({order!r}).dropna(how='all')")
-    return lines
 
 
 def _program(points: _Points, prelude: Sequence[str]) -> str:

@@ -225,15 +225,12 @@ def test_the_code_is_short() -> None:
         "",
         "frame = panel.result()",
         "data = pd.DataFrame({",
-        "    'Date': frame['Date'],",
-        "    'Region': frame['Region'],",
-        "    'Spend': frame['Spend'],",
+        '    "Date": frame["Date"],',
+        '    "Region": frame["Region"],',
+        '    "Spend": frame["Spend"],',
         "})",
-        "lines = ['R0', 'R1']",
-        (
-            "table = data.groupby([pd.Grouper(key='Date', freq='D'), 'Region'])['Spend']"
-            ".sum(min_count=1).unstack()[lines].dropna(how='all')"
-        ),
+        'lines = ["R0", "R1"]',
+        'table = data.pivot_table("Spend", "Date", columns="Region", aggfunc="sum", observed=True)[lines]',
         "ax = table.plot.line(title='Spend by region', figsize=(9, 4), xlabel='', ylabel='')",
         "plt.show()",
     ]
