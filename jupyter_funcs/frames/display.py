@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import html
 import json
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.roles import is_growth_fraction, is_identifier, words
+from jupyter_funcs.frames.roles import is_growth, is_growth_fraction, is_identifier, is_key, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +20,7 @@ LONGEST_CELL = 120
 
 _MOST_COLUMNS = 40
 MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
+NUMBERS = {"money", "count", "number", "percent"}
 _NUMBERS = {"decimal", "floating", "integer", "mixed-integer-float"}
 _SAMPLE = 1000  # values to look at first
 
@@ -87,63 +87,64 @@ def _escaped(value: object) -> str:
     return html.escape(short_text(value))
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnFormat:
-    """How a column is written: the text of a value, and whether to align it right."""
+class ColumnFormat(NamedTuple):
+    """How a column is written: the type that it reads as, and the text of a value."""
 
+    type: str
     text: Callable[[Any], str]
-    right: bool
+
+    @property
+    def right(self) -> bool:
+        return self.type in NUMBERS
 
 
 def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
     """Return the format of a column."""
-    dtype, plain = column.dtype, is_identifier(column.name)
+    dtype, name = column.dtype, column.name
     if isinstance(dtype, pd.CategoricalDtype):
-        return format_of(pd.Series(dtype.categories, name=column.name), about)
-    if pd.api.types.is_float_dtype(dtype):
-        return _format(number_pattern(column, about).format, right=True)
-    if pd.api.types.is_integer_dtype(dtype):
-        return _format((str if plain else "{:,}".format), right=True)
+        return format_of(pd.Series(dtype.categories, name=name), about)
+    if dtype.kind in "iuf":
+        return _format(*_number_format(column, about))
     if pd.api.types.is_datetime64_any_dtype(dtype):
-        return _format(_time_text(column))
-    if pd.api.types.is_object_dtype(dtype):
-        kind = pd.api.types.infer_dtype(column.head(_SAMPLE), skipna=True)
-        return _format(lambda value: _object_text(value, plain=plain), right=kind in _NUMBERS)
-    return _format(str)
+        known = column.dropna()
+        if known.dt.tz is None and bool((known == known.dt.normalize()).all()):
+            return _format("date", lambda time: time.isoformat()[:10])
+        return _format("datetime", lambda time: time.isoformat(sep=" "))
+    if pd.api.types.is_bool_dtype(dtype):
+        return _format("bool", str)
+    kind = pd.api.types.infer_dtype(column.head(_SAMPLE), skipna=True)
+    plain = is_identifier(name)
+    named = "number" if kind in _NUMBERS else "id" if kind == "string" and is_key(name) else "text"
+    return _format(named, lambda value: _object_text(value, plain=plain))
 
 
-def _format(text: Callable[[Any], str], *, right: bool = False) -> ColumnFormat:
-    return ColumnFormat(lambda value: "" if is_empty(value) else short_text(text(value)), right)
+def _format(named: str, text: Callable[[Any], str]) -> ColumnFormat:
+    return ColumnFormat(named, lambda value: "" if is_empty(value) else short_text(text(value)))
 
 
 def is_empty(value: Any) -> bool:
     return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
-def number_pattern(column: pd.Series[Any], about: str) -> str:
-    """Return the format of a column of numbers."""
-    if is_growth_fraction(column, column.name, about):
-        return "{:,.2%}"
-    known = column.dropna()
+def _number_format(column: pd.Series[Any], about: str) -> tuple[str, Callable[[Any], str]]:
+    name, known, integers = column.name, column.dropna(), column.dtype.kind in "iu"
     largest = float(known.abs().max()) if len(known) else 0.0
-    if largest < 2**53 and _are_whole(known.head(_SAMPLE)) and _are_whole(known):
-        return "{:.0f}" if is_identifier(column.name) else "{:,.0f}"
-    if MONEY & set(words(column.name)):
-        return "{:,.2f}" if largest < 1e6 else "{:,.0f}"
+    whole = integers or (largest < 2**53 and _are_whole(known.head(_SAMPLE)) and _are_whole(known))
+    if whole and is_identifier(name):
+        return "id", str if integers else "{:.0f}".format
+    if is_growth_fraction(known, name, about):
+        return "percent", lambda value: f"{value:+,.1%}".replace("-", "−")
+    if not MONEY.isdisjoint(words(name)) and not is_growth(name):
+        return "money", "{:,}".format if integers else "{:,.2f}".format
+    if whole:
+        return "count", "{:,}".format if integers else "{:,.0f}".format
     if largest >= 100:
-        return "{:,.2f}" if largest < 1e15 else "{:.6g}"
-    return "{:,.4f}" if largest >= 0.01 else "{:.4g}"
+        return "number", "{:,.2f}".format if largest < 1e15 else "{:.6g}".format
+    return "number", "{:,.4f}".format if largest >= 0.01 else "{:.4g}".format
 
 
 def _are_whole(numbers: pd.Series[Any]) -> bool:
     return bool((numbers % 1 == 0).all())
-
-
-def _time_text(column: pd.Series[Any]) -> Callable[[Any], str]:
-    known = column.dropna()
-    if known.dt.tz is None and bool((known == known.dt.normalize()).all()):
-        return lambda value: str(value.isoformat())[:10]
-    return lambda value: str(value.isoformat(sep=" "))
 
 
 def _object_text(value: Any, *, plain: bool) -> str:

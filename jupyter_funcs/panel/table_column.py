@@ -16,14 +16,16 @@ import pandas as pd
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.coded import Coded, literal
-from jupyter_funcs.frames.display import MONEY, format_of, is_empty, number_pattern, short_number, short_text
+from jupyter_funcs.frames.display import NUMBERS, format_of, is_empty, short_number, short_text
 from jupyter_funcs.frames.export import unarmed
-from jupyter_funcs.frames.roles import adds_up, as_float, is_growth, is_identifier, is_key, words
+from jupyter_funcs.frames.roles import adds_up, as_float, is_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
+
+    from jupyter_funcs.frames.display import ColumnFormat
 
     Held = Callable[[object, object, Callable[[], Any], Callable[[Any], int]], Any]  # of a lane and a key, or made
     Codes = tuple[NDArray[Any], Any]
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 FIRST_ROWS = 40  # a block of the page, as in front/src/grid.js
 _BINS = 24
 _WIDEST, _NARROWEST, _CHARACTER = 220, 72, 6.9  # pixels
-_NUMBERS = {"money", "count", "number", "percent"}
 _OBJECTS = {"integer", "decimal", "floating", "mixed-integer-float"}
 _DAY = re.compile(r"\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?", re.ASCII)
 _TYPED = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)", re.ASCII)
@@ -86,44 +87,27 @@ class TableColumn:
             return "mixed"
         return "objects" if objects else "other"
 
+    @cached_property
+    def _format(self) -> ColumnFormat:
+        return format_of(self.data.rename(self.name), self._about)
+
     @property
     def type(self) -> str:
-        return self._format[0]
+        named = {"objects": "number", "mixed": "mixed"}.get(self.kind, self._format.type)
+        return "text" if self.kind == "other" and named != "bool" else named
 
     @property
     def right(self) -> bool:
-        return self.type in _NUMBERS
+        return self.type in NUMBERS
 
     @property
     def adds_up(self) -> bool:
         return self.type in {"money", "count", "number"} and adds_up(self.name)
 
-    @cached_property
-    def _format(self) -> tuple[str, Callable[[Any], str]]:
-        if self.kind == "number":
-            return self._number_format()
-        text, first = format_of(self.data, self._about).text, self.data.dropna().head(1)
-        if self.kind == "date":
-            return "date" if all(len(text(time)) == len("2025-01-31") for time in first) else "datetime", text
-        is_id = self.kind == "text" and is_key(self.name)
-        named = "bool" if pd.api.types.is_bool_dtype(self.data.dtype) else "id" if is_id else "text"
-        return {"objects": "number", "mixed": "mixed"}.get(self.kind, named), text
-
-    def _number_format(self) -> tuple[str, Callable[[Any], str]]:
-        whole = self.data.dtype.kind in "iu"
-        if whole and is_identifier(self.name):
-            return "id", str
-        pattern = number_pattern(pd.Series(self.floats(), name=self.name), self._about)
-        if pattern.endswith("%}"):
-            return "percent", lambda value: f"{value:+,.1%}".replace("-", "−")
-        if not MONEY.isdisjoint(words(self.name)) and not is_growth(self.name):
-            return "money", ("{:,}" if whole else "{:,.2f}").format
-        return "count" if whole or pattern == "{:,.0f}" else "number", ("{:,}" if whole else pattern).format
-
     def cell(self, value: Any) -> str | None:
         """Return a value as it is shown; `None` if it is empty."""
         try:
-            return None if is_empty(value) else short_text(self._format[1](value))
+            return None if is_empty(value) else self._format.text(value)
         except TROUBLE:
             return short_text(plain_text(value))
 

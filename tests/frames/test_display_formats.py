@@ -28,7 +28,7 @@ def texts(values: object, name: str = "a", about: str = "", dtype: object = None
     ("name", "values", "shown"),
     [
         ("Spend", [1234.5, 12.0], ["1,234.50", "12.00"]),
-        ("Spend", [386019879.39, 12.4], ["386,019,879", "12"]),
+        ("Spend", [386019879.39, 12.0], ["386,019,879.39", "12.00"]),
         ("Spend per Card", [147.96517, None], ["147.97", ""]),
         ("unit_price", [0.5], ["0.50"]),
         ("Transactions per Card", [1.095713], ["1.0957"]),
@@ -40,14 +40,14 @@ def texts(values: object, name: str = "a", about: str = "", dtype: object = None
     ],
 )
 def test_a_number_has_the_decimals_that_its_size_asks_for(name: str, values: list[float], shown: list[str]) -> None:
-    """Small amounts of money have cents, ratios four decimals, whole numbers none."""
+    """Amounts of money have cents, ratios four decimals, whole numbers none."""
     assert texts(values, name) == shown
 
 
 @pytest.mark.parametrize("name", ["Spend Growth", "growth", "spend_growth", "SpendGrowth", "Revenue YoY"])
 def test_growth_reads_as_percent(name: str) -> None:
-    """A column named growth holds fractions."""
-    assert texts([0.08079, -0.5, 12.0, None], name) == ["8.08%", "-50.00%", "1,200.00%", ""]
+    """A column named growth holds fractions, which are shown with their sign."""
+    assert texts([0.08079, -0.5, 12.0, None], name) == ["+8.1%", "−50.0%", "+1,200.0%", ""]
 
 
 @pytest.mark.parametrize(
