@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.display import short_number
-from jupyter_funcs.panel.chart_plan import time_of
+from jupyter_funcs.panel.chart_plan import STEPS, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,7 +68,8 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
         y = foot - (tick - ticks[0]) * down
         yield f'<path d="M{_LEFT} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{".12" if tick else ".5"}"/>'
         yield _text(_LEFT - 8, y + 4, _number(tick, view["format"]), "end")
-    form = "%d %b %H:%M" if view["step"] in {"second", "minute", "hour"} else "%Y-%m-%d"
+    of_days = STEPS.get(view["step"], STEPS["second"]).seconds >= STEPS["day"].seconds or xs[-1] - xs[0] > 60
+    form = "%Y-%m-%d" if of_days else "%d %b %H:%M"
     for at in range(0, len(xs), -(-len(xs) // 6)):
         label = f"{time_of(xs[at]).round('s'):{form}}" if view["x"]["type"] == "time" else view["x"]["labels"][at]
         yield _text(_LEFT + (xs[at] - xs[0]) * across, _HEIGHT - 6, label, "middle", 16)
