@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _COLOURS = 8
 _MOST_BARS = 50
 _MOST_VIEWS = 16  # kept
-_COMPARABLE = 50  # measures of a single row are drawn while the largest is at most so many times the smallest
 _AS_IT_SUITS = ChartWish()
 _CURRENCY = re.compile(r"\b(USD|EUR|GBP|CHF|JPY|CAD|AUD|CNY|INR)\b")
 
@@ -61,7 +60,7 @@ class Chart:
 
     def _drawn(self, wish: ChartWish, rows: Any, zoom: Zoom, prelude: tuple[list[str], str]) -> View:
         if len(self._frame) == 1 and self._planner.columns:
-            return self._of_one_row(*prelude)
+            return _nothing("The result is one row: a chart of it would show less than the table does.")
         plan = self._planner.plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
@@ -77,27 +76,6 @@ class Chart:
             points.notes.append(f"{count:,} more columns of the result can't be chosen here.")
         view = _chart(points, order, all_lines=wish.all)
         return view | {"hidden": points.hidden, "unit": _unit(plan, self._about), "code": _program(points, prelude[0])}
-
-    def _of_one_row(self, lines: list[str], variable: str) -> View:
-        """Return the measures of the only row as bars, where the smallest can be seen beside the largest."""
-        for percent in (True, False):
-            several = {each.name: each for each in self._planner.measures if each.percent is percent}
-            values = [float(each.data.iloc[0]) for each in several.values()]
-            if len(values) < 2 or not (percent or max(map(abs, values)) <= _COMPARABLE * min(map(abs, values))):
-                continue
-            rows = [f"    {name!r}: {each.code(variable)}," for name, each in several.items()]
-            lines += ["table = pd.DataFrame({", *rows, "}).T", "ax = table[::-1].plot.barh(legend=False)", "plt.show()"]
-            return _nothing("") | {
-                "kind": "bar",
-                "title": "Growth" if percent else "Measures",
-                "rows": 1,
-                "code": "\n".join(lines),
-                "format": "percent" if percent else "number",
-                "notes": ["The measures of the only row."],
-                "x": {"type": "category", "values": list(range(len(values))), "labels": list(several)},
-                "series": [{"name": "Value", "colour": 0, "values": values}],
-            }
-        return _nothing("The result is one row: a chart of it would show less than the table does.")
 
 
 class _Points:
