@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PANDAS = Coded(pd, "pd")
 _FRAME = "\0"  # its variable in the code of a column
-_LONGEST_NAME = 60
+_LONGEST_NAME = 200
 _MOST_VALUES = 100_000  # a dimension with more values names single rows, and takes seconds
 _LONGEST_VALUE = 1000  # a dimension with longer values holds texts
 _LARGEST = 1e150  # beyond it, the range of an axis overflows a float
@@ -92,15 +92,20 @@ class ChartColumn:
         return self.distinct > 1 if self.data.dtype == "category" else bool(self.data.min() < self.data.max())
 
 
-def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
-    """Return the columns of a frame, labels of its index first; of those of one type the first ones."""
-    if has_labels(frame):
+def flat(frame: Coded) -> Coded:
+    """Return a frame whose labels of rows are its first columns, and whose columns have names that differ."""
+    if has_labels(frame.value):
         frame = frame.reset_index(allow_duplicates=True)
-    names, shared = _names(frame.columns), frame.columns.duplicated(keep=False)
+    names = _names(frame.value.columns)
+    return frame if names == list(frame.value.columns) else frame.set_axis(names, axis=1)
+
+
+def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
+    """Return the columns of a flat frame; of those of one type the first ones."""
     in_percent = is_in_percent("", about)
     kinds = pd.Series([dtype.kind for dtype in frame.dtypes], dtype=object)
     taken = np.flatnonzero(kinds.groupby(kinds).cumcount() < most)
-    found = [_column(int(at), names[at], frame, alone=not shared[at]) for at in taken]
+    found = [_column(frame.iloc[:, int(at)].reset_index(drop=True)) for at in taken]
     return [replace(column, percent=False) if in_percent else column for column in found]
 
 
@@ -158,9 +163,8 @@ def _names(labels: pd.Index[Any]) -> list[str]:
     return list(distinct(names, "{} ({})", 2))
 
 
-def _column(at: int, name: str, frame: pd.DataFrame, *, alone: bool) -> ChartColumn:
-    label, values = frame.columns[at], frame.iloc[:, at].reset_index(drop=True)
-    ref = f"{_FRAME}[{literal(label)}]" if alone and isinstance(label, str) else f"{_FRAME}.iloc[:, {at}]"
+def _column(values: pd.Series[Any]) -> ChartColumn:
+    name, ref = str(values.name), f"{_FRAME}[{literal(values.name)}]"
     try:
         kind = pd.api.types.infer_dtype(values, skipna=True)
         return _BY_KIND.get(kind, _nothing)(name, Coded(values, ref))

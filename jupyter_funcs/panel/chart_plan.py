@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.text import listed
-from jupyter_funcs.frames.roles import ChartColumn, Role, has_labels, is_key, is_to_date, period_parts, read
+from jupyter_funcs.frames.roles import ChartColumn, Role, is_key, is_to_date, period_parts, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -195,7 +195,7 @@ class Planner:
 
     def __init__(self, frame: pd.DataFrame, about: str) -> None:
         self.columns = read(frame, about, _MOST_COLUMNS)
-        self.left_out = frame.shape[1] + frame.index.nlevels * has_labels(frame) - len(self.columns)
+        self.left_out = frame.shape[1] - len(self.columns)
         self.measures = [each for each in self._of(Role.MEASURE) if each.data.notna().any()]
         name = "Rows" if "Rows" not in {each.name for each in self.columns} else "Number of rows"
         self._count = ChartColumn(name, Role.MEASURE, pd.Series(np.ones(len(frame), np.int8)), additive=True, made="1")

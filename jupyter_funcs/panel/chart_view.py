@@ -15,7 +15,7 @@ import pandas as pd
 from jupyter_funcs.core.text import inert, listed
 from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.display import MONEY
-from jupyter_funcs.frames.roles import Role, has_labels, words
+from jupyter_funcs.frames.roles import Role, flat, words
 from jupyter_funcs.panel.chart_plan import NO_VALUE, POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, names_of, time_of
 from jupyter_funcs.panel.requests import ChartWish
 from jupyter_funcs.panel.table import Latest
@@ -38,7 +38,7 @@ class Chart:
     """The charts of one frame, from any thread; its columns are read once, and the last views are kept."""
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
-        self._frame, self._about = frame.copy(deep=False), about
+        self._frame, self._about = flat(Coded(frame.copy(deep=False), "")).value, about
         self._views = Latest(_MOST_VIEWS)
 
     @cached_property
@@ -53,7 +53,7 @@ class Chart:
 
         def drawn() -> View:
             kept = slice(None) if rows is None else np.sort(rows)
-            return self._drawn(wish, kept, zoom, _prelude(source, labelled=has_labels(self._frame)))
+            return self._drawn(wish, kept, zoom, _prelude(source))
 
         view: View = self._views.get("", key, drawn, lambda _: 1)
         return view
@@ -201,8 +201,7 @@ class _Points:
         elif plan.show == "growth":
             if plan.times:
                 self.set(self.coded.asfreq(STEPS[plan.step].rule))
-            before = self.do("before", self.coded.shift(plan.year))
-            self.set(self.coded / before.where(before > 0) - 1)
+            self.set(self.coded / self.coded.where(self.coded > 0).shift(plan.year) - 1)
             self.notes.append(f"Each {plan.step or 'period'} against the one a year before.")
 
     def bars(self) -> None:
@@ -295,13 +294,11 @@ def _unit(plan: Plan, about: str) -> str:
     return f"{unit} a{'n' * (each == 'hour')} {each}{mean}".strip()
 
 
-def _prelude(source: str, *, labelled: bool) -> tuple[list[str], str]:
+def _prelude(source: str) -> tuple[list[str], str]:
     """Return the first lines of a program, and the name of the frame after them."""
     *before, last = source.splitlines()
     lines = ["import matplotlib.pyplot as plt", "import pandas as pd", "", *before]
-    if not labelled and last.isidentifier():
-        return lines, last
-    return [*lines, f"frame = {last}{'.reset_index(allow_duplicates=True)' * labelled}"], "frame"
+    return (lines, last) if last.isidentifier() else ([*lines, f"frame = {last}"], "frame")
 
 
 def _program(points: _Points, prelude: Sequence[str]) -> str:

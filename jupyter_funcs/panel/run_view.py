@@ -67,7 +67,7 @@ class ResultView:
 
     def __post_init__(self) -> None:
         self.table = TableView(self.frame, about := self.function.function.description)
-        self._chart = Chart(self.frame, about)
+        self._chart = Chart(self.table.flat, about)
         self._first = self.table.view()  # each change of the panel writes it again
 
     @property
@@ -97,9 +97,8 @@ class ResultView:
 
     @asked(of="result")
     def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> dict[str, Any]:
-        variable = self.held_as or self.recipe
         zoom = None if low is None or high is None else (low, high)
-        source = self.table.code(query, variable) if query.filters or query.find else variable
+        source = self.table.code(query, self.held_as or self.recipe)
         rows = self.table.positions(query)
         self.picture = self._chart.view(wish, rows=rows, zoom=zoom, source=source)
         return dict(self.picture)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.coded import Coded
-from jupyter_funcs.frames.roles import has_labels, is_to_date
+from jupyter_funcs.frames.roles import flat, is_to_date
 from jupyter_funcs.panel.requests import Columns, Contains, Number, OneOf, Range, Sort, TableQuery, Text, asked
 from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
 
@@ -74,9 +74,9 @@ class TableView:
         # come through to it: copying every result would double its memory, so a sample says that it has changed.
         self._frame = frame.copy(deep=False)
         self._about = about
-        self._levels = frame.index.nlevels if has_labels(frame) else 0
-        self.rows, self.count = len(frame), self._levels + frame.shape[1]
-        self._to_date = [self._levels + at for at, label in enumerate(frame.columns) if is_to_date(label)]
+        self.flat = flat(Coded(self._frame, "")).value
+        self.rows, self.count = self.flat.shape
+        self._to_date = [at for at, name in enumerate(self.flat.columns) if is_to_date(name)]
         self._cache = Latest(max(16_000_000, 16 * self.rows))  # four orders
         self._columns: dict[int, TableColumn] = {}
         self._keeps = int(pd.__version__.partition(".")[0]) >= 3
@@ -139,9 +139,10 @@ class TableView:
 
     def code(self, query: TableQuery, name: str) -> str:
         """Return the view as code of pandas, whose last line is the view of the frame with this name."""
-        lines = list[str]()
-        if not name.isidentifier():
-            lines, name = [f"df = {name}"], "df"
+        lines, source = list[str](), flat(Coded(self._frame.head(0), name)).code
+        if not source.isidentifier():
+            name = "frame" if name == "df" else "df"
+            lines.append(f"{name} = {source}")
         if not self.rows:
             return "\n".join([*lines, name])
         tests = [test.part for test in self._tests(query, name)]
@@ -150,7 +151,7 @@ class TableView:
             lines += ["rows = (", *(f"    {'& ' * (at > 0)}{each}" for at, each in enumerate(tests)), ")"]
         view = f"{name}[{'rows' if len(test) > 80 else test}]" if tests else name
         columns = [self._column(each.at) for each in query.sort]
-        if columns and all(each.label and each.kind != "mixed" for each in columns):
+        if columns and all(each.kind != "mixed" for each in columns):
             by = [each.label for each in columns]
             up = [str(not each.descending) for each in query.sort]
             order = f"[{', '.join(by)}], ascending=[{', '.join(up)}]" if len(by) > 1 else f"{by[0]}, ascending={up[0]}"
@@ -194,7 +195,7 @@ class TableView:
         if not 0 <= at < self.count:
             raise ArgumentError(f"There is no column {at:,}: the table has {self.count:,}.", "Count them from 0.")
         if at not in self._columns:
-            self._columns[at] = TableColumn(self._frame, at, self._levels, self._about, self._cache.get)
+            self._columns[at] = TableColumn(self.flat.iloc[:, at], at, self._about, self._cache.get)
         return self._columns[at]
 
     def _window(self, query: TableQuery, first: int, end: int) -> tuple[Any, int]:

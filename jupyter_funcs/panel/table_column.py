@@ -37,35 +37,25 @@ _WIDEST, _NARROWEST, _CHARACTER = 220, 72, 6.9  # pixels
 _OBJECTS = {"integer", "decimal", "floating", "mixed-integer-float"}
 _DAY = re.compile(r"\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?", re.ASCII)
 _TYPED = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)", re.ASCII)
+_OF_ARROW = {"i": "Int64", "u": "UInt64", "f": "Float64", "b": "boolean", "U": "string"}  # by the kind of the type
 _COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 # What reading values of any type may raise: they can't be compared, are too large, or contain themselves.
 TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
 
 
 class TableColumn:
-    """A column, or a level of the index, of a frame."""
+    """A column of a flat frame."""
 
-    def __init__(self, frame: pd.DataFrame, at: int, levels: int, about: str, held: Held) -> None:
-        self.at, self._about, self._held, self._level = at, about, held, at < levels
-        self._place = at if self._level else at - levels
-        if self._level:
-            label = frame.index.names[at] if frame.index.names[at] is not None else "index"
-            data = pd.Series(frame.index.get_level_values(at)).reset_index(drop=True)
-        else:
-            label, data = frame.columns[self._place], frame.iloc[:, self._place]
-        self.name = short_text(" ".join(map(str, label)) if isinstance(label, tuple) else label)
-        to = _plainer(data, self.name)
-        self.data = data.astype(to) if to else data
-        self._made = f'.astype("{to}")' * bool(to)
-        # The label, where it alone names the column in code.
-        self.label = ""
-        if not self._level and isinstance(label, str) and label not in frame.index.names and to != "object":
-            self.label = literal(label) * isinstance(frame.columns.get_loc(label), int)
+    def __init__(self, data: pd.Series[Any], at: int, about: str, held: Held) -> None:
+        self.at, self._about, self._held = at, about, held
+        self.name, self.label = short_text(data.name), literal(data.name)
+        values, to = Coded(data, f"[{self.label}]"), _plainer(data)
+        values = values.astype(to) if to else values
+        self.data: pd.Series[Any] = values.value
+        self._ref = values.code
 
     def code(self, name: str) -> str:
-        if self._level:
-            return f"{name}.index.get_level_values({self._place}).to_series(index={name}.index){self._made}"
-        return (f"{name}[{self.label}]" if self.label else f"{name}.iloc[:, {self._place}]") + self._made
+        return name + self._ref
 
     @cached_property
     def kind(self) -> str:
@@ -333,15 +323,15 @@ def plain_text(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _plainer(data: pd.Series[Any], name: str) -> Any:
+def _plainer(data: pd.Series[Any]) -> Any:
     """Return the type that compares as the values do: of dates and nested values of Arrow, and of whole identifiers."""
     dtype: Any = data.dtype
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
         unit, zone = getattr(dtype.pyarrow_dtype, "unit", "s"), getattr(dtype.pyarrow_dtype, "tz", None)
         return f"datetime64[{unit}, {zone}]" if zone is not None else f"datetime64[{unit}]"
-    if isinstance(dtype, pd.ArrowDtype) and dtype.kind not in "bUm":
-        return {"i": "Int64", "u": "UInt64", "f": "Float64"}.get(dtype.kind, "object")
-    if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(name):
+    if isinstance(dtype, pd.ArrowDtype) and dtype.kind != "m":
+        return _OF_ARROW.get(dtype.kind, "object")
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(data.name):
         known = data.dropna()
         return "Int64" * bool((known % 1 == 0).all() and known.abs().max() < 2**53)
     return ""

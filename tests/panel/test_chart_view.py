@@ -16,7 +16,8 @@ import pytest
 from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE
 from jupyter_funcs.panel.chart_svg import svg
 from jupyter_funcs.panel.chart_view import Chart
-from jupyter_funcs.panel.requests import ChartWish
+from jupyter_funcs.panel.requests import ChartWish, OneOf, Range, TableQuery
+from jupyter_funcs.panel.table import TableView
 
 if TYPE_CHECKING:
     View = dict[str, Any]
@@ -213,6 +214,18 @@ def test_the_code_begins_with_the_filters_of_the_table() -> None:
     rows = np.flatnonzero(frame["Region"].isin(["R1", "R2"]))
     filters = "chosen = ['R1', 'R2']\ndf[df['Region'].isin(chosen)]"
     view = Chart(frame).view(rows=rows, source=filters)
+    np.testing.assert_allclose(table_of(view["code"], frame).to_numpy(), drawn(view), atol=0.01)
+
+
+def test_rows_with_labels_are_drawn_as_the_table_shows_them() -> None:
+    """Labels of rows and columns without a name of their own can be drawn, filtered and copied."""
+    frame = daily(4).set_axis(["Date", "Region", "Spend", "Spend", 5], axis=1).set_index(["Region", "Date"])
+    table, query = TableView(frame), TableQuery([], [OneOf(0, ["R1", "R2"]), Range(3, "", "0.5")])
+    view = Chart(table.flat).view(rows=table.positions(query), source=table.code(query, "df"))
+    assert (view["title"], choice(view, "measure")) == (
+        "Spend by region",
+        dict.fromkeys(["Spend", "Spend (2)", "5"], True),
+    )
     np.testing.assert_allclose(table_of(view["code"], frame).to_numpy(), drawn(view), atol=0.01)
 
 

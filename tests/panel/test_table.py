@@ -147,13 +147,12 @@ def check(data: st.DataObject) -> None:
     json.dumps([page, table.view()], allow_nan=False)
     table.text(query, 0, 1000, range(table.count))
     for view in table.columns(range(table.count)):
-        at = view["at"] - table._levels
-        levels = frame.index.get_level_values(view["at"]).to_series() if at < 0 else None
-        agrees(view, frame.iloc[:, at] if levels is None else levels, table, page["sums"].get(str(view["at"])), shown)
+        agrees(view, table, page["sums"].get(str(view["at"])), table.positions(query))
 
 
-def agrees(view: dict[str, Any], values: Any, table: TableView, total: str | None, shown: pd.DataFrame) -> None:
+def agrees(view: dict[str, Any], table: TableView, total: str | None, rows: Any) -> None:
     """Check what the table says of a column against pandas."""
+    values = table.flat.iloc[:, view["at"]]
     said, known, column = view["summary"], values.dropna(), table._column(view["at"])
     assert said["empty"] == (values.isna().mean() if len(values) else 0)
     if column.right or column.kind == "date":
@@ -172,7 +171,7 @@ def agrees(view: dict[str, Any], values: Any, table: TableView, total: str | Non
         assert sum(counts.values()) == len(values)
         assert counts.pop(None, 0) == len(values) - len(known)
     if total is not None:
-        numbers = shown.iloc[:, view["at"] - table._levels].dropna()
+        numbers = (values if rows is None else values.iloc[rows]).dropna()
         with np.errstate(invalid="ignore"):
             exact = float(sum(map(int, numbers))) if numbers.dtype.kind in "iu" else float(numbers.sum())
         digits = total.replace(",", "").replace("−", "-")
