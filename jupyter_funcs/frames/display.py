@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.roles import is_growth, is_growth_fraction, is_identifier, is_key, words
+from jupyter_funcs.frames.coded import Coded
+from jupyter_funcs.frames.roles import flat, is_growth, is_growth_fraction, is_identifier, is_key, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,13 +30,10 @@ def table_html(frame: pd.DataFrame, about: str = "", *, rows: int = 100, columns
     """Return the first and last rows of a frame as an HTML table that says how much it leaves out."""
     if frame.empty:
         return f"<div>{html.escape(_nothing(frame))}</div>"
+    frame = flat(Coded(frame, "")).value
     top, end = rows - rows // 2, len(frame) - rows // 2
     part = frame if len(frame) <= rows else frame.iloc[[*range(top), *range(end, len(frame))]]
     table: list[tuple[str, str, list[str]]] = []  # attributes, name and cells of each column
-    for level in [] if isinstance(frame.index, pd.RangeIndex) else range(frame.index.nlevels):
-        labels = pd.Series(part.index.get_level_values(level))
-        form = format_of(labels)
-        table.append(("", _escaped(frame.index.names[level] or ""), [*map(html.escape, map(form.text, labels))]))
     for at in range(min(frame.shape[1], columns)):
         form = format_of(frame.iloc[:, at], about)
         kind = ' align="right"' if form.right else ""
@@ -112,7 +110,7 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
         return _format("datetime", lambda time: time.isoformat(sep=" "))
     if pd.api.types.is_bool_dtype(dtype):
         return _format("bool", str)
-    kind = pd.api.types.infer_dtype(column.head(_SAMPLE), skipna=True)
+    kind = pd.api.types.infer_dtype(column.dropna().head(_SAMPLE))
     plain = is_identifier(name)
     named = "number" if kind in _NUMBERS else "id" if kind == "string" and is_key(name) else "text"
     return _format(named, lambda value: _object_text(value, plain=plain))
