@@ -33,7 +33,8 @@ class Coded:
 
     def __call__(self, *args: Any, **options: Any) -> Coded:
         given = [*map(literal, args), *(f"{name}={literal(each)}" for name, each in options.items())]
-        return Coded(self.value(*map(_plain, args), **options), f"{self.part}({', '.join(given)})")
+        value = self.value(*map(_plain, args), **{name: _plain(each) for name, each in options.items()})
+        return Coded(value, f"{self.part}({', '.join(given)})")
 
     def _joined(self, do: Callable[[Any, Any], Any], sign: str, other: Any) -> Coded:
         left = self.code if sign == self.sign else self.part
@@ -55,9 +56,6 @@ class Coded:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without its code, and of a list each one."""
-    if isinstance(value, list):
-        return [*map(_plain, value)]
     return value.value if isinstance(value, Coded) else value
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.frames.coded import Coded
+from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.roles import flat, is_to_date
 from jupyter_funcs.panel.requests import Columns, Contains, Number, OneOf, Range, Sort, TableQuery, Text, asked
 from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
@@ -70,17 +70,14 @@ class TableView:
     """A frame as a table. All methods may be called from any thread, and give plain JSON."""
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
-        # With copy-on-write a shallow copy keeps what the result was, at no cost. Before pandas 3 the user's changes
-        # come through to it: copying every result would double its memory, so a sample says that it has changed.
-        self._frame = frame.copy(deep=False)
+        # What the run returned, whatever becomes of its variable; before pandas 3 that takes a copy.
+        self._frame = frame.copy(deep=int(pd.__version__.partition(".")[0]) < 3)
         self._about = about
         self.flat = flat(Coded(self._frame, "")).value
         self.rows, self.count = self.flat.shape
         self._to_date = [at for at, name in enumerate(self.flat.columns) if is_to_date(name)]
         self._cache = Latest(max(16_000_000, 16 * self.rows))  # four orders
         self._columns: dict[int, TableColumn] = {}
-        self._keeps = int(pd.__version__.partition(".")[0]) >= 3
-        self._sample = "" if self._keeps else self._sampled()
 
     def view(self) -> dict[str, Any]:
         """Return the size, the first columns, and the first page."""
@@ -145,25 +142,19 @@ class TableView:
             lines.append(f"{name} = {source}")
         if not self.rows:
             return "\n".join([*lines, name])
-        tests = [test.part for test in self._tests(query, name)]
-        test = " & ".join(tests)
+        test = " & ".join(test.part for test in self._tests(query, name))
         if len(test) > 80:
-            lines += ["rows = (", *(f"    {'& ' * (at > 0)}{each}" for at, each in enumerate(tests)), ")"]
-        view = f"{name}[{'rows' if len(test) > 80 else test}]" if tests else name
-        columns = [self._column(each.at) for each in query.sort]
-        if columns and all(each.kind != "mixed" for each in columns):
-            by = [each.label for each in columns]
-            up = [str(not each.descending) for each in query.sort]
-            order = f"[{', '.join(by)}], ascending=[{', '.join(up)}]" if len(by) > 1 else f"{by[0]}, ascending={up[0]}"
-            view += f'.sort_values({order.replace(", ascending=True", "")}, kind="stable")'
-        elif columns:
-            lines.append(f"view = {view}")
-            for column, sort in zip(reversed(columns), reversed(query.sort), strict=True):
-                texts = ', key=lambda values: values.map(str, na_action="ignore")' * (column.kind == "mixed")
-                order = f'ascending={not sort.descending}, kind="stable"{texts}'
-                lines.append(f"order = {column.code('view')}.reset_index(drop=True).sort_values({order}).index")
-                lines.append("view = view.iloc[order]")
-            view = "view"
+            lines.append(f"rows = {test}")
+        view = f"{name}[{'rows' if len(test) > 80 else test}]" if test else name
+        if query.sort:
+            by, up = [self.flat.columns[each.at] for each in query.sort], [not each.descending for each in query.sort]
+            mixed = [name for name, each in zip(by, query.sort, strict=True) if self._column(each.at).kind == "mixed"]
+            only = f" if values.name in {literal(mixed)} else values" * (mixed != by)
+            texts = Coded(None, f'lambda values: values.map(str, na_action="ignore"){only}')
+            options: Any = {"ascending": up if len(up) > 1 else up[0], "kind": "stable"} | (
+                {"key": texts} if mixed else {}
+            )
+            view = Coded(self.flat.head(0), view).sort_values(by if len(by) > 1 else by[0], **options).code
         needed = {"Decimal(": "from decimal import Decimal", "pd.Series(": "import pandas as pd"}
         imports = [line for call, line in needed.items() if call in test]
         return "\n".join([*imports, *lines, view])
@@ -175,8 +166,6 @@ class TableView:
 
     def positions(self, query: TableQuery) -> Positions:
         """Return which rows a view shows, in its order; `None` for all of them as they are."""
-        if not self._keeps and self._sample != self._sampled():
-            raise ArgumentError("The DataFrame has changed since the run.", "Run the function again to see it.")
         if not (query.sort or query.filters or query.find) or not self.rows:
             return None
 
@@ -242,10 +231,6 @@ class TableView:
 
         text: str | None = self._cache.get(_ROWS, (column.at, repr(query)), make, lambda text: len(text or ""))
         return text
-
-    def _sampled(self) -> str:
-        rows = np.linspace(0, max(self.rows - 1, 0), min(self.rows, 100)).astype(int)
-        return repr((self._frame.shape, self._frame.iloc[rows, :50].to_numpy(dtype=object).tolist()))
 
 
 def stable_order(key: NDArray[Any]) -> NDArray[np.uint32]:

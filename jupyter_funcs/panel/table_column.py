@@ -48,8 +48,8 @@ class TableColumn:
 
     def __init__(self, data: pd.Series[Any], at: int, about: str, held: Held) -> None:
         self.at, self._about, self._held = at, about, held
-        self.name, self.label = short_text(data.name), literal(data.name)
-        values, to = Coded(data, f"[{self.label}]"), _plainer(data)
+        self.name = short_text(data.name)
+        values, to = Coded(data, f"[{literal(data.name)}]"), _plainer(data)
         values = values.astype(to) if to else values
         self.data: pd.Series[Any] = values.value
         self._ref = values.code
@@ -59,7 +59,7 @@ class TableColumn:
 
     @cached_property
     def kind(self) -> str:
-        """How values compare: number, objects (numbers of Python), date, text, other (by pandas), mixed (as texts)."""
+        """How values compare: number (also Python's own), date, text, other (by pandas), mixed (as texts)."""
         dtype = self.data.dtype
         if plain := {"i": "number", "u": "number", "f": "number", "M": "date"}.get(dtype.kind):
             return plain
@@ -75,7 +75,7 @@ class TableColumn:
             self.floats() if objects else None
         except TROUBLE:
             return "mixed"
-        return "objects" if objects else "other"
+        return "number" if objects else "other"
 
     @cached_property
     def _format(self) -> ColumnFormat:
@@ -83,8 +83,9 @@ class TableColumn:
 
     @property
     def type(self) -> str:
-        named = {"objects": "number", "mixed": "mixed"}.get(self.kind, self._format.type)
-        return "text" if self.kind == "other" and named != "bool" else named
+        if self.kind == "other":
+            return "bool" if self._format.type == "bool" else "text"
+        return "mixed" if self.kind == "mixed" else self._format.type
 
     @property
     def right(self) -> bool:
@@ -105,7 +106,7 @@ class TableColumn:
         """Return a value as it is copied: numbers as exact as they are, texts disarmed and quoted for a spreadsheet."""
         if is_empty(value):
             return ""
-        if self.kind in {"number", "objects"}:
+        if self.kind == "number":
             return plain_text(value)
         try:
             text = self.cell(value) or "" if self.kind == "date" else unarmed(value)
@@ -160,7 +161,7 @@ class TableColumn:
     def key(self, *, descending: bool) -> NDArray[Any]:
         """Return whole numbers that sort as the values do, with the empty ones last."""
         data = self.data
-        if self.kind == "number" and isinstance(data.dtype, np.dtype):
+        if data.dtype.kind in "iuf" and isinstance(data.dtype, np.dtype):
             values = data.to_numpy()
             if values.dtype.kind == "f":
                 floats = np.where(np.isnan(values), np.nan, -values if descending else values) + 0.0  # no -0.0, no -nan
@@ -202,7 +203,7 @@ class TableColumn:
     def one_of(self, texts: Iterable[str | None], ref: str) -> Coded:
         """Test whether the values are among these texts; `None` is an empty value."""
         chosen = set(texts)
-        by_value = self.kind in {"number", "objects", "text"} or self.type == "bool"
+        by_value = self.kind in {"number", "text"} or self.type == "bool"
         values = self._distinct(ref) if by_value else self._texts(ref)
         wanted = [each for each in values.value.tolist() if plain_text(each) in chosen]
         tests = [Coded(self.data, ref).isna()] * (None in chosen)
@@ -213,7 +214,7 @@ class TableColumn:
 
     def within(self, low: str, high: str, ref: str) -> Coded:
         """Test whether the values lie between two texts as they were typed, both included."""
-        if self.kind not in {"number", "objects", "date"}:
+        if self.kind not in {"number", "date"}:
             raise ArgumentError(f"{quote(self.name)} has no numbers or dates.", "Filter it by text or by values.")
         find = self._day if self.kind == "date" else self._number
         return self._compared([find(text, op) for text, op in ((low, ">="), (high, "<=")) if text.strip()], ref)
@@ -234,9 +235,9 @@ class TableColumn:
     def _comparable(self, number: Decimal) -> float | Decimal:
         if not number.is_finite() or abs(number.adjusted()) > 40:
             return float(number)
-        if number == number.to_integral_value() and (abs(number) < 2**63 or self.kind == "objects"):
+        if number == number.to_integral_value() and (abs(number) < 2**63 or self.data.dtype == object):
             return int(number)
-        exact = self.kind == "objects" and any(isinstance(each, Decimal) for each in self.data)
+        exact = self.data.dtype == object and any(isinstance(each, Decimal) for each in self.data)
         return number if exact else float(number)
 
     def _day(self, text: str, op: str) -> Bound:
