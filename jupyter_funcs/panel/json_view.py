@@ -144,25 +144,15 @@ def _told(value: Any, came: Any) -> dict[str, Any]:
     """Return the type, the text and the number of items of a value; `whole` says that the text is all of it."""
     total, whole = 0, True
     if isinstance(value, dict | list):
-        text, total = _line(value), len(value)
-        whole = bool(text)
-        text = text or clip(inert(_start(came)), _PREVIEW)
+        text, total = inert(_start(came)), len(value)
+        is_short = isinstance(value, list) and text.endswith("]") and len(text) <= _ON_A_LINE
+        whole = not total or (is_short and set(text[1:]).isdisjoint("[{"))
+        text = text if whole else clip(text, _PREVIEW)
     elif isinstance(value, str):
         text = json_text(value[:_LONGEST]) + f"… {len(value):,} characters" * (len(value) > _LONGEST)
     else:
         text = clip(visible(_start(came)), _LONGEST)
     return {"type": _NAMES.get(type(value), "number"), "text": text, "total": total, "whole": whole}
-
-
-def _line(value: Any) -> str:
-    """Return a short array of plain values on one line, or what is empty; else nothing."""
-    if not value:
-        return "{}" if isinstance(value, dict) else "[]"
-    if isinstance(value, dict) or len(value) > 10:
-        return ""
-    texts = [_start(each) for each in value]
-    line = visible(f"[{', '.join(texts)}]")
-    return line if len(line) <= _ON_A_LINE and not any(text[:1] in {"[", "{"} for text in texts) else ""
 
 
 def _start(came: Any) -> str:
