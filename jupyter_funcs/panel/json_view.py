@@ -42,11 +42,11 @@ class JsonTree:
         if len(path) > _DEEPEST:
             raise ArgumentError(f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead.")
         value, came = self._at(tuple(path))
-        total = len(value) if isinstance(value, dict | list) else 0
-        if not 0 <= first <= total:
+        told = _told(value, came)
+        if not 0 <= first <= (total := told["total"]):
             raise ArgumentError(f"There is no item {first:,}: there are {total:,}.", "Fold the node and open it again.")
         page = islice(_items(value), first, first + PAGE)
-        return {**_told(value, came), "children": [{"key": _key(key), **_told(*_opened(each))} for key, each in page]}
+        return {**told, "children": [{"key": _key(key), **_told(*_opened(each))} for key, each in page]}
 
     @asked("json_text", of="tree")
     def text(self) -> str:

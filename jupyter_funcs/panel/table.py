@@ -147,14 +147,13 @@ class TableView:
             lines.append(f"rows = {test}")
         view = f"{name}[{'rows' if len(test) > 80 else test}]" if test else name
         if query.sort:
-            by, up = [self.flat.columns[each.at] for each in query.sort], [not each.descending for each in query.sort]
-            mixed = [name for name, each in zip(by, query.sort, strict=True) if self._column(each.at).kind == "mixed"]
+            columns = [self._column(each.at) for each in query.sort]
+            by, up = [each.data.name for each in columns], [not each.descending for each in query.sort]
+            mixed = [each.data.name for each in columns if each.kind == "mixed"]
             only = f" if values.name in {literal(mixed)} else values" * (mixed != by)
             texts = Coded(None, f'lambda values: values.map(str, na_action="ignore"){only}')
-            options: Any = {"ascending": up if len(up) > 1 else up[0], "kind": "stable"} | (
-                {"key": texts} if mixed else {}
-            )
-            view = Coded(self.flat.head(0), view).sort_values(by if len(by) > 1 else by[0], **options).code
+            options = {"key": texts} if mixed else {}
+            view = Coded(self.flat.head(0), view).sort_values(by, ascending=up, kind="stable", **options).code
         needed = {"Decimal(": "from decimal import Decimal", "pd.Series(": "import pandas as pd"}
         imports = [line for call, line in needed.items() if call in test]
         return "\n".join([*imports, *lines, view])
