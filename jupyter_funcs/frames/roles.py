@@ -167,7 +167,7 @@ def _column(values: pd.Series[Any]) -> ChartColumn:
     name, ref = str(values.name), f"{_FRAME}[{literal(values.name)}]"
     try:
         kind = pd.api.types.infer_dtype(values, skipna=True)
-        return _BY_KIND.get(kind, _nothing)(name, Coded(values, ref))
+        return _BY_KIND.get(kind, _number)(name, Coded(values, ref))
     except (TypeError, ValueError, OverflowError, ArithmeticError, AttributeError, NotImplementedError):
         # A type of another library, or values that cannot be compared or counted.
         return _nothing(name, Coded(values, ref))
@@ -196,10 +196,10 @@ def _time(name: str, values: Coded) -> ChartColumn:
 
 
 def _number(name: str, values: Coded) -> ChartColumn:
-    if values.value.dtype.kind == "O":
+    kind = values.value.dtype.kind
+    if kind not in "iuf":
         return _mixed(name, values)
     known = pd.Series(values.value.to_numpy(dtype=float, na_value=np.nan))
-    kind = values.value.dtype.kind
     adds = kind == "f" or (kind in "iu" and known.abs().max() < _LARGEST_TO_SUM)
     return _measure(name, Coded(known, values.code if adds else values.astype(float).code))
 
@@ -283,20 +283,14 @@ def period_parts(text: str) -> tuple[int, str] | None:
     return (year, (match["part"] or "").upper()) if 1800 <= year <= 2300 else None
 
 
-# By the kind that pandas infers from the values.
+# By the kind that pandas infers from the values; others hold numbers, or a mixture.
 _BY_KIND: dict[str, Callable[[str, Coded], ChartColumn]] = {
     "boolean": _named,
     "categorical": _named,
     "date": _dates,
     "datetime": _dates,
     "datetime64": _time,
-    "decimal": _mixed,
     "empty": partial(_nothing, role=Role.MEASURE),
-    "floating": _number,
-    "integer": _number,
-    "mixed": _mixed,
-    "mixed-integer": _mixed,
-    "mixed-integer-float": _mixed,
     "period": _spans,
     "string": _text,
 }
