@@ -72,10 +72,9 @@ class ChartColumn:
     role: Role
     data: pd.Series[Any]
     made: str = ""
-    zone: str = ""
+    note: str = ""  # on how it is drawn
     additive: bool = False
     percent: bool = False
-    skipped: int = 0
 
     def code(self, frame: str) -> str:
         """Return the code that computes `data` from a frame."""
@@ -192,7 +191,8 @@ def _time(name: str, values: Coded) -> ChartColumn:
     zone = getattr(values.value.dt, "tz", None)
     if zone is not None:  # local time of the zone
         values = values.dt.tz_localize(None)
-    return ChartColumn(name, Role.TIME, values.value.astype("datetime64[us]"), values.code, zone=str(zone or ""))
+    note = f"Times are those of {zone}." if zone else ""
+    return ChartColumn(name, Role.TIME, values.value.astype("datetime64[us]"), values.code, note)
 
 
 def _number(name: str, values: Coded) -> ChartColumn:
@@ -239,9 +239,8 @@ def _measure(name: str, values: Coded, skipped: int = 0) -> ChartColumn:
         percent = is_growth_fraction(known, name)
     else:
         percent = not whole and not _SHARE.isdisjoint(words(name)) and bool(known.abs().max() <= 1)
-    return ChartColumn(
-        name, Role.MEASURE, values.value, values.code, additive=adds_up(name), percent=percent, skipped=skipped
-    )
+    note = f"{skipped:,} of the values of {name} can't be drawn as numbers." if skipped else ""
+    return ChartColumn(name, Role.MEASURE, values.value, values.code, note, adds_up(name), percent)
 
 
 def _text(name: str, values: Coded) -> ChartColumn:
@@ -256,22 +255,20 @@ def _text(name: str, values: Coded) -> ChartColumn:
 
 def _named(name: str, values: Coded) -> ChartColumn:
     """Return a column of categories: periods in order of time, others by name."""
-    codes, found = pd.factorize(values.value)
-    texts = list(map(str, found.tolist())) if len(found) <= _MOST_VALUES else []
-    if len(found) > _MOST_VALUES or max(map(len, texts), default=0) > _LONGEST_VALUE:
+    if values.value.nunique() > _MOST_VALUES:
         return _nothing(name, values)
-    labels = sorted(set(texts))  # two values may have one text
     of_time = not pd.api.types.is_numeric_dtype(values.value.dtype) or not _CALENDAR.isdisjoint(words(name)[-1:])
+    if pd.api.types.infer_dtype(values.value, skipna=True) != "string":
+        values = values.astype("string")
+    shown = values.value.astype("category")
+    labels = list(map(str, shown.cat.categories))
+    if max(map(len, labels), default=0) > _LONGEST_VALUE:
+        return _nothing(name, values)
     is_period = bool(labels) and of_time and all(map(period_parts, labels))
     if is_period:
         labels.sort(key=lambda text: period_parts(text) or (0, ""))
-    place = {text: at for at, text in enumerate(labels)}
-    # The last one is for missing values, whose code is -1.
-    places = np.array([*(place[text] for text in texts), -1], dtype=np.int64)
-    shown = pd.Series(pd.Categorical.from_codes(places[codes], pd.Index(labels, dtype=object), ordered=is_period))
-    strings = pd.api.types.infer_dtype(values.value, skipna=True) == "string"
-    made = values.code if strings else values.code + '.astype("string")'
-    return ChartColumn(name, Role.PERIOD if is_period else Role.DIMENSION, shown, made)
+    shown = shown.cat.set_categories(pd.Index(labels, dtype=object), ordered=is_period)
+    return ChartColumn(name, Role.PERIOD if is_period else Role.DIMENSION, shown, values.code)
 
 
 def period_parts(text: str) -> tuple[int, str] | None:

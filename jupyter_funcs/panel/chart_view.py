@@ -230,9 +230,7 @@ class _Points:
             if column and (count := self.missing[column.name]):
                 rows = "row {} is" if count == 1 else "rows {} are"
                 notes.append(f"{count:,} {rows.format(f'{what} {column.name}')} left out.")
-        if plan.y.skipped:
-            notes.append(f"{plan.y.skipped:,} of the values of {plan.y.name} can't be drawn as numbers.")
-        return [*notes, *([f"Times are those of {plan.x.zone}."] if plan.x is not None and plan.x.zone else [])]
+        return notes + [each.note for each in (plan.y, plan.x) if each and each.note]
 
 
 def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
