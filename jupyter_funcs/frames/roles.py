@@ -18,6 +18,7 @@ from jupyter_funcs.frames.coded import Coded, literal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+NO_VALUE = "(none)"  # the category of rows without one
 _PANDAS = Coded(pd, "pd")
 _FRAME = "\0"  # its variable in the code of a column
 _LONGEST_NAME = 200
@@ -84,6 +85,12 @@ class ChartColumn:
     def distinct(self) -> int:
         """The number of categories or periods."""
         return len(self.data.cat.categories)
+
+    @property
+    def filled(self) -> pd.Series[Any]:
+        """The categories of all rows."""
+        named = [*self.data.cat.categories, *([] if NO_VALUE in self.data.cat.categories else [NO_VALUE])]
+        return self.data.cat.set_categories(named).fillna(NO_VALUE)
 
     @property
     def varies(self) -> bool:

@@ -25,7 +25,6 @@ POINTS_OF_A_LINE = 600  # about as many as it has pixels
 _MOST_VALUES = 24_000  # of all lines
 _MOST_COLUMNS = 100  # of a type, that can be chosen
 _SAMPLE = 1_000_000  # rows by which columns are compared
-NO_VALUE = "(none)"
 _MOST_LINES, _USUAL_LINES = 200, 40
 _MOST_GROUPS = 1000  # categories by which to colour
 _MOST_AXES = 8  # columns of time and periods that are compared with each other
@@ -311,13 +310,8 @@ class Planner:
     def _largest_first(self, colour: ChartColumn) -> list[str]:
         """Return the categories of a column, the largest by the first measure that adds up, or else by rows, first."""
         by = next((each for each in self.measures if each.additive), self._count).data
-        sums = by.abs().groupby(colour.data.cat.codes.to_numpy()).sum().sort_values(ascending=False, kind="stable")
-        return list(dict.fromkeys(names_of(colour)[sums.index]))
-
-
-def names_of(column: ChartColumn) -> Array:
-    """Return the names of categories by their codes; that of a missing value is -1."""
-    return np.array([*map(str, column.data.cat.categories), NO_VALUE], dtype=object)
+        sums = by.abs().groupby(colour.filled, observed=True).sum()
+        return list(sums.sort_values(ascending=False, kind="stable").index)
 
 
 def _periods_of_a_year(x: ChartColumn) -> int:
@@ -332,10 +326,8 @@ def _periods_of_a_year(x: ChartColumn) -> int:
 
 def _follows(column: ChartColumn, other: ChartColumn) -> bool:
     """Whether all rows with one value of `other` have one value of `column`."""
-    one, two = (each.data if each.role is Role.TIME else each.data.cat.codes for each in (column, other))
-    both = column.data.notna().to_numpy() & other.data.notna().to_numpy()
-    kept = np.flatnonzero(both)[:: max(1, int(both.sum()) // _SAMPLE)]
-    pairs = pd.DataFrame({"other": two.to_numpy()[kept], "column": one.to_numpy()[kept]}).drop_duplicates()
+    pairs = pd.DataFrame({"other": other.data, "column": column.data}).dropna()
+    pairs = pairs[:: max(1, len(pairs) // _SAMPLE)].drop_duplicates()
     return not bool(pairs["other"].duplicated().any())
 
 

@@ -15,8 +15,8 @@ import pandas as pd
 from jupyter_funcs.core.text import inert, listed
 from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.display import MONEY
-from jupyter_funcs.frames.roles import Role, flat, words
-from jupyter_funcs.panel.chart_plan import NO_VALUE, POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, names_of, time_of
+from jupyter_funcs.frames.roles import NO_VALUE, Role, flat, words
+from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, time_of
 from jupyter_funcs.panel.requests import ChartWish
 from jupyter_funcs.panel.table import Latest
 
@@ -91,7 +91,7 @@ class _Points:
         self.code = ["data = pd.DataFrame({", *made, "})"]
         values = {name: each.data for name, each in columns.items()}
         if plan.lines:
-            values[plan.lines.name] = plan.lines.data.cat.set_categories(pd.unique(names_of(plan.lines)))
+            values[plan.lines.name] = plan.lines.filled
         data = Coded(pd.DataFrame(values, copy=False).iloc[rows], "data")
         if plan.to_date is not None:
             data = self.do("data", data[data[plan.to_date.name] == plan.keeps])
@@ -110,9 +110,9 @@ class _Points:
         step, totals = plan.first
         if plan.lines:
             over = plan.lines.name
-            if data.value[over].isna().any():
-                data = self.do("data", data.fillna({over: NO_VALUE}))
             there = set(data.value[over].unique())
+            if NO_VALUE in there:
+                data = self.do("data", data.fillna({over: NO_VALUE}))
             lines = [name for name in order if name in there][: plan.most_lines]
             chosen, self.hidden = self.do("lines", Coded(lines, literal(lines))), len(there) - len(lines)
             if self.hidden:
