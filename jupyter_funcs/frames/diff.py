@@ -108,7 +108,7 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None)
             if column in swept or (_identifies(before[column]) and _identifies(after[column]))
         ]
         # Booleans are usually values, so they become keys only as far as the rows need them.
-        for flag in [column for column in common if _is_flag(before[column]) and _is_flag(after[column])]:
+        for flag in [column for column in common if before[column].dtype.kind == after[column].dtype.kind == "b"]:
             if named and not any(frame.duplicated(named).any() for frame in (before, after)):
                 break
             named.append(flag)
@@ -145,18 +145,14 @@ def _is_nested(column: pd.Series[Any]) -> bool:
     return column.dtype == object and any(isinstance(value, (list, dict)) for value in column)
 
 
-def _is_flag(column: pd.Series[Any]) -> bool:
-    return bool(pd.api.types.is_bool_dtype(column.dtype))
-
-
 def _are_numbers(column: pd.Series[Any]) -> bool:
-    return pd.api.types.is_numeric_dtype(column.dtype) and not _is_flag(column) and column.dtype.kind != "c"
+    return pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind not in "bc"
 
 
 def _identifies(column: pd.Series[Any]) -> bool:
     if pd.api.types.is_integer_dtype(column.dtype):
         return is_key(column.name)
-    return not (pd.api.types.is_numeric_dtype(column.dtype) or _is_flag(column) or _is_nested(column))
+    return not (pd.api.types.is_numeric_dtype(column.dtype) or _is_nested(column))  # booleans are numeric
 
 
 def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
