@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from decimal import Decimal
 from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +68,6 @@ def literal(value: Any) -> str:
     if isinstance(value, slice):
         ends = [value.start, value.stop, *([value.step] if value.step else [])]
         return ":".join("" if end is None else literal(end) for end in ends)
-    if isinstance(value, Decimal):
-        return f'Decimal("{value}")'
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     quoted = repr(value)
