@@ -69,7 +69,8 @@ class HistoryView:
         self._history, self._held, self._labels = history, held, labels
         self._last: tuple[tuple[int | str, int | str], dict[str, Any], TableView | None] | None = None
 
-    def rows(self, *, earlier: bool = False) -> list[dict[str, Any]]:
+    @asked("history", of="history")
+    def rows(self, *, earlier: bool = True) -> list[dict[str, Any]]:
         """Return the runs of this kernel, the newest first, and after them those saved by earlier ones."""
         runs = [*(self._history.earlier if earlier else ()), *self._history.runs]
         varying = _varying(runs)
@@ -117,7 +118,7 @@ class HistoryView:
             "total": 0,
             "code": _code(runs),
         }
-        if none := " ".join(filter(None, map(without_result, dict.fromkeys(runs)))):
+        if none := " ".join(filter(None, map(_without_result, dict.fromkeys(runs)))):
             return about | {"said": none}, None
         frames: list[Any] = [run.frame for run in runs]
         for at, run in enumerate(runs if again else ()):
@@ -125,7 +126,7 @@ class HistoryView:
                 frames[at] = self._again(run)
                 self._held.keep(frames[at])
         if gone := [run.label for run, frame in zip(runs, frames, strict=True) if frame is None]:
-            return about | {"said": gone_text(gone), "gone": gone}, None
+            return about | {"said": _gone_text(gone), "gone": gone}, None
         if trouble := _trouble(runs, frames):
             return about | {"said": trouble}, None
         abouts = [run.listed.description if run.listed else "" for run in runs]
@@ -178,15 +179,23 @@ def _varying(runs: list[Run]) -> dict[str, list[str]]:
     return found
 
 
-def without_result(run: Run) -> str:
+def _without_result(run: Run) -> str:
     ends = {"done": "", "running": "hasn't ended", "not ended": "hasn't ended", "failed": "failed and gave no result"}
     end = ends.get(run.status, "was cancelled and gave no result")
     return f"Run {run.label} {end}." if end else ""
 
 
-def gone_text(labels: list[str]) -> str:
+def _gone_text(labels: list[str]) -> str:
     those, many = listed([f"run {label}" for label in labels], "and"), len(labels) > 1
     return f"The result{'s' * many} of {those} {'are' if many else 'is'} no longer in memory."
+
+
+def result_of(run: Run) -> pd.DataFrame | str:
+    """Return the result of a run, or why there is none to show."""
+    frame = run.frame
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    return _without_result(run) or f"{_gone_text([run.label])} Run it again."
 
 
 def values_of(run: Run, function: RemoteCall) -> dict[str, Any]:

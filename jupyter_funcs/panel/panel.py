@@ -21,8 +21,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.panel import requests, run_view
-from jupyter_funcs.panel.answers import GONE, Answers
-from jupyter_funcs.panel.state import PanelState
+from jupyter_funcs.panel.state import GONE, PanelState
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -90,7 +89,6 @@ class Panel(anywidget.AnyWidget):
         self._is_open = False
         self._asked: dict[Future[None], object] = {}  # requests that are being answered, with their kinds
         self._state = PanelState(session, self._publish, self._tell, lambda: self.recipe, trusted=trusted)
-        self._answers = Answers(self._state)
         _close_earlier(self._state.cell)
         if function is not None:
             self._state.enter(function, form)
@@ -255,17 +253,17 @@ class Panel(anywidget.AnyWidget):
         self._tell({"re": number if isinstance(number, int) else None, **told})
 
     async def _answer_to(self, request: requests.PageRequest) -> dict[str, Any]:
-        """Call the method that answers a request: of the result, of the form, or of the panel."""
+        """Call the method that answers a request: of the result, the form, the history or the panel."""
         kind, state, fields = requests.KINDS[request.kind], self._state, requests.fields_of(request)
         if kind.refused and not (state.trusted or fields.get("download")):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
             raise ArgumentError(f"{kind.refused} from this page.", hint)
-        target: object = getattr(state, kind.of) if kind.of in {"inputs", "history"} else self._answers
+        target: Any = state
         if isinstance(request, requests.ResultRequest):
-            result = state.chosen.result
-            if result is None or result.number != request.run:
+            target = state.chosen.result
+            if target is None or target.number != request.run:
                 raise ArgumentError(GONE)
-            target = result if kind.of == "result" else getattr(result, kind.of)
+        target = getattr(target, kind.of) if kind.of not in {"", "result"} else target
         method = getattr(target, kind.method)
         reply = await asyncio.to_thread(method, **fields) if kind.in_thread else method(**fields)
         reply = await reply if inspect.isawaitable(reply) else reply

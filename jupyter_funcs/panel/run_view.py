@@ -165,6 +165,17 @@ def running_view(job: Job) -> dict[str, Any]:
     }
 
 
+def frame_of(job: Job) -> pd.DataFrame:
+    """Return the result of a run that has ended, or raise why there is none."""
+    if error := job.error():
+        raise error
+    frame = job.future.result()
+    errors = frame.attrs.get("errors")
+    if errors and isinstance(job, SweepJob) and not job.progress.done:
+        raise FuncsError("Every run has failed.", errors[0]["error"])
+    return frame
+
+
 def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str, recipe: str) -> ResultView:
     """Return what is said of a run that has ended with a frame."""
     sweep, cached = job if isinstance(job, SweepJob) else None, one_cached_text(frame)

@@ -1,4 +1,4 @@
-"""What a panel shows: the functions that were chosen, with their forms, runs and results. No widget here."""
+"""What a panel shows, and what its page may ask of it: functions, their forms, runs and results. No widget here."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from jupyter_funcs.catalog.values import as_several
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
-from jupyter_funcs.panel import header_view, run_view
+from jupyter_funcs.core.text import listed, quote
+from jupyter_funcs.frames.display import shape_text
+from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.form_view import FormView
-from jupyter_funcs.panel.history_view import Held, HistoryView
-from jupyter_funcs.records.presets import fill
-from jupyter_funcs.sweeps.job import SweepJob, start_sweep, stopped_text
+from jupyter_funcs.panel.header_view import HeaderView, changes, example_text, example_values, listed_again
+from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
+from jupyter_funcs.panel.requests import asked
+from jupyter_funcs.records.presets import fill, form_values
+from jupyter_funcs.sweeps.job import asks_text, start_sweep, stopped_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,10 +32,11 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
-    from jupyter_funcs.client.status import Status
     from jupyter_funcs.panel.run_view import ResultView
     from jupyter_funcs.records.recorded import RecordedClient
+    from jupyter_funcs.records.run import Run
 
+GONE = "This result is no longer shown: another run has ended since."
 _SECOND = 1.0  # from one event of progress to the next
 _UNLISTED = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
 # Of all panels of this kernel: a cell that is run again has the results that it has shown before.
@@ -58,7 +63,11 @@ class Visit:
 
 
 class PanelState:
-    """What one panel shows. Runs may be begun on any thread; they end on the background loop."""
+    """
+    What one panel shows. Runs may be begun on any thread; they end on the background loop.
+
+    The parameters of a method that is `asked` are what the page sends; it returns the reply.
+    """
 
     def __init__(
         self,
@@ -74,8 +83,7 @@ class PanelState:
         self.number = 0  # of the last run that was begun
         self.visit: Visit | None = None
         self.running: Job | None = None
-        self.status: Status | None = None
-        self.trouble: list[str] = []
+        self.header = HeaderView(session)
         self.cell = notebook.this_cell()
         self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output that stays in the notebook
         self._stills = asyncio.Lock()  # one after the other, or an older one could be published last
@@ -89,7 +97,7 @@ class PanelState:
         try:
             _ = session.catalog
         except FuncsError as error:
-            self.trouble = error.lines
+            self.header.trouble = error.lines
 
     # What is chosen
 
@@ -103,11 +111,15 @@ class PanelState:
     def inputs(self) -> FormView:
         return self.chosen.inputs
 
+    @asked()
+    def choose(self, function: requests.Name) -> None:
+        self.enter(self.session[function])
+
     def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
         """Show a function's form, which takes values of the one before; that one keeps its own and its result."""
         with self.lock:
             before, visit = self.visit, self._visit_of(function, form)
-            self.read_presets(visit.function)
+            self._read_presets(visit.function)
             if visit is before and visit.inputs.form is visit.form:
                 return visit
             shown = before.inputs.form if before else None
@@ -129,53 +141,86 @@ class PanelState:
             self._visits[function.slug] = Visit(function, form, notebook.ResultVariable(function.slug, self.cell))
         return self._visits[function.slug]
 
-    def read_presets(self, function: RemoteCall) -> None:
-        """Read the names of a function's presets: once, since each change of the form shows them again."""
-        try:
-            self._presets = header_view.presets_view(self.session, function.name)
-        except FuncsError as error:  # a broken file must not keep the panel from opening
-            self._presets, self.trouble = [], error.lines
-
-    def list_again(self) -> None:
+    @asked()
+    async def refresh(self) -> dict[str, Any]:
         """Take each function as it is listed now, with the values of its form; one that is gone stays as it was."""
+        before = self.session.listed
+        await asyncio.to_thread(self.session.refresh)
+        self.header.trouble = []
         shown, visits, self._visits = self.visit, list(self._visits.values()), {}
-        now = [header_view.listed_again(visit.function) for visit in visits]
+        now = [listed_again(visit.function) for visit in visits]
         # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
         for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
             visit.is_listed = function is not None
             self._visits[(function or visit.function).slug] = visit
             if function is not None and function is not visit.function:
-                before, visit.function, visit.form = visit.form.values, function, function.form()
+                values, visit.function, visit.form = visit.form.values, function, function.form()
                 visit.form.variables = notebook.variables
-                fill(visit.form, before)
+                fill(visit.form, values)
         if shown is not None and shown.inputs.form is not shown.form:
             self.enter(shown.function)
+        background.start(self.look())
+        return {"said": await asyncio.to_thread(changes, before, self.session.catalog)}
 
     async def look(self) -> None:
         """Read how long the token lasts: its source may be a command that takes seconds."""
-        self.status = await asyncio.to_thread(self.session.status, asks=False)
+        self.header.status = await asyncio.to_thread(self.session.status, asks=False)
         self.publish()
         is_demo = self.session.kind == "service" and not self.session.address
         if self.visit is None and is_demo:  # it may be asked for what its examples take
-            for function in header_view.cards_of(self.session):
-                call = self.session[self.session.catalog.slug(function)]
+            for call in self.header.offered():
                 with suppress(FuncsError):
-                    await header_view.example_values(call, call.form())
+                    await example_values(call, call.form())
             self.publish()
+
+    @asked()
+    async def preset(self, name: requests.Name, function: requests.Name) -> dict[str, Any]:
+        visit = self.enter(self.session[function]) if function else self.chosen
+        unknown = fill(visit.form, self.session.presets.get(visit.function.name, name))
+        if name in self.session.presets.shipped(visit.function.name):  # what a run needs besides
+            visit.form.update(await example_values(visit.function, visit.form, broken_down=False))
+        self.inputs.preset = (name, visit.form.args)
+        gone = f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter."
+        return {"said": gone if unknown else ""}
+
+    @asked(refused="Presets can't be saved")
+    def preset_save(self, name: requests.Name, *, replace: bool) -> dict[str, Any]:
+        visit, presets, name = self.chosen, self.session.presets, name.strip()
+        if name in presets.names(visit.function.name) and not replace:
+            return {"said": f"{quote(name, 40)} exists already.", "exists": True}
+        presets.save(visit.function.name, name, form_values(visit.form))
+        self._read_presets(visit.function)
+        return {"said": f"Saved as {quote(name, 40)}.", "exists": False}
+
+    @asked(refused="Presets can't be deleted")
+    def preset_delete(self, name: requests.Name) -> dict[str, Any]:
+        function = self.chosen.function
+        self.session.presets.remove(function.name, name)
+        self._read_presets(function)
+        return {"said": f"Deleted {quote(name, 40)}. The form keeps its values."}
+
+    def _read_presets(self, function: RemoteCall) -> None:
+        """Read the names of a function's presets: once, since each change of the form shows them again."""
+        try:
+            self._presets = self.header.presets(function.name)
+        except FuncsError as error:  # a broken file must not keep the panel from opening
+            self._presets, self.header.trouble = [], error.lines
 
     # What the page shows
 
+    @asked()
+    def hello(self) -> dict[str, Any]:
+        return {"ok": True}
+
     def view(self) -> dict[str, Any]:
         """Return the `View` of the protocol."""
-        visit, session = self.visit, self.session
-        service = header_view.service_view(session, self.status, self.trouble)
-        view = {"panel": self.still, "trusted": self.trusted, "service": service}
+        visit, header = self.visit, self.header
+        view = {"panel": self.still, "trusted": self.trusted, "service": header.service()}
         if visit is None:
-            start = header_view.start_view(session, self.history.rows()[:3])
+            start = header.start(self.history.rows(earlier=False)[:3])
             return view | {"function": None, "fields": [], "presets": [], "start": start}
-        names = session.favourites.names
-        function = header_view.function_view(visit.function.function, visit.function.slug, names)
-        function["example"] = header_view.example_text(visit.function)
+        function = header.function(visit.function.function, visit.function.slug)
+        function["example"] = example_text(visit.function)
         return view | {"function": function, "fields": visit.inputs.fields(), "presets": self._presets, "start": None}
 
     def values(self) -> dict[str, Any] | None:
@@ -213,6 +258,48 @@ class PanelState:
 
     # A run
 
+    @asked()
+    def set(self, seq: requests.Number, field: requests.Name, value: requests.PageValue) -> None:
+        self.inputs.take({field: requests.plain(value)}, seq)
+
+    @asked("run")
+    def press(self, seq: requests.Number, values: requests.PageValues, *, confirmed: bool) -> dict[str, Any]:
+        visit, inputs = self.chosen, self.inputs
+        most = visit.function.most_runs
+        if self.running is not None:  # a second press, sent before the page knew of the first
+            return {"asks": ""}
+        inputs.take({name: requests.plain(value) for name, value in values.items()}, seq)
+        inputs.press()
+        if confirmed:
+            visit.asked = visit.form.args
+        elif visit.asked != visit.form.args and visit.form.runs > max(most, 1) and not visit.form.errors:
+            return {"asks": asks_text(visit.form.runs, most)}
+        try:
+            self.run()
+        except ArgumentError as error:
+            if not error.errors:
+                raise
+        return {"asks": ""}
+
+    @asked()
+    def retry(self) -> None:
+        self.run()
+
+    @asked()
+    def retry_failed(self, rows: requests.FailedRows) -> None:
+        """Run again what failed of the sweep that is shown, or some of it, whatever the form holds by now."""
+        visit = self.chosen
+        if visit.result is None or visit.result.sweep is None:
+            raise ArgumentError(GONE)
+        self.start(visit, partial(visit.result.sweep.retry, rows))
+
+    @asked()
+    async def example(self, function: requests.Name) -> None:
+        visit = self.enter(self.session[function])
+        self.publish()
+        visit.form.update(await example_values(visit.function, visit.form))
+        self.run()
+
     def run(self) -> Job:
         """Start what the form holds; say at its fields what is wrong with it."""
         visit = self.chosen
@@ -239,6 +326,7 @@ class PanelState:
                 visit.shown = background.start(self._follow(visit, job))
         return job
 
+    @asked()
     def cancel(self) -> None:
         """Stop waiting for the run that goes on, if one does."""
         if self.running is not None:
@@ -262,17 +350,16 @@ class PanelState:
         if visit.job is not job:
             return
         try:
-            error = job.error()
-            if error is None:
-                await self._finish(visit, job)
-            elif isinstance(error, RunCancelledError):
-                visit.state, visit.error = "cancelled", None
-                self.send({"ev": "said", "text": stopped_text(job.progress)})
-            else:
-                self._fail(visit, error, job)
+            frame = run_view.frame_of(job)
+            visit.note = visit.keeper.assign(frame)
+            told = visit.function, job, frame, visit.keeper.name
+            await self.show(visit, partial(run_view.result_of, *told, self.recipe()))
+        except RunCancelledError:
+            visit.state, visit.error = "cancelled", None
+            self.send({"ev": "said", "text": stopped_text(job.progress)})
+            self.publish()
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
             self._fail(visit, error, job)
-        self.publish()
 
     def _fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
@@ -285,17 +372,6 @@ class PanelState:
         failure = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
         visit.state, visit.error = ("form", None) if at_fields else ("failed", failure)
         self.publish()
-
-    async def _finish(self, visit: Visit, job: Job) -> None:
-        frame = job.future.result()
-        errors = frame.attrs.get("errors")
-        if errors and isinstance(job, SweepJob) and not job.progress.done:
-            self._fail(visit, FuncsError("Every run has failed.", errors[0]["error"]), job)
-            return
-        if visit.job is job:
-            visit.note = visit.keeper.assign(frame)
-            told = visit.function, job, frame, visit.keeper.name
-            await self.show(visit, partial(run_view.result_of, *told, self.recipe()))
 
     async def show(self, visit: Visit, make: Callable[[], ResultView]) -> None:
         """Show a result; the tables and charts of the one before are dropped."""
@@ -312,6 +388,66 @@ class PanelState:
         """Follow the form no longer; what is chosen stays."""
         if self.visit is not None:
             self.visit.inputs.close()
+
+    # A result
+
+    @asked()
+    def dismiss(self) -> None:
+        self.chosen.error = None
+
+    @asked("tab")
+    def show_tab(self, tab: requests.Tab) -> None:
+        self.tab = tab
+
+    @asked()
+    def code(self) -> dict[str, Any]:
+        visit = self.chosen
+        variable = visit.result.variable if visit.result else ""
+        return run_view.code_view(visit.function, visit.form, self.session.where, variable or "df")
+
+    @asked(refused="Variables can't be renamed")
+    def rename(self, name: requests.Name, *, replace: bool) -> dict[str, Any]:
+        visit, name = self.chosen, name.strip()
+        if visit.result is None:
+            raise ArgumentError(GONE)
+        before = visit.result.held_as
+        if name != before and (question := visit.keeper.conflict(name)) and not replace:
+            return {"variable": before, "note": question, "exists": True}
+        visit.keeper.rename(name, visit.result.frame, before)
+        visit.note = f"{before} is now {name}." if before and before != name else ""
+        visit.result.variable = name
+        background.start(self.keep_still(visit))
+        return {"variable": name, "note": visit.note, "exists": False}
+
+    @asked()
+    def again(self, number: requests.RunNumber) -> None:
+        """Run what an earlier run has run, and take nothing from the cache that is as old."""
+        run = self.session.history.get(number)
+        visit = self._filled(run)
+        function, max_age = visit.function, self.session.history.function(run).options.max_age
+        visit.function = function.with_options(max_age=max_age)
+        try:
+            self.run()
+        finally:
+            visit.function = function
+
+    @asked()
+    async def open(self, number: requests.RunNumber) -> dict[str, Any]:
+        run = self.session.history.get(number)
+        visit, frame = self._filled(run), result_of(run)
+        if isinstance(frame, str):
+            return {"said": frame}
+        visit.note = ""
+        told = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self.recipe()
+        await self.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *told))
+        return {"said": ""}
+
+    def _filled(self, run: Run) -> Visit:
+        """Show the form of a run, with its arguments."""
+        function = self.session[run.function]
+        visit = self.enter(function)
+        fill(visit.form, values_of(run, function))
+        return visit
 
     # What a saved notebook keeps
 

@@ -17,7 +17,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.cli.main import copy_notebooks, main
 from jupyter_funcs.client.status import no_functions
-from jupyter_funcs.panel.header_view import service_view
+from jupyter_funcs.panel.header_view import HeaderView
 from tests.conftest import PANEL, SYMBOL, serving_accounts
 
 DAILY = ["call", "Get Panel Daily", f"PanelName={PANEL}", f"Symbol={SYMBOL}"]
@@ -111,7 +111,7 @@ def test_a_user_without_grants_is_told_whom_to_ask(
             assert says in capsys.readouterr().err
         session = jf.connect()
         assert says in repr(session.find())
-        assert says in service_view(session, None, [])["nothing"]
+        assert says in HeaderView(session).service()["nothing"]
     assert no_functions("acme", "openapi") == "acme lists no functions for you."
 
 

@@ -12,7 +12,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.core import background
-from jupyter_funcs.panel.header_view import changes, example_text, example_values, sections, start_view
+from jupyter_funcs.panel.header_view import HeaderView, changes, example_text, example_values
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.records.favourites import Favourites
 from tests.conftest import PANEL, SYMBOL
@@ -36,7 +36,7 @@ class Listed:
 
     def ids(self, query: str = "", first: int = 0) -> dict[str, list[str]]:
         """Return what the picker lists, by title."""
-        view = sections(self, query, first)  # type: ignore[arg-type]
+        view = HeaderView(self).functions(query, first)  # type: ignore[arg-type]
         json.dumps(view).encode()
         return {section["title"]: [each["id"] for each in section["functions"]] for section in view["sections"]}
 
@@ -87,7 +87,7 @@ def test_ten_thousand_functions_are_listed_to_the_last_in_pages(tmp_path: Path) 
     _ = listed.ids("warm")
     began, seen = time.perf_counter(), []
     for query, first in (("", 0), ("", 9_950), ("", 20_000), ("get 99", 0)):
-        view = sections(listed, query, first)  # type: ignore[arg-type]
+        view = HeaderView(listed).functions(query, first)  # type: ignore[arg-type]
         seen.append(sum(len(section["functions"]) for section in view["sections"]))
         assert (view["total"], len(json.dumps(view)) < 20_000) == (10_000, True)
     assert seen == [100, 50, 0, 100]
@@ -137,7 +137,7 @@ def test_nothing_that_changes_data_is_an_example() -> None:
 
     session = jf.connect([send])
     assert len(session.catalog) == 1
-    view = start_view(session, [])
+    view = HeaderView(session).start([])
     assert [card["example"] for card in view["cards"]] == ["all rows"]
     changing = session["Send"].function.changed(changes_data=True)
     call = session["Send"].with_options()
@@ -189,7 +189,7 @@ def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_another_service_comes_without_presets(answering: Callable[..., Session]) -> None:
     """A function of the same name elsewhere has none."""
-    assert start_view(serving(answering, {"name": "Get Panel FQ"}), [])["presets"] == []
+    assert HeaderView(serving(answering, {"name": "Get Panel FQ"})).start([])["presets"] == []
 
 
 @pytest.mark.parametrize(

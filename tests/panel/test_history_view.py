@@ -72,7 +72,7 @@ def view(funcs: Any) -> HistoryView:
 def test_rows_say_what_differs_between_the_runs_of_a_function(funcs: Any, view: HistoryView) -> None:
     """Arguments that all runs of the same function share are left out; the newest run comes first."""
     kept = [funcs.sales(), funcs.stock(), funcs.sales(factor=2.0), funcs.sales(factor=2.0, region="North")]
-    rows = view.rows()
+    rows = view.rows(earlier=False)
     assert json.loads(json.dumps(rows)) == rows
     assert [row["function"] for row in rows] == ["Sales", "Sales", "Stock", "Sales"]
     assert rows[0]["differs"] == [{"name": "Factor", "value": "2.0"}, {"name": "region", "value": "North"}]
@@ -81,7 +81,7 @@ def test_rows_say_what_differs_between_the_runs_of_a_function(funcs: Any, view: 
     assert all(row["held"] for row in rows)
     del kept
     gc.collect()
-    assert not view.rows()[-1]["held"]
+    assert not view.rows(earlier=False)[-1]["held"]
 
 
 def test_the_last_results_are_held_by_memory(funcs: Any) -> None:
@@ -92,11 +92,11 @@ def test_the_last_results_are_held_by_memory(funcs: Any) -> None:
     try:
         for factor in range(22):
             held.keep(funcs.sales(factor=float(factor)))
-        assert [row["held"] for row in view.rows()][:20] == [True] * 20
+        assert [row["held"] for row in view.rows(earlier=False)][:20] == [True] * 20
     finally:
         gc.enable()
     gc.collect()
-    assert [row["held"] for row in view.rows()] == [True] * 20 + [False] * 2
+    assert [row["held"] for row in view.rows(earlier=False)] == [True] * 20 + [False] * 2
     small = Held(most_bytes=100_000)
     for _ in range(3):
         small.keep(pd.DataFrame({"a": np.zeros(6_000)}))
@@ -198,7 +198,7 @@ def test_a_run_without_a_result_is_said_to_have_none(funcs: Any, view: HistoryVi
     shown = view.compare(done, failed, again=True)
     assert (shown["said"], shown["gone"]) == (f"Run {failed} failed and gave no result.", [])
     assert view.compare(failed, failed)["said"] == f"Run {failed} failed and gave no result."
-    [row, _] = view.rows()
+    [row, _] = view.rows(earlier=False)
     assert (row["status"], row["held"], row["rows"]) == ("failed", False, None)
     assert "no stock today" in row["error"]
     assert len(funcs.history.runs) == 2
@@ -239,8 +239,8 @@ def test_runs_of_earlier_kernels_are_below_those_of_this_one(
     funcs.history._log.runs.clear()
     funcs.history._log.key = "another kernel"
     KEPT.append(funcs.sales(factor=4.0))
-    [now, then] = view.rows(earlier=True)
-    assert [row["number"] for row in view.rows()] == [now["number"]]
+    [now, then] = view.rows()
+    assert [row["number"] for row in view.rows(earlier=False)] == [now["number"]]
     assert "/" in then["number"]
     assert (then["differs"], then["held"]) == ([{"name": "Factor", "value": "2.0"}], False)
     assert view.compare(then["number"], now["number"])["gone"] == [then["number"]]
@@ -254,7 +254,7 @@ def test_thousands_of_runs_are_listed_at_once(funcs: Any, view: HistoryView) -> 
     runs = [dataclasses.replace(run, number=number) for number in range(1, 10_001)]
     funcs.history._log.runs[:] = runs
     began = time.perf_counter()
-    rows = view.rows()
+    rows = view.rows(earlier=False)
     assert (len(rows), rows[0]["number"]) == (200, 10_000)
     assert time.perf_counter() - began < 2
 

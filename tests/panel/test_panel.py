@@ -111,7 +111,8 @@ def test_a_new_status_of_the_service_goes_alone(page: Page) -> None:
     background.run(page.panel._state.look())
     page.sent.clear()
     page.panel._send = lambda message, **_: page.sent.append(message)
-    page.panel._state.status = dataclasses.replace(page.panel._state.status, user="someone else")
+    header = page.panel._state.header
+    header.status = dataclasses.replace(header.status, user="someone else")
     page.panel._publish()
     [event] = page.sent
     assert (event["ev"], event["service"]["account"]) == ("service", "someone else")

@@ -9,9 +9,9 @@ import pytest
 from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel import requests
-from jupyter_funcs.panel.answers import Answers
+from jupyter_funcs.panel.state import PanelState
 
-assert Answers  # its methods are the kinds of requests
+assert PanelState  # its methods are the kinds of requests
 
 
 def _sent(kind: str, **values: Any) -> dict[str, Any]:
