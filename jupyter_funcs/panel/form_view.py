@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
-from jupyter_funcs.catalog.suggestions import fixed, pasted, search
+from jupyter_funcs.catalog.suggestions import pasted, search
 from jupyter_funcs.catalog.values import (
     Each,
     Variable,
@@ -28,7 +28,7 @@ from jupyter_funcs.catalog.values import (
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, listed, meant, quote, replace_surrogates
-from jupyter_funcs.panel.requests import LongText, Name, Number, Text, asked
+from jupyter_funcs.panel.requests import EachOf, LongText, Name, Number, PageValue, PageValues, Text, asked
 from jupyter_funcs.panel.sources import PAGE, FieldSource
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
 
     Said = Mapping[str, Sequence[str]]  # of fields
-    Sent = str | list[str] | Each | None  # by the page, for a field
 
 _MOST_VALUES = 10_000  # of one field
 _LONGEST = 1_000_000  # characters of one field
@@ -168,14 +167,14 @@ class FormView:
         wrong = [*self._refused.get(name, ()), *(errors.get(name, ()) if is_set or self._pressed else ())]
         said = warnings.get(name, ()) if self._pressed or name in self._carried else ()
         unknown = [] if wrong else self._options[name].unlisted(self._texts(name))
-        amber = [self._explained(field, text, " It is sent as given." * is_set) for text in dict.fromkeys(said)]
+        amber = [self._message(field, text, " It is sent as given." * is_set) for text in dict.fromkeys(said)]
         if not amber:
-            amber = [self._unlisted(field, value) for value in unknown[:_MOST_NAMED]]
+            amber = [self._message(field, self._unlisted(name, value)) for value in unknown[:_MOST_NAMED]]
             more = len(unknown) - _MOST_NAMED
-            amber += [_message(f"And {more:,} more aren't in the list.")] * (more > 0)
+            amber += [self._message(field, f"And {more:,} more aren't in the list.")] * (more > 0)
         state = {
             "value": self._value(field, args),
-            "errors": [self._explained(field, text) for text in dict.fromkeys(wrong)],
+            "errors": [self._message(field, text) for text in dict.fromkeys(wrong)],
             "warnings": amber,
             "notes": self._removed.get(name),
             "carried": self._carried.get(name),
@@ -217,25 +216,23 @@ class FormView:
         except Exception:  # noqa: BLE001  # any object may be set by code, even one that fails when inspected
             return f"<{type(value).__name__}>"
 
-    def _explained(self, field: Field, text: str, more: str = "") -> dict[str, str]:
-        """Return what is wrong with a value in the words of a form, and what would fix it."""
-        held, options = self.form[field.name], self._options[field.name]
-        several = isinstance(held, (Each, list, tuple))
-        wrong = next((one for one in self._texts(field.name) if quote(one) in text), "") if several else ""
-        value, is_order = wrong or (held if isinstance(held, str) else ""), " is before " in text
-        if field.name in self._refused:
-            return _message(text, options.nearest(value) if value and quote(value) in text else "", wrong)
-        use = fixed(field, value) if value and not is_order else ""
-        if held is None:
-            text = "Required"
-        elif isinstance(held, str) and field.kind is Kind.DATE and not (options.choices or is_order):
-            text = "Enter a valid date." if use else "Enter a valid date, as 2025-11-15."
-        return _message(text + more, use, wrong)
+    def _unlisted(self, name: str, value: str) -> str:
+        near = self._options[name].nearest(value)
+        return f"{quote(value)} isn't in the list. {meant([near]) if near else 'It is sent as given.'}"
 
-    def _unlisted(self, field: Field, value: str) -> dict[str, str]:
-        near = self._options[field.name].nearest(value)
-        text = f"{quote(value)} isn't in the list. {meant([near]) if near else 'It is sent as given.'}"
-        return _message(text, near, value if self.form[field.name] != value else "")
+    def _message(self, field: Field, text: str, more: str = "") -> dict[str, str]:
+        """Return what is wrong in the words of a form, and what would fix it: the `Message` of the protocol."""
+        held, source, is_refused = self.form[field.name], self._options[field.name], field.name in self._refused
+        found = [one for one in self._texts(field.name) if quote(one) in text]
+        named = min(found, key=lambda one: text.index(quote(one)), default="")  # what is meant instead comes after it
+        is_alone, is_order = isinstance(held, str), " is before " in text
+        value = held if is_alone and not is_refused else named
+        use = source.nearest(value) if value and not is_order else ""
+        if held is None and not is_refused:
+            text = "Required"
+        elif is_alone and field.kind is Kind.DATE and not (source.choices or is_order or is_refused):
+            text = "Enter a valid date." if use else "Enter a valid date, as 2025-11-15."
+        return {"text": text + more, "use": use, "instead": "" if is_alone else named}
 
     def _texts(self, name: str) -> list[str]:
         held = self.form.values.get(name)
@@ -248,22 +245,16 @@ class FormView:
 
     # What the page asks for
 
-    def take(self, values: Mapping[str, Sent], seq: int = 0) -> None:
-        """Set the fields whose values differ from what is shown; none of them if one can't be read."""
-        args, fields = self.form.args, {name: self.form.field(name) for name in values}
-        changed = {name: field for name, field in fields.items() if self._shown(field, args) != values[name]}
-        new = {name: self._read(field, values[name]) for name, field in changed.items()}
+    @asked(of="inputs")
+    def set(self, seq: Number, field: Name, value: PageValue) -> None:
+        self.take({field: value}, seq)
+
+    def take(self, values: PageValues, seq: int = 0) -> None:
+        """Set fields to what was typed, or none of them if one can't be read."""
+        new = {name: self._read(self.form.field(name), value) for name, value in values.items()}
         with self._lock:
             self.seq = max(self.seq, seq)
             self.form.update(new)
-
-    def _shown(self, field: Field, args: Args) -> object:
-        """Return what the page sends for a value that it was told."""
-        shown = self._value(field, args)
-        if not isinstance(shown, dict):
-            return shown
-        texts = [f"${shown['variable']}"] if "variable" in shown else shown["each"]
-        return texts[0] if shown["each"] is False else Each(tuple(texts))
 
     @asked(of="inputs")
     def clear(self) -> None:
@@ -279,9 +270,10 @@ class FormView:
         """Return what to use in place of the values that a refusal names: the `fixes` of the protocol."""
         named = [(name, value) for name in self._fields for value in self._texts(name)[:_MOST_COMPARED]]
         found = [
-            {"field": name, **_message(f"Use {clip(near, _LONGEST_FIX)}", near, value * (self.form[name] != value))}
+            {"field": name, "text": f"Use {clip(near, _LONGEST_FIX)}", "use": near, "instead": several * value}
             for name, value in dict.fromkeys(named)
             if value and value in refusal and (near := self._options[name].nearest(value))
+            for several in [self.form[name] != value]
         ]
         return found[:_MOST_FIXES]
 
@@ -342,10 +334,10 @@ class FormView:
         ]
         return {"variables": usable[:PAGE]}
 
-    def _read(self, field: Field, value: Sent) -> Any:
+    def _read(self, field: Field, value: PageValue) -> Any:
         """Return a value of the page for the form; raise an `ArgumentError` if no control sends it."""
-        if isinstance(value, Each):
-            lines = [line for line in self._typable(field, list(value.values)) if line.strip()]
+        if isinstance(value, EachOf):
+            lines = [line for line in self._typable(field, value.each) if line.strip()]
             return Each(tuple((self._items if field.kind is Kind.LIST else self._typed)(line) for line in lines))
         if isinstance(value, list):
             items = [self._typed(text) for text in dict.fromkeys(self._typable(field, value)) if text.strip()]
@@ -406,10 +398,6 @@ class FormView:
                 what = f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists"
                 self._removed[name] = [f"{what} {'it' if len(gone) == 1 else 'them'}."]
         self._on_news()
-
-
-def _message(text: str, use: str = "", instead: str = "") -> dict[str, str]:
-    return {"text": text, "use": use, "instead": instead}
 
 
 def _control(field: Field, *, listed: bool) -> str:

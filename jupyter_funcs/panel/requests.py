@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, 
 import msgspec
 from msgspec import Meta, Struct
 
-from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, quote
 
@@ -164,8 +163,3 @@ def fields_of(request: PageRequest) -> dict[str, Any]:
     """Return what the method that answers a request takes."""
     given = msgspec.structs.asdict(request)
     return {name: value for name, value in given.items() if name not in ResultRequest.__struct_fields__}
-
-
-def plain(value: PageValue) -> str | list[str] | Each | None:
-    """Return what the page sent for a field as a form takes it."""
-    return Each(tuple(value.each)) if isinstance(value, EachOf) else value

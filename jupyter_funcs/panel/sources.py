@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Field, Kind, listing_args
-from jupyter_funcs.catalog.suggestions import Choice, nearest_listed, search
+from jupyter_funcs.catalog.suggestions import Choice, fixed, nearest_listed, search
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import FuncsError, NotFoundError
 from jupyter_funcs.core.text import clip, folded, inert, listed
@@ -53,9 +53,10 @@ class FieldSource:
         self._spelt = {" ".join(each) for each in words} | {each[0] for each in words if each}
 
     def nearest(self, value: str) -> str:
-        """Return the choice that looks most like a value, or an empty text."""
+        """Return the choice that looks most like a value, or without choices what would make it valid, if anything."""
         if value not in self._near:  # comparing with thousands takes a while
-            self._near[value] = next(iter(nearest_listed(self.field, value, self.choices)), "")
+            near = nearest_listed(self.field, value, self.choices) if self.choices else [fixed(self.field, value)]
+            self._near[value] = next(iter(near), "")
         return self._near[value]
 
     def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:

@@ -258,17 +258,13 @@ class PanelState:
 
     # A run
 
-    @asked()
-    def set(self, seq: requests.Number, field: requests.Name, value: requests.PageValue) -> None:
-        self.inputs.take({field: requests.plain(value)}, seq)
-
     @asked("run")
     def press(self, seq: requests.Number, values: requests.PageValues, *, confirmed: bool) -> dict[str, Any]:
         visit, inputs = self.chosen, self.inputs
         most = visit.function.most_runs
         if self.running is not None:  # a second press, sent before the page knew of the first
             return {"asks": ""}
-        inputs.take({name: requests.plain(value) for name, value in values.items()}, seq)
+        inputs.take(values, seq)
         inputs.press()
         if confirmed:
             visit.asked = visit.form.args

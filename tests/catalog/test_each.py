@@ -18,6 +18,7 @@ from jupyter_funcs.catalog.fields import Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.values import Each, Variable, only, several
 from jupyter_funcs.panel.form_view import FormView
+from jupyter_funcs.panel.requests import EachOf
 from tests.conftest import PANEL, SYMBOL, wait_until
 from tests.declared import declared, form_with
 
@@ -174,7 +175,7 @@ def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]
     view = FormView(function, function.form(name=Each(tuple(texts)), items=Each(tuple(lists))), lambda: None)
     for name, values in ("name", texts), ("items", lists):
         held = shown(view, name).get("value", {"each": []})
-        view.take({name: Each(tuple(held["each"]))})
+        view.take({name: EachOf(held["each"])})
         assert view.form[name] == Each(tuple(values))
     view.close()
 
@@ -188,7 +189,7 @@ def test_the_inputs_show_several_values(funcs: Session) -> None:
     assert shown(view, "Symbol") == {"value": {"each": [SYMBOL, "BVQS US EQUITY"]}}
     view.clear()
     assert view.form.args == {}
-    view.take({"PanelName": Each(())}, 1)
+    view.take({"PanelName": EachOf([])}, 1)
     assert not any("errors" in each for each in view.values()["fields"].values())
     assert not view.values()["valid"]
     view.press()
@@ -198,10 +199,10 @@ def test_the_inputs_show_several_values(funcs: Session) -> None:
     assert (shown(view, "PoPLookback")["value"], view.values()["runs"]) == ({"each": ["1", "2"]}, 2)
     view.form["PoPLookback"] = 3
     assert shown(view, "PoPLookback")["value"] == "3"
-    view.take({"PoPLookback": Each(("1", "2", "x"))}, 2)
+    view.take({"PoPLookback": EachOf(["1", "2", "x"])}, 2)
     [error] = shown(view, "PoPLookback")["errors"]
     assert error["text"] == "PoP Lookback takes a whole number, not 'x'."
-    view.take({"Symbol": Each(("NOPE", SYMBOL, "BVQS"))}, 3)
+    view.take({"Symbol": EachOf(["NOPE", SYMBOL, "BVQS"])}, 3)
     [warning] = shown(view, "Symbol")["warnings"]
     assert "'NOPE' isn't in the list." in warning["text"]
     view.close()

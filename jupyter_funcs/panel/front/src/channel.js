@@ -35,16 +35,6 @@ export class RequestError extends Error {
 }
 
 /**
- * What a field holds, as the page sends it.
- * @param {P.FieldValue} [value]
- * @returns {P.PageValue}
- */
-export const sent = (value = null) => {
-  if (!value || typeof value !== "object" || !("variable" in value)) return value;
-  return value.each ? { each: [`$${value.variable}`] } : `$${value.variable}`;
-};
-
-/**
  * The kernel's states by name: each is JSON text in a trait, and read once.
  * @param {Model} model
  * @returns {Model}
@@ -231,13 +221,13 @@ export class Channel {
   }
 
   /**
-   * Run with the values that are shown.
+   * Run with the values that are shown: those that the kernel holds, and what was typed since.
    * @param {boolean} confirmed
    */
   run(confirmed) {
-    const values = Object.entries(this.values()?.fields ?? {}).map(([name, { value }]) => [name, sent(value)]);
     this.flush(false);
-    return this.ask("run", { seq: this.seq, values: Object.fromEntries(values), confirmed });
+    const values = Object.fromEntries([...this.typed].map(([field, { value }]) => [field, value]));
+    return this.ask("run", { seq: this.seq, values, confirmed });
   }
 
   /** @param {any} message */

@@ -387,7 +387,7 @@ export interface Requests {
   preset_save: { in: { name: string; replace: boolean }; out: { said: string; exists: boolean } };
   preset_delete: { in: { name: string }; out: { said: string } };
 
-  /** `confirmed`: very many runs, or runs that change data, were asked about. */
+  /** `values`: typed and not yet in the kernel's; `confirmed`: very many runs, or runs that change data, were asked about. */
   run: { in: { seq: number; values: Record<string, PageValue>; confirmed: boolean }; out: { asks: string } };
   cancel: { in: {}; out: {} };
   retry: { in: {}; out: {} };

@@ -126,11 +126,11 @@ test("a value that is refused falls back to what the kernel holds", async (conte
   assert.deepEqual(said, ["No."]);
 });
 
-test("Run carries what was typed just now, and variables by name", async (context) => {
+test("Run carries what was typed just now, and leaves the rest as the kernel holds it", async (context) => {
   const { model, channel } = opened(context, { run: { asks: "" } });
   channel.set("Symbol", "NVRA");
   await channel.run(false);
-  assert.deepEqual(model.asked, [{ v: 1, id: channel.id, kind: "run", seq: 1, values: { Symbol: "NVRA", Panel: "$name" }, confirmed: false }]);
+  assert.deepEqual(model.asked, [{ v: 1, id: channel.id, kind: "run", seq: 1, values: { Symbol: "NVRA" }, confirmed: false }]);
 });
 
 test("any other request comes after what was typed before it", async (context) => {
