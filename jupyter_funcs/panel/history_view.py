@@ -17,6 +17,7 @@ from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, listed
 from jupyter_funcs.frames.diff import CHANGE, diff
+from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.requests import ChartWish, Number, RunNumber, TableQuery, asked
 from jupyter_funcs.panel.table import Latest, TableView
@@ -129,9 +130,7 @@ class HistoryView:
             return about | {"said": _gone_text(gone), "gone": gone}, None
         if trouble := _trouble(runs, frames):
             return about | {"said": trouble}, None
-        abouts = [run.listed.description if run.listed else "" for run in runs]
-        charts = list(map(Chart, frames, abouts))
-        about |= {"chart": _overlay(*charts), "totals": _totals(*charts)}
+        about |= _charts(frames, next((run.listed.description for run in runs if run.listed), ""))
         try:
             changes = diff(*frames)
         except ArgumentError as error:
@@ -247,43 +246,33 @@ def _code(runs: list[Run]) -> str:
     return f"import jupyter_funcs as jf\n\njf.diff({', '.join(names)})"
 
 
-def _totals(before: Chart, after: Chart) -> dict[str, Any] | None:
-    """Return the sums or means of the largest categories in both results; nothing where there are none."""
-    one = before.view(ChartWish(kind="bar"))
-    chosen = {choice["name"]: choice["value"] for choice in one["choices"]}
-    other = after.view(ChartWish(**{"kind": "bar", **chosen}))
-    if one["kind"] != "bar" or other["kind"] != "bar" or one["title"] != other["title"]:
-        return None
-    rows = [[name, *values] for name, values in list(_joined(one, other).items())[:_MOST_TOTALS]]
-    return {"title": one["title"], "unit": one["unit"], "format": one["format"], "adds": one["zero"], "rows": rows}
-
-
-def _overlay(before: Chart, after: Chart) -> dict[str, Any] | None:
-    """Return both results as two lines of one chart, at the coarser of their points; nothing without a common axis."""
-    wish: dict[str, Any] = {"colour": "", "kind": "line"}
-    one = before.view(ChartWish(**wish))
-    for _ in range(2):
-        chosen = {each["name"]: each["value"] for each in one["choices"] if each["name"] in {"points", "measure"}}
-        other = after.view(ChartWish(**wish | chosen))
-        if one["step"] == other["step"]:
-            break
-        one = before.view(ChartWish(**wish | chosen | {"points": other["step"]}))
-    same = (one["step"], one["title"]) == (other["step"], other["title"])
-    if "points" not in chosen or not (same and one["series"] and other["series"]):
-        return None
-    is_time, found = one["x"]["type"] == "time", _joined(one, other)
-    places = sorted(found) if is_time else list(found)
-    x = {"type": one["x"]["type"], "values": places if is_time else [*range(len(places))]}
-    lines = [
-        {"name": name, "colour": colour, "values": [found[place][at] for place in places]}
-        for at, (name, colour) in enumerate((("Before", -2), ("After", 0)))
-    ]
-    x["labels"] = [] if is_time else places
-    return one | {"x": x, "series": lines, "adds": False, "choices": [], "code": "", "hidden": 0}
-
-
-def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[Any, list[float | None]]:
-    """Return the values of two charts of one line by their places on x."""
-    key = "values" if one["x"]["type"] == "time" else "labels"
-    sides = [dict(zip(view["x"][key], view["series"][0]["values"], strict=True)) for view in (one, other)]
-    return {place: [side.get(place) for side in sides] for place in (*sides[0], *sides[1])}
+def _charts(frames: list[pd.DataFrame], about: str) -> dict[str, Any]:
+    """Return both results as two lines, and the sums or means of their largest categories: of one plan for all rows."""
+    found: dict[str, Any] = {"chart": None, "totals": None}
+    sides = [frame.reset_index(allow_duplicates=True) if has_labels(frame) else frame for frame in frames]
+    if not all(side.columns.is_unique for side in sides):
+        return found
+    drawn: list[tuple[Chart, Any]] = [(Chart(side, about), None) for side in sides]
+    if max(map(len, sides)) > 1:  # else they are compared by their measures
+        both = Chart(pd.concat(sides, ignore_index=True), about)
+        drawn = [(both, rows) for rows in np.split(np.arange(sum(map(len, sides))), [len(sides[0])])]
+    for kind in ("line", "bar"):
+        one, other = (chart.view(ChartWish(kind=kind, colour=""), rows=rows) for chart, rows in drawn)
+        if (one["kind"], one["title"]) != (kind, other["title"]) or not (one["series"] and other["series"]):
+            continue
+        key = "values" if one["x"]["type"] == "time" else "labels"
+        points = [dict(zip(view["x"][key], view["series"][0]["values"], strict=True)) for view in (one, other)]
+        pairs = {place: [each.get(place) for each in points] for place in (*points[0], *points[1])}
+        if kind == "bar":
+            rows = [[name, *values] for name, values in pairs.items()][:_MOST_TOTALS]
+            title = {name: one[name] for name in ("title", "unit", "format")}
+            found["totals"] = title | {"adds": one["zero"], "rows": rows}
+        elif any(choice["name"] == "points" for choice in one["choices"]):
+            places = sorted(pairs) if key == "values" else list(pairs)
+            x = one["x"] | {"values": [*range(len(places))]} | {key: places}
+            lines = [
+                {"name": name, "colour": colour, "values": [pairs[place][at] for place in places]}
+                for at, (name, colour) in enumerate((("Before", -2), ("After", 0)))
+            ]
+            found["chart"] = one | {"x": x, "series": lines, "adds": False, "choices": [], "code": "", "hidden": 0}
+    return found
