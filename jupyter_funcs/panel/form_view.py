@@ -191,28 +191,30 @@ class FormView:
             about = notebook.about(variables[variable.name]) if variable.name in variables else "not defined"
             return {"variable": variable.name, "about": about, "each": isinstance(held, Each)}
         if isinstance(held, Each):
-            return {"each": [self._line(one) for one in held.values[:_MOST_VALUES]]}
+            return {"each": [self._text(field, one) for one in held.values[:_MOST_VALUES]]}
         is_typed = isinstance(held, str) and not field.options  # "1." may become "1.5"
         held = held if is_typed or has_variable(held) else args.get(field.name, held)
         if held is None:
             return None
-        if field.kind is not Kind.JSON and (isinstance(held, (list, tuple)) or field.kind is Kind.LIST):
+        if field.kind is Kind.LIST or (isinstance(held, (list, tuple)) and field.kind is not Kind.JSON):
             items = held if isinstance(held, (list, tuple)) else [held]
-            return [self._spelled(one) for one in items[:_MOST_VALUES]]
-        return clip(_json_text(held) if field.kind is Kind.JSON else self._spelled(held), _LONGEST)
+            return [self._text(field, one) for one in items[:_MOST_VALUES]]
+        return clip(self._text(field, held), _LONGEST)
 
-    def _line(self, value: Any) -> str:
-        """Return one of several values as a line; `_items` reads it."""
-        if isinstance(value, dict):
-            return _json_text(value)
-        if not isinstance(value, (list, tuple)):
-            return self._spelled(value)
-        texts = map(self._spelled, value)
-        return ", ".join('"{}"'.format(text.replace('"', '""')) if {*text} & {*',"'} else text for text in texts)
-
-    def _spelled(self, value: Any) -> str:
+    def _text(self, field: Field, value: Any) -> str:
+        """Return a value as a line of text; `_read` takes it back."""
         try:
-            return replace_surrogates(spelled(value) if self.trusted else str(value))
+            if isinstance(value, str | Variable) or (
+                field.kind is not Kind.JSON and not isinstance(value, list | tuple)
+            ):
+                text = spelled(value) if self.trusted else str(value)
+            elif field.kind is Kind.JSON:
+                text = json.dumps(value, default=quote, ensure_ascii=False)
+            else:
+                texts = [self._text(field, one) for one in value]
+                quoted = ['"{}"'.format(one.replace('"', '""')) if {*one} & {*',"'} else one for one in texts]
+                text = ", ".join(quoted)
+            return replace_surrogates(text)
         except Exception:  # noqa: BLE001  # any object may be set by code, even one that fails when inspected
             return f"<{type(value).__name__}>"
 
@@ -225,14 +227,14 @@ class FormView:
         held, source, is_refused = self.form[field.name], self._options[field.name], field.name in self._refused
         found = [one for one in self._texts(field.name) if quote(one) in text]
         named = min(found, key=lambda one: text.index(quote(one)), default="")  # what is meant instead comes after it
-        is_alone, is_order = isinstance(held, str), " is before " in text
-        value = held if is_alone and not is_refused else named
+        is_order, is_text = " is before " in text, isinstance(held, str)
+        value = held if is_text and not is_refused else named
         use = source.nearest(value) if value and not is_order else ""
         if held is None and not is_refused:
             text = "Required"
-        elif is_alone and field.kind is Kind.DATE and not (source.choices or is_order or is_refused):
+        elif is_text and field.kind is Kind.DATE and not (source.choices or is_order or is_refused):
             text = "Enter a valid date." if use else "Enter a valid date, as 2025-11-15."
-        return {"text": text + more, "use": use, "instead": "" if is_alone else named}
+        return {"text": text + more, "use": use, "instead": value if use else ""}
 
     def _texts(self, name: str) -> list[str]:
         held = self.form.values.get(name)
@@ -270,10 +272,9 @@ class FormView:
         """Return what to use in place of the values that a refusal names: the `fixes` of the protocol."""
         named = [(name, value) for name in self._fields for value in self._texts(name)[:_MOST_COMPARED]]
         found = [
-            {"field": name, "text": f"Use {clip(near, _LONGEST_FIX)}", "use": near, "instead": several * value}
+            {"field": name, "text": f"Use {clip(near, _LONGEST_FIX)}", "use": near, "instead": value}
             for name, value in dict.fromkeys(named)
             if value and value in refusal and (near := self._options[name].nearest(value))
-            for several in [self.form[name] != value]
         ]
         return found[:_MOST_FIXES]
 
@@ -445,11 +446,6 @@ def _known_from(field: Field) -> str:
     known = field.evidence.get("options")
     values = _KNOWN[known] if known in _KNOWN and field.options else f"listed by {inert(field.source or '')}"
     return f"Type and values {kind}." if values == kind else f"Type {kind}; values {values}."
-
-
-def _json_text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=quote, ensure_ascii=False)
-    return replace_surrogates(text)
 
 
 def _bounded(field: Field, texts: list[str]) -> list[str]:

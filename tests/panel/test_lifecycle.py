@@ -238,10 +238,8 @@ def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(service: S
     assert state(page.panel)["result"]["number"] == 1
 
 
-@pytest.mark.parametrize(
-    ("sent", "instead"), [("yoyo", ""), (["QoQ", "yoyo"], "yoyo"), ({"each": ["yoyo", "x"]}, "yoyo")], ids=str
-)
-def test_a_refusal_comes_with_what_would_fix_it(service: Service, sent: Any, instead: str) -> None:
+@pytest.mark.parametrize("sent", ["yoyo", ["QoQ", "yoyo"], {"each": ["yoyo", "x"]}], ids=str)
+def test_a_refusal_comes_with_what_would_fix_it(service: Service, sent: Any) -> None:
     """The banner offers the option nearest to a value that the service names, also of several that the field has."""
     params = [{"name": "g", "description": "A list. Options are 'YoY', 'QoQ'."}]
     service.listing = [{"name": "F", "params": params}]
@@ -249,7 +247,7 @@ def test_a_refusal_comes_with_what_would_fix_it(service: Service, sent: Any, ins
     page = service.page("F")
     page.ask("run", seq=1, values={"g": sent}, confirmed=False)
     wait_until(lambda: state(page.panel)["state"] == "failed")
-    assert state(page.panel)["error"]["fixes"] == [{"field": "g", "text": "Use YoY", "use": "YoY", "instead": instead}]
+    assert state(page.panel)["error"]["fixes"] == [{"field": "g", "text": "Use YoY", "use": "YoY", "instead": "yoyo"}]
 
 
 def test_a_press_on_its_way_is_waited_for(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ export const isEach = ({ value }) => Boolean(value && typeof value === "object" 
 /** What a field holds, with what would fix it in place of what is wrong. @param {P.FieldState} state @param {P.Message} message @returns {P.PageValue} */
 export function mended(state, { use, instead }) {
   const values = several(state).map((one) => (one === instead ? use : one));
-  return isEach(state) ? { each: values } : instead ? values : use;
+  return isEach(state) ? { each: values } : Array.isArray(state.value) ? values : use;
 }
 
 /** Read a pasted list, take its values, and say what became of it. @param {P.FieldView} field @param {(values: string[]) => void} take */

@@ -155,7 +155,7 @@ export interface FieldState {
   unknown?: string[];
 }
 
-/** What is wrong, and the value that would fix it, as a button "Use …"; of several values, in place of `instead`. */
+/** What is wrong, and the value that would fix it in place of `instead`, as a button "Use …". */
 export interface Message { text: string; use: string; instead: string }
 
 export type FieldValue =
