@@ -117,32 +117,34 @@ class ResultVariable:
         self._assign(shell, name, frame)
         return "" if name == wanted else f"You already have a variable {wanted}, so this result is {name}."
 
-    def conflict(self, name: str) -> str:
-        """Return why to ask before using this name, or an empty text; raise an `ArgumentError` for an invalid name."""
+    def rename(self, name: str, frame: pd.DataFrame, before: str, *, replace: bool = False) -> str:
+        """
+        Move a result to another name, and delete the old variable; return why to ask before that, unless `replace`.
+
+        Raises
+        ------
+        ArgumentError
+            Python takes no such name.
+        """
         if keyword.iskeyword(name):
             raise ArgumentError(f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_.")
         if not name.isidentifier():
             what = f"{quote(name)} isn't a valid variable name."
             raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
         shell = _shell()
-        if shell is not None and name != self.name and self._is_taken(shell, name):
-            kind = type(shell.user_ns[name]).__name__
-            return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
-        return f"{name} is a Python built-in, which this variable would hide." if hasattr(builtins, name) else ""
-
-    def rename(self, name: str, frame: pd.DataFrame | None = None, before: str = "") -> None:
-        """Move a result, by default the last one, to another name, even one that is taken; delete the old variable."""
-        self.conflict(name)
-        if frame is None:
-            frame, before = self._frame, self.name
-        shell = _shell()
+        if name != before and not replace:
+            if shell is not None and name != self.name and self._is_taken(shell, name):
+                kind = type(shell.user_ns[name]).__name__
+                return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
+            if hasattr(builtins, name):
+                return f"{name} is a Python built-in, which this variable would hide."
         if frame is self._frame:
             self._wanted = name
-        if shell is None or frame is None or name == before:
-            return
-        if shell.user_ns.get(before) is frame:
-            del shell.user_ns[before]
-        self._assign(shell, name, frame)
+        if shell is not None and name != before:
+            if shell.user_ns.get(before) is frame:
+                del shell.user_ns[before]
+            self._assign(shell, name, frame)
+        return ""
 
     def _assign(self, shell: Any, name: str, frame: pd.DataFrame) -> None:
         shell.push({name: frame})

@@ -204,16 +204,13 @@ class FormView:
     def _text(self, field: Field, value: Any) -> str:
         """Return a value as a line of text; `_read` takes it back."""
         try:
-            if isinstance(value, str | Variable) or (
-                field.kind is not Kind.JSON and not isinstance(value, list | tuple)
-            ):
-                text = spelled(value) if self.trusted else str(value)
-            elif field.kind is Kind.JSON:
+            if field.kind is Kind.JSON and not isinstance(value, str | Variable):
                 text = json.dumps(value, default=quote, ensure_ascii=False)
-            else:
+            elif isinstance(value, list | tuple):
                 texts = [self._text(field, one) for one in value]
-                quoted = ['"{}"'.format(one.replace('"', '""')) if {*one} & {*',"'} else one for one in texts]
-                text = ", ".join(quoted)
+                text = ", ".join('"{}"'.format(one.replace('"', '""')) if {*one} & {*',"'} else one for one in texts)
+            else:
+                text = spelled(value) if self.trusted else str(value)
             return replace_surrogates(text)
         except Exception:  # noqa: BLE001  # any object may be set by code, even one that fails when inspected
             return f"<{type(value).__name__}>"

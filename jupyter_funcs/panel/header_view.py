@@ -70,6 +70,9 @@ class HeaderView:
             "changesData": function.changes_data,
         }
 
+    def card(self, call: RemoteCall) -> dict[str, Any]:
+        return self.function(call.function, call.slug) | {"example": example_text(call)}
+
     @asked(of="header")
     def functions(self, query: Text, first: Number = 0) -> dict[str, Any]:
         """Return a page of those that a search finds; without words all: favourites, recent ones, then by group."""
@@ -104,7 +107,7 @@ class HeaderView:
         """Return what an empty panel offers: functions, runs of before, presets."""
         cards, presets = [], []
         for call in self.offered():
-            card = self.function(call.function, call.slug) | {"example": example_text(call)}
+            card = self.card(call)
             if self._session.synthetic:  # the badge beside the title says so once
                 card["about"] = card["about"].replace(" (synthetic demo data)", "")
             cards.append(card)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +23,11 @@ from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from jupyter_funcs.client.function import RemoteCall
-    from jupyter_funcs.records.history import History
+    from jupyter_funcs.records.recorded import RecordedClient
     from jupyter_funcs.records.run import Run
-
-    Labels = Callable[[str], Mapping[str, str]]
 
 _MOST_ROWS = 200  # of the history
 _MOST_ARGS = 4
@@ -55,19 +52,17 @@ class Held(Latest):
 
 def _size(frame: pd.DataFrame) -> int:
     """Return about how many bytes a frame takes; of objects by a sample, since there may be millions of them."""
-    total = int(frame.memory_usage().sum())
-    for at, dtype in enumerate(frame.dtypes):
-        if dtype.kind == "O" and len(frame) and getattr(dtype, "storage", "") != "pyarrow":
-            sample = frame.iloc[:: -(-len(frame) // 1000), at]
-            total += int(np.mean([sys.getsizeof(value) for value in sample]) * len(frame))
-    return total
+    every = max(len(frame) // 1000, 1)
+    objects = frame.select_dtypes(["object", "string"]).iloc[::every]
+    deep, flat = (objects.memory_usage(index=False, deep=deep).sum() for deep in (True, False))
+    return int(frame.memory_usage().sum() + every * (deep - flat))
 
 
 class HistoryView:
     """What a panel shows of a history. Its methods may be called from any thread, and give plain JSON."""
 
-    def __init__(self, history: History, held: Held, labels: Labels = lambda _: {}) -> None:
-        self._history, self._held, self._labels = history, held, labels
+    def __init__(self, session: RecordedClient[RemoteCall], held: Held) -> None:
+        self._session, self._history, self._held = session, session.history, held
         self._last: tuple[tuple[int | str, int | str], dict[str, Any], TableView | None] | None = None
 
     @asked("history", of="history")
@@ -87,7 +82,7 @@ class HistoryView:
             "number": run.label if run.kernel else run.number,
             "time": f"{began:%H:%M}" if today else f"{began:%Y-%m-%d %H:%M}",
             "function": inert(run.function),
-            "differs": [{"name": inert(labels.get(name, name)), "value": value} for name, value in told],
+            "differs": [{"name": labels.get(name, inert(name)), "value": value} for name, value in told],
             "rows": run.rows,
             "seconds": round(run.elapsed, 2) if run.status != "running" else None,
             "variable": run.variable,
@@ -95,6 +90,11 @@ class HistoryView:
             "error": clip(inert(run.error), 300),
             "held": run.in_memory is not None,
         }
+
+    def _labels(self, function: str) -> dict[str, str]:
+        """Return the labels of a function's fields; nothing if it is no longer listed."""
+        is_listed = self._session.listed is not None and self._session.listed.peek(function) is not None
+        return {each.name: inert(each.label) for each in self._session[function].fields} if is_listed else {}
 
     @asked(of="history", in_thread=True)
     def compare(self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False) -> dict[str, Any]:
@@ -149,18 +149,14 @@ class HistoryView:
         return sweep(function, None, run.args) if run.is_sweep else function(**run.args)
 
     def _args(self, before: Run, after: Run) -> dict[str, Any]:
-        labels = {**self._labels(before.function), **self._labels(after.function)}
-        names = [name for name in before.args if name in after.args]
-        if before.function == after.function:
-            names = list(dict.fromkeys([*before.args, *after.args]))
-        differ: list[dict[str, str]] = []
-        same: list[str] = []
-        for name in names:
-            label, one, other = inert(labels.get(name, name)), before.args.get(name), after.args.get(name)
-            if one != other:
-                differ.append({"name": label, "before": _text(one), "after": _text(other)})
-            elif one is not None:
-                same.append(f"{label} {_text(one)}")
+        labels = self._labels(before.function) | self._labels(after.function)
+        one, other = before.args, after.args
+        names = [name for name in one | other if before.function == after.function or (name in one and name in other)]
+        told = [(labels.get(name, inert(name)), one.get(name), other.get(name)) for name in names]
+        differ = [
+            {"name": label, "before": _text(one), "after": _text(other)} for label, one, other in told if one != other
+        ]
+        same = [f"{label} {_text(one)}" for label, one, other in told if one == other and one is not None]
         return {"args": differ, "same": " · ".join(same)}
 
 

@@ -19,7 +19,7 @@ from jupyter_funcs.core.text import listed, quote
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.form_view import FormView
-from jupyter_funcs.panel.header_view import HeaderView, changes, example_text, example_values, listed_again
+from jupyter_funcs.panel.header_view import HeaderView, changes, example_values, listed_again
 from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
 from jupyter_funcs.panel.requests import asked
 from jupyter_funcs.records.presets import fill, form_values
@@ -87,7 +87,7 @@ class PanelState:
         self.cell = notebook.this_cell()
         self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output that stays in the notebook
         self._stills = asyncio.Lock()  # one after the other, or an older one could be published last
-        self.history = HistoryView(session.history, _held, self._labels)
+        self.history = HistoryView(session, _held)
         self.lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
         self.publish, self.send, self.recipe = publish, send, recipe
         self._presets: list[dict[str, Any]] = []
@@ -219,9 +219,8 @@ class PanelState:
         if visit is None:
             start = header.start(self.history.rows(earlier=False)[:3])
             return view | {"function": None, "fields": [], "presets": [], "start": start}
-        function = header.function(visit.function.function, visit.function.slug)
-        function["example"] = example_text(visit.function)
-        return view | {"function": function, "fields": visit.inputs.fields(), "presets": self._presets, "start": None}
+        about = {"function": header.card(visit.function), "presets": self._presets, "start": None}
+        return view | about | {"fields": visit.inputs.fields()}
 
     def values(self) -> dict[str, Any] | None:
         """Return the `Values` of the protocol, or nothing where no function is chosen."""
@@ -250,11 +249,6 @@ class PanelState:
     def publish_soon(self, *_: object) -> None:
         """Publish on the loop: from any thread, and after what is being done."""
         background.background_loop().call_soon_threadsafe(self.publish)
-
-    def _labels(self, function: str) -> dict[str, str]:
-        """Return the labels of a function's fields; nothing if it is no longer listed."""
-        is_listed = self.session.listed is not None and self.session.listed.peek(function) is not None
-        return {each.name: each.label for each in self.session[function].fields} if is_listed else {}
 
     # A run
 
@@ -407,9 +401,8 @@ class PanelState:
         if visit.result is None:
             raise ArgumentError(GONE)
         before = visit.result.held_as
-        if name != before and (question := visit.keeper.conflict(name)) and not replace:
+        if question := visit.keeper.rename(name, visit.result.frame, before, replace=replace):
             return {"variable": before, "note": question, "exists": True}
-        visit.keeper.rename(name, visit.result.frame, before)
         visit.note = f"{before} is now {name}." if before and before != name else ""
         visit.result.variable = name
         background.start(self.keep_still(visit))

@@ -108,7 +108,7 @@ def test_what_is_no_name_is_refused(shell: InteractiveShell, name: str) -> None:
     keeper = ResultVariable("get_panels", HERE)
     keeper.assign(frame := pd.DataFrame())
     with pytest.raises(jf.ArgumentError, match=re.escape(repr(name))):
-        keeper.rename(name)
+        keeper.rename(name, frame, "panels")
     assert shell.user_ns["panels"] is frame
 
 
@@ -116,14 +116,13 @@ def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
     """The old name is deleted unless it holds something else; later results use the new name."""
     keeper = ResultVariable("get_panels", HERE)
     keeper.assign(frame := pd.DataFrame())
-    assert keeper.conflict("mine") == ""
-    keeper.rename("mine")
+    assert keeper.rename("mine", frame, "panels") == ""
     assert shell.user_ns["mine"] is frame
     assert "panels" not in shell.user_ns
     keeper.assign(later := pd.DataFrame())
     assert shell.user_ns["mine"] is later
     shell.run_cell("mine = 'own'")
-    keeper.rename("other")
+    keeper.rename("other", later, "mine")
     assert shell.user_ns["mine"] == "own"
 
 

@@ -437,7 +437,7 @@ def test_a_token_in_use_is_masked_in_the_history_wherever_it_was_typed(
         stored,
         printed,
         repr(run),
-        HistoryView(funcs.history, Held(), lambda _: {}).rows(),
+        HistoryView(funcs, Held()).rows(),
         shell.user_ns["found"].nothing,
     ):
         assert CANARY not in repr(text)
