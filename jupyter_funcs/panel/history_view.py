@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from itertools import chain
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,16 +163,17 @@ class HistoryView:
 
 def _varying(runs: list[Run]) -> dict[str, list[str]]:
     """Return which arguments the runs of each function don't share; all of them where it has run once."""
-    ran: dict[str, list[Run]] = {}
+    ran: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
-        ran.setdefault(run.function, []).append(run)
-    found = {}
-    for function, all_of in ran.items():
-        names = dict.fromkeys(chain.from_iterable(run.args for run in all_of))
-        first = all_of[0].args
-        alike = {name for name in names if all(run.args.get(name) == first.get(name) for run in all_of[1:])}
-        found[function] = [name for name in names if len(all_of) == 1 or name not in alike]
-    return found
+        ran.setdefault(run.function, []).append(run.args)
+    return {
+        function: [
+            name
+            for name in dict.fromkeys(chain.from_iterable(given))
+            if len(given) == 1 or any(args.get(name) != given[0].get(name) for args in given)
+        ]
+        for function, given in ran.items()
+    }
 
 
 def _without_result(run: Run) -> str:
@@ -195,20 +197,15 @@ def result_of(run: Run) -> pd.DataFrame | str:
 
 def values_of(run: Run, function: RemoteCall) -> dict[str, Any]:
     """Return the values with which a form runs a run again: of a sweep, several for each swept parameter."""
-    again = f"%funcs again {run.label} runs it."
     if not run.is_whole:
         raise ArgumentError(f"The arguments of run {run.label} were not saved.", "Enter them again.")
-    if not run.is_sweep:
-        return dict(run.args)
-    lists = {field.name for field in function.fields if field.kind is Kind.LIST}
-    values: dict[str, Any] = {}
-    runs = 1
-    for name, value in run.args.items():
-        swept = isinstance(value, list) and (name not in lists or any(isinstance(item, list) for item in value))
-        values[name] = Each(tuple(value)) if swept else value
-        runs *= len(value) if swept else 1
-    if run.pairs or runs != run.runs:
-        raise ArgumentError(f"Run {run.label} took its values in pairs or from a table; a form cannot.", again)
+    lists, values = {field.name for field in function.fields if field.kind is Kind.LIST}, dict(run.args)
+    for name, value in run.args.items() if run.is_sweep else ():
+        if isinstance(value, list) and (name not in lists or any(isinstance(item, list) for item in value)):
+            values[name] = Each(tuple(value))
+    if run.pairs or prod(len(value) for value in values.values() if isinstance(value, Each)) != run.runs:
+        what = f"Run {run.label} took its values in pairs or from a table; a form cannot."
+        raise ArgumentError(what, f"%funcs again {run.label} runs it.")
     return values
 
 

@@ -252,14 +252,9 @@ def lines_of(error: BaseException) -> list[str]:
 def still_html(name: str = "", result: ResultView | None = None) -> str:
     """Return what is shown where there is no panel: how to open it, its last result, and the chart as drawn last."""
     what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
-    kept = "" if result is None else _result_html(result)
-    picture = svg(result.picture) if result and result.picture else ""
     head = f"<p><b>{escaped(name) if name else 'Functions'}</b>: {what}</p>"
-    return f'<div class="jf-still">{head}{kept}{picture}</div>'
-
-
-def _result_html(result: ResultView) -> str:
-    """Return function, arguments, time, variable and rows of a result."""
+    if result is None:
+        return f'<div class="jf-still">{head}</div>'
     frame = result.frame
     args = ", ".join(f"{escaped(name)} = {escaped(value_text(value))}" for name, value in result.args.items())
     session = result.function.session
@@ -279,4 +274,5 @@ def _result_html(result: ResultView) -> str:
     table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS).replace("<td", '<td style="white-space: nowrap"')
     table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
-    return f'<div class="jf-kept"><p>{"<br>".join(said)}</p>{table}</div>'
+    kept = f'<div class="jf-kept"><p>{"<br>".join(said)}</p>{table}</div>'
+    return f'<div class="jf-still">{head}{kept}{svg(result.picture) if result.picture else ""}</div>'
