@@ -51,11 +51,11 @@ class HistoryFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.trouble = ""
-        self._writer: futures.ThreadPoolExecutor | None = None
+        self._writer = futures.ThreadPoolExecutor(1, "jupyter_funcs_history")
         self._lock = threading.Lock()
         # The latest state of each run that is not written yet.
         self._waiting: dict[tuple[str, int], tuple[str, dict[str, Any]]] = {}
-        self._writing: futures.Future[None] | None = None
+        self._writing: futures.Future[None] | None = None  # the last one
 
     def switch(self, *, on: bool) -> None:
         """Save runs from now on, or stop; saved runs stay."""
@@ -87,34 +87,24 @@ class HistoryFile:
         """Save the state of a run in the background, replacing an earlier state."""
         with self._lock:
             self._waiting[kernel, run["number"]] = (service, run)
-            if self._writing is None or self._writing.done():
-                self._writer = self._writer or futures.ThreadPoolExecutor(1, "jupyter_funcs_history")
+            if self._writing is None or self._writing.running() or self._writing.done():
                 self._writing = self._writer.submit(self._write)
 
     def wait(self) -> None:
         """Wait until all runs are written, or cannot be."""
-        with self._lock:
-            writing = self._writing
-        if writing is not None:
-            futures.wait([writing])
+        if self._writing is not None:
+            futures.wait([self._writing])
 
     def _write(self) -> None:
-        while True:
-            with self._lock:
-                pending = dict(self._waiting)
-                if not pending:
-                    self._writing = None
-                    return
-            try:
+        with self._lock:
+            pending, self._waiting = self._waiting, {}
+        try:
+            if pending:
                 with self._connected() as connection:
                     _save(connection, pending)
-            except ConfigError as error:
-                with self._lock:
-                    self.trouble = error.what
-                    self._writing = None
-                return  # the next run tries again
-            with self._lock:
-                self._waiting = {at: run for at, run in self._waiting.items() if pending.get(at) is not run}
+        except ConfigError as error:
+            with self._lock:  # the next run tries again
+                self._waiting, self.trouble = pending | self._waiting, error.what
 
     def _create(self) -> None:
         is_new = not self.path.exists()
