@@ -49,11 +49,6 @@ class Each:
         return len(self.values)
 
 
-def several(value: Any) -> Each:
-    """Wrap the value of a field as the first of several."""
-    return value if isinstance(value, Each) else Each(() if value is None else (value,))
-
-
 def only(value: Any) -> Any:
     """Turn several values back into one: the first."""
     return next(iter(value.values), None) if isinstance(value, Each) else value

@@ -16,7 +16,7 @@ from jupyter_funcs.catalog import form as forms
 from jupyter_funcs.catalog import values as swept
 from jupyter_funcs.catalog.fields import Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
-from jupyter_funcs.catalog.values import Each, Variable, only, several
+from jupyter_funcs.catalog.values import Each, Variable, only
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.requests import EachOf
 from tests.conftest import PANEL, SYMBOL, wait_until
@@ -150,9 +150,8 @@ def test_ten_thousand_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert (form.args, len(read)) == ({"Flag": ["Yes"]}, 2)
 
 
-def test_one_value_becomes_several_and_back() -> None:
-    """One value becomes the first of several, and the first of several stays."""
-    assert (several("a"), several(None), several(["a"])) == (Each(("a",)), Each(()), Each((["a"],)))
+def test_of_several_values_the_first_stays() -> None:
+    """Nothing of none, and a value that is alone."""
     assert (only(Each(("a", "b"))), only(Each(())), only("a")) == ("a", None, "a")
 
 
