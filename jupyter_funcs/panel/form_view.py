@@ -265,21 +265,18 @@ class FormView:
         """Show the errors of every field from now on, because Run was pressed."""
         self._pressed = True
 
-    def fixes(self, refusal: str) -> list[dict[str, Any]]:
-        """Return what to use in place of the values that a refusal names: the `fixes` of the protocol."""
-        named = [(name, value) for name in self._fields for value in self._texts(name)[:_MOST_COMPARED]]
-        found = [
-            {"field": name, "text": f"Use {clip(near, _LONGEST_FIX)}", "use": near, "instead": value}
-            for name, value in dict.fromkeys(named)
-            if value and value in refusal and (near := self._options[name].nearest(value))
-        ]
-        return found[:_MOST_FIXES]
-
-    def refuse(self, errors: Said) -> None:
-        """Show the errors that the service found, each until its field changes."""
+    def refuse(self, errors: Said, said: str = "") -> list[dict[str, Any]]:
+        """Show errors of the service, each until its field changes; return what to use for the values that it named."""
         with self._lock:
             self._pressed = True
             self._refused = {name: list(texts) for name, texts in errors.items() if name in self._fields}
+        named = [(name, value) for name in self._fields for value in self._texts(name)[:_MOST_COMPARED]]
+        fixes = [
+            {"field": name, "text": f"Use {clip(near, _LONGEST_FIX)}", "use": near, "instead": value}
+            for name, value in dict.fromkeys(named)
+            if value and value in said and (near := self._options[name].nearest(value))
+        ]
+        return fixes[:_MOST_FIXES]
 
     def carry(self, before: Form) -> None:
         """Fill empty fields with the valid values of fields of the same name in another form."""

@@ -356,9 +356,7 @@ class PanelState:
         fixes: list[dict[str, Any]] = []
         if visit is self.visit:
             visit.inputs.press()
-            if job is not None:
-                visit.inputs.refuse(at_fields)
-                fixes = visit.inputs.fixes(str(error))
+            fixes = visit.inputs.refuse(at_fields, str(error)) if job is not None else []
         failure = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
         visit.state, visit.error = ("form", None) if at_fields else ("failed", failure)
         self.publish()
