@@ -54,9 +54,10 @@ class FieldSource:
 
     def nearest(self, value: str) -> str:
         """Return the choice that looks most like a value, or without choices what would make it valid, if anything."""
+        if not self.choices:
+            return fixed(self.field, value)
         if value not in self._near:  # comparing with thousands takes a while
-            near = nearest_listed(self.field, value, self.choices) if self.choices else [fixed(self.field, value)]
-            self._near[value] = next(iter(near), "")
+            self._near[value] = next(iter(nearest_listed(self.field, value, self.choices)), "")
         return self._near[value]
 
     def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:
