@@ -65,7 +65,6 @@ class FormView:
     def __init__(self, function: RemoteCall, form: Form, on_news: Callable[[], None], *, trusted: bool = True) -> None:
         self.form, self.trusted, self.seq = form, trusted, 0
         form.shows_labels = True
-        self.ran: Args | None = None  # the arguments of the result that is shown
         self._on_news = on_news
         self.preset: tuple[str, Args] = ("", {})  # the last one, and what it has filled in
         self._lock = threading.RLock()  # options arrive on the background loop
@@ -141,8 +140,8 @@ class FormView:
             "strict": field.is_declared(),
         }
 
-    def values(self) -> dict[str, Any]:
-        """Return what the form holds, and what is wrong with it: the `Values` of the protocol."""
+    def values(self, ran: Args | None = None) -> dict[str, Any]:
+        """Return what the form holds, what is wrong, and whether that was run: the `Values` of the protocol."""
         with self._lock:
             form, args, errors = self.form, self.form.args, self.form.errors
             warnings = form.warnings_of(args, compare_listed=False)
@@ -159,7 +158,7 @@ class FormView:
                 "wrong": [name for name in errors if form.is_set(name)],
                 "advice": [f"Fill in {listed(map(self._label, names))}." for names in open_rules if is_begun],
                 "preset": name if held == args else "",
-                "changed": self.ran is not None and self.ran != args,
+                "changed": ran is not None and ran != args,
             }
 
     def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> dict[str, Any]:

@@ -116,30 +116,25 @@ class PanelState:
         self.enter(self.session[function])
 
     def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
-        """Show a function's form, which takes values of the one before; that one keeps its own and its result."""
+        """Show a function's form, at first this one; it takes values of the one before, which keeps its own."""
         with self.lock:
-            before, visit = self.visit, self._visit_of(function, form)
+            before, shown = self.visit, self.visit.inputs.form if self.visit else None
+            if function.slug not in self._visits:
+                first = form or function.form()
+                first.variables = notebook.variables
+                for name, value in first.values.items():  # %funcs panel F Symbol=[a, b]
+                    first.values[name] = as_several(first.field(name), value)
+                self._visits[function.slug] = Visit(function, first, notebook.ResultVariable(function.slug, self.cell))
+            visit = self._visits[function.slug]
             self._read_presets(visit.function)
-            if visit is before and visit.inputs.form is visit.form:
+            if visit is before and shown is visit.form:
                 return visit
-            shown = before.inputs.form if before else None
             self.close()
             visit.inputs = FormView(visit.function, visit.form, self.publish_soon, trusted=self.trusted)
-            visit.inputs.ran = visit.result.args if visit.result else None
             if shown is not None and form is None:
                 visit.inputs.carry(shown)
             self.visit = visit
         return visit
-
-    def _visit_of(self, function: RemoteCall, form: Form | None) -> Visit:
-        """Return the visit of a function; its first one begins with this form, or an empty one."""
-        if function.slug not in self._visits:
-            form = form or function.form()
-            form.variables = notebook.variables
-            for name, value in form.values.items():  # %funcs panel F Symbol=[a, b]
-                form.values[name] = as_several(form.field(name), value)
-            self._visits[function.slug] = Visit(function, form, notebook.ResultVariable(function.slug, self.cell))
-        return self._visits[function.slug]
 
     @asked()
     async def refresh(self) -> dict[str, Any]:
@@ -224,10 +219,10 @@ class PanelState:
 
     def values(self) -> dict[str, Any] | None:
         """Return the `Values` of the protocol, or nothing where no function is chosen."""
-        if self.visit is None:
+        if (visit := self.visit) is None:
             return None
-        values = self.visit.inputs.values()
-        return values if self.visit.is_listed else values | {"advice": [*values["advice"], _UNLISTED]}
+        values = visit.inputs.values(visit.result.args if visit.result else None)
+        return values if visit.is_listed else values | {"advice": [*values["advice"], _UNLISTED]}
 
     def run_state(self) -> dict[str, Any]:
         """Return the `Run` of the protocol; the page knows what is left out where no function is chosen."""
@@ -368,7 +363,6 @@ class PanelState:
         _held.keep(result.frame)
         with self.lock:
             visit.result, visit.state, visit.error = result, "done", None
-            visit.inputs.ran = result.args
         self.publish()  # a page that waits comes before a file that is saved later
         await self.keep_still(visit)
 

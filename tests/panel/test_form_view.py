@@ -658,8 +658,8 @@ def test_what_the_service_found_is_shown_until_the_field_changes(answering: Call
     """An error of the service stands at its field, and a change of the values since the result is known."""
     session = answering(Listing(PANEL_NAME, {"name": "Symbol", "type": 6}, Universe=SYMBOLS))
     view = opened(session, PanelName=PANEL, Symbol="NVRA US EQUITY")
-    view.ran = view.form.args
-    assert not view.values()["changed"]
+    ran = view.form.args
+    assert not view.values(ran)["changed"]
     view.refuse({"Symbol": ["The panel has no data of it."], "": ["Something else."]})
     assert texts(view, "Symbol") == ["The panel has no data of it."]
     view.take({"Symbol": "NVRB"})
@@ -667,7 +667,7 @@ def test_what_the_service_found_is_shown_until_the_field_changes(answering: Call
     assert state(view, "Symbol")["errors"][0]["use"] == "NVRA US EQUITY"
     view.take({"Symbol": "KORD US EQUITY"})
     assert texts(view, "Symbol") == []
-    assert view.values()["changed"]
+    assert view.values(ran)["changed"]
     view.preset = ("mine", view.form.args)
     assert view.values()["preset"] == "mine"
     view.take({"Symbol": None})
