@@ -245,12 +245,10 @@ def _charts(frames: list[pd.DataFrame], about: str) -> dict[str, Any]:
     sides = [frame.reset_index(allow_duplicates=True) if has_labels(frame) else frame for frame in frames]
     if not all(side.columns.is_unique for side in sides):
         return found
-    drawn: list[tuple[Chart, Any]] = [(Chart(side, about), None) for side in sides]
-    if max(map(len, sides)) > 1:  # else they are compared by their measures
-        both = Chart(pd.concat(sides, ignore_index=True), about)
-        drawn = [(both, rows) for rows in np.split(np.arange(sum(map(len, sides))), [len(sides[0])])]
+    both = Chart(pd.concat(sides, ignore_index=True), about)
+    of_each = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
     for kind in ("line", "bar"):
-        one, other = (chart.view(ChartWish(kind=kind, colour=""), rows=rows) for chart, rows in drawn)
+        one, other = (both.view(ChartWish(kind=kind, colour=""), rows=rows) for rows in of_each)
         if (one["kind"], one["title"]) != (kind, other["title"]) or not (one["series"] and other["series"]):
             continue
         key = "values" if one["x"]["type"] == "time" else "labels"
