@@ -1,68 +1,270 @@
 """
 Tab: subcommands, options, functions, parameters and values, from what is known already; no request is sent.
 
-`complete_line`, `complete_body` and `complete_python` each read one kind of text before the cursor and offer what fits.
-They evaluate no code of the user's: names are looked up and literals are read.
+Each kind of text before the cursor is read by functions of its own: a line of `%funcs`, the body of a `%%funcs` cell,
+and Python code (`complete_python`). They evaluate no code of the user's: names are looked up and literals are read.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult
 
-from jupyter_funcs.magic.candidates import NOTHING, Offer
-from jupyter_funcs.magic.complete_body import in_body
-from jupyter_funcs.magic.complete_line import in_line
+from jupyter_funcs.core.line import NAME_AND_VALUE, QUOTES, split_open, unquoted, with_items_below
+from jupyter_funcs.magic.candidates import (
+    IN_LINE,
+    NOTHING,
+    Candidate,
+    Offer,
+    Quoting,
+    WrittenCall,
+    data_frames,
+    field_named,
+    find_function,
+    known_values,
+    name_in_line,
+    offer,
+    offer_variables,
+    remaining_fields,
+    without_quote,
+)
 from jupyter_funcs.magic.complete_python import in_python
-from jupyter_funcs.magic.partial import PartialCode
+from jupyter_funcs.magic.partial import PartialCode, PartialLine
+from jupyter_funcs.magic.usage import NAMES, OPTIONS, subcommand, taken_by
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_funcs.api import Session
     from jupyter_funcs.magic.state import MagicState
 
 _LINE = re.compile(r"\s*+(?:[^%=#'\"]+=\s*)?%funcs\s(?P<line>.*)")
 _CELL = re.compile(r"\s*%%funcs\s(?P<line>[^\n]*)(?P<body>\n.*)?", re.DOTALL)
 _LONGEST_CODE = 20_000  # before the cursor; a call that began earlier isn't completed
+_TAKE_A_VARIABLE = {"--to", "--executor"}
+# In a body of JSON.
+_PAIR = re.compile(r'\s*"(?P<name>(?:[^"\\]|\\.)*+)"\s*:\s*(?P<value>.*)', re.DOTALL)
+_KEYS = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*+)"\s*:')
+# In a body of lines, a value ends with its line, so that spaces in it need no quotes.
+_TO_LINE_END = Quoting(lambda text: text == text.strip() and text[:1] not in {*QUOTES, "[", "$", ""})
 
 
 def complete(context: CompletionContext, state: MagicState) -> SimpleMatcherResult:
     """Return the result of an IPython matcher (version 2 of its API); an error inside it offers nothing."""
     completions: list[SimpleCompletion] = []
     try:
-        offer = _offer(context, state)
-        if offer is not None:
-            begin = offer.compared.casefold()
+        offered = _offered(context, state)
+        if offered is not None:
+            begin = offered.compared.casefold()
             fitting = (
-                SimpleCompletion(one.written, type=offer.kind)
-                for one in offer.candidates
+                SimpleCompletion(one.written, type=offered.kind)
+                for one in offered.candidates
                 if one.compared.casefold().startswith(begin) and one.written.isprintable()
             )
             completions = list(islice(fitting, context.limit))
     except Exception:  # noqa: BLE001  # a traceback at Tab is worse than no completion
-        offer = None
-    if offer is None:
+        offered = None
+    if offered is None:
         return {"completions": []}
-    if not completions and offer.only:
+    if not completions and offered.only:
         # IPython obeys `suppress` only if there is a completion: an empty one hides Python's names.
         return {"completions": [SimpleCompletion("")], "matched_fragment": "", "suppress": True}
-    return {"completions": completions, "matched_fragment": offer.typed, "suppress": offer.alone, "ordered": True}
+    return {"completions": completions, "matched_fragment": offered.typed, "suppress": offered.alone, "ordered": True}
 
 
-def _offer(context: CompletionContext, state: MagicState) -> Offer | None:
+def _offered(context: CompletionContext, state: MagicState) -> Offer | None:
     lines = context.full_text.split("\n")
     line, column = lines[context.cursor_line], context.cursor_position
     before = "\n".join([*lines[: context.cursor_line], line[:column]])
     after = "\n".join([line[column:], *lines[context.cursor_line + 1 :]])
     if found := _CELL.fullmatch(before):
         if found["body"] is None:
-            return in_line(found["line"], line[column:], state, is_cell=True)
-        return (in_body(found["line"], found["body"][1:], after, state) or NOTHING)._replace(only=True)
+            return _in_line(found["line"], line[column:], state, is_cell=True)
+        return (_in_body(found["line"], found["body"][1:], after, state) or NOTHING)._replace(only=True)
     if found := _LINE.fullmatch(line[:column]):
-        return in_line(found["line"], line[column:], state)
+        return _in_line(found["line"], line[column:], state)
     # Before this module is imported there is no session to complete.
     if "jupyter_funcs.api" not in sys.modules:
         return None
     return in_python(PartialCode(before[-_LONGEST_CODE:], after), state.namespace)
+
+
+# A line of %funcs
+
+
+def _in_line(line: str, after: str, state: MagicState, *, is_cell: bool = False) -> Offer | None:
+    """Offer what fits at the end of a line; None at an option's value, which others complete."""
+    partial = PartialLine.read(line)
+    if partial.option in _TAKE_A_VARIABLE and partial.typed.startswith("$"):
+        return offer_variables(partial.typed, state.namespace)
+    if partial.option and partial.option != "--profile":
+        return None
+    return (_at_word(partial, after, state, is_cell=is_cell) or NOTHING)._replace(only=True)
+
+
+def _at_word(line: PartialLine, after: str, state: MagicState, *, is_cell: bool) -> Offer | None:
+    if line.option:
+        return _offer_profiles(line.typed, after)
+    if line.typed.startswith("-"):
+        taken = [option for option in OPTIONS if not line.words or line.words[0] in taken_by(option)]
+        return offer(line.typed, (spelt for option in taken for spelt in reversed(option.split("/"))), "option")
+    if not line.words:
+        names = [name for name in NAMES if not is_cell or subcommand(name).takes_arguments]
+        return offer(line.typed, names, "command")
+    return _after_subcommand(line, after, state) if line.words[0] in NAMES else None
+
+
+def _after_subcommand(line: PartialLine, after: str, state: MagicState) -> Offer | None:
+    name, *rest = line.words
+    if subcommand(name).takes_function:
+        return _at_argument(state.completed(line.profile), line, after, state.namespace)
+    if name == "lock":
+        return _offer_functions(state.completed(line.profile), "", line.typed, after)
+    if rest:
+        return None
+    if name == "connect":
+        return _offer_profiles(line.typed, after)
+    words = subcommand(name).words
+    if name == "again" and (session := state.known(line.profile)) is not None:
+        words = [str(run.number) for run in reversed(session.history.runs)]
+    return offer(line.typed, words, "value")
+
+
+def _offer_profiles(typed: str, after: str) -> Offer:
+    from jupyter_funcs.connection.profiles import profile_names
+
+    return IN_LINE.offer(typed, profile_names(), after, "profile")
+
+
+def _at_argument(session: Session | None, line: PartialLine, after: str, namespace: Mapping[str, Any]) -> Offer | None:
+    """Offer functions, and what a function takes once it is named."""
+    command, typed = line.words[0], line.typed
+    name, given, tables = line.call()
+    function = find_function(session, name)
+    argument = NAME_AND_VALUE.fullmatch(typed)
+    # A name without quotes may continue: Get Panel is a function, and so is Get Panel Daily.
+    if function is None or (typed and not given and not argument):
+        offered = _offer_functions(session, name, typed, after)
+        if function is None or offered.candidates:
+            return offered
+    if command == "describe":
+        return None
+    if command == "sweep" and typed.startswith("$"):
+        return offer_variables(typed, () if tables else data_frames(namespace))
+    call = WrittenCall(function, given, namespace)
+    is_quoted = typed[:1] in QUOTES and split_open(typed)[1] == 0  # the quotes enclose the whole argument
+    if is_quoted and "=" in typed:
+        name, _, value = typed[1:].partition("=")
+        offered = call.offer_values(name, typed[0] + value, after)
+        written = (one._replace(written=one.written[1:]) for one in offered.candidates)
+        return offered._replace(typed=value, candidates=written)
+    if argument is None:
+        frames = [data_frames(namespace).get(table) for table in tables]
+        columns = [str(column) for frame in frames if frame is not None for column in frame.columns]
+        fields = remaining_fields(function, [*given, *columns], after)
+        return offer(typed[is_quoted:], [f"{name_in_line(field)}=" for field in fields], "param")
+    return call.offer_values(unquoted(argument["name"]), argument["value"], after)
+
+
+def _offer_functions(session: Session | None, name: str, typed: str, after: str) -> Offer:
+    """Offer slugs, then names in quotes; or the rest of a name without quotes, after its first words."""
+    catalog = session.listed if session is not None else None
+    if catalog is None:
+        return NOTHING
+    if name:
+        begin = f"{name} ".casefold()
+        rests = (one.name[len(begin) :] for one in catalog if one.name.casefold().startswith(begin))
+        fitting = [rest for rest in rests if rest.casefold().startswith(typed.casefold())]
+        return offer(typed, fitting, "function") if fitting else NOTHING
+    quoted = Quoting().offer(typed, (function.name for function in catalog), after, "function")
+    slugs = () if typed[:1] in QUOTES else offer(typed, catalog.slugs, "function").candidates
+    return quoted._replace(candidates=chain(slugs, quoted.candidates))
+
+
+# The body of a %%funcs cell
+
+
+def _in_body(line: str, before: str, after: str, state: MagicState) -> Offer | None:
+    """Offer what fits in a body, given the cell's first line and the body's text before and after the cursor."""
+    first = PartialLine.read(f"{line} ")
+    name, given, _ = first.call()
+    function = find_function(state.completed(first.profile), name)
+    if function is None:
+        return None
+    if before.lstrip().startswith("{"):
+        return _in_json(WrittenCall(function, given, state.namespace), PartialCode(before, after))
+    *above, typed = before.split("\n")
+    rest, *below = after.split("\n")
+    if typed.lstrip().startswith("#"):
+        return None
+    typed = _with_items_above(typed, above)
+    for text in [*above, *below]:
+        if ":" in text and not text.lstrip().startswith("#"):
+            key, _, value = text.partition(":")
+            given[unquoted(key.strip())] = value.strip()
+    key, colon, value = typed.partition(":")
+    if not colon:
+        fields = remaining_fields(function, given)
+        return offer(key.lstrip(), [f"{name_in_line(field)}: " for field in fields], "param")
+    call = WrittenCall(function, given, state.namespace)
+    return call.offer_values(unquoted(key.strip()), value.lstrip(), rest, _TO_LINE_END)
+
+
+def _with_items_above(typed: str, above: list[str]) -> str:
+    """Return the typed text joined to the items above it, if it is in a list that began in an earlier line."""
+    for at in range(len(above) - 1, -1, -1):
+        value = above[at].partition(":")[2].strip()
+        if value.startswith("["):
+            is_open = with_items_below(value, above[at + 1 :]) == (value, 0) and not value.endswith("]")
+            items = [line.strip().rstrip(",") for line in above[at + 1 :]]
+            parts = [f"{above[at].strip().rstrip(',')}{',' * (value != '[')}", *(f"{item}," for item in items if item)]
+            return "".join([*parts, typed.lstrip()]) if is_open else typed
+    return typed
+
+
+def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
+    """Offer the keys of the object, their values, and the items of a list; the call is the cell's first line."""
+    depth = len(code.open)
+    if "".join(code.bracket(index) for index in range(depth)) not in {"{", "{[", "{[["}:
+        return None
+    typed = code.before[code.begin :]
+    if typed[:1] == "'":
+        return None
+    *pairs, last = code.parts(0)
+    known = {found["name"]: found["value"] for pair in pairs if (found := _PAIR.fullmatch(pair))}
+    pair = _PAIR.fullmatch(last)
+    if pair is None:
+        if last.strip() != typed:
+            return None
+        fields = remaining_fields(call.function, [*call.given, *known, *_KEYS.findall(code.after)])
+        closing = "" if typed and code.after.startswith('"') else '": '  # many editors close a quote themselves
+        keys = [Candidate(key, f'"{key}{closing}') for key in (_escaped(field.name) for field in fields)]
+        return Offer(typed, without_quote(typed), keys, "param")
+    items: list[Any] = []
+    item = pair["value"]
+    if depth > 1:
+        *before, item = code.parts(-1)
+        items = [value for text in before for value in _read(text)]
+    field = field_named(call.function, pair["name"])
+    if field is None or item.strip() != typed:
+        return None
+    given = call.values() | {name: value for name, text in known.items() for value in _read(text)}
+    values = [value for value in known_values(call.function, field, given) if value not in items]
+    return Quoting(escape=lambda value, _: _escaped(value)).offer(typed, values, code.after, "value")
+
+
+def _read(text: str) -> list[Any]:
+    """Return the value of a piece of JSON as a list of one; an empty list if it isn't complete."""
+    try:
+        return [json.loads(text)]
+    except (ValueError, RecursionError):
+        return []
+
+
+def _escaped(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
