@@ -60,7 +60,7 @@ HOMES = {
     "keyring": {"connection.login"},
     "httpx2": {"sources.mcp_connection"},
     "mcp": {"cli.mcp", "sources.mcp_connection"},
-    "platformdirs": {"connection.profiles"},
+    "platformdirs": {"connection.profiles", "core.files"},
     "sqlite3": {"records.history_file"},
     "jupyterlab": {"cli.main"},
     "anywidget": {"panel.panel"},

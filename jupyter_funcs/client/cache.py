@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import secrets
 import time
 from contextlib import suppress
@@ -19,9 +18,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client.status import CacheStatus
-from jupyter_funcs.connection.profiles import Connection, results_folder
 from jupyter_funcs.connection.secrets import Secret, long_secrets
-from jupyter_funcs.core.files import atomic_write_bytes, read_small
+from jupyter_funcs.core.files import atomic_write_bytes, own_path, read_small
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.client.options import CallOptions
+    from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.frames.parquet import StoredResult
     from jupyter_funcs.frames.store import Segments
 
@@ -212,7 +211,7 @@ class CacheWriter:
 
 def user_cache() -> Cache:
     """Return this user's cache, in ``FUNCS_RESULTS_DIR`` if that is set."""
-    return Cache(results_folder(os.environ))
+    return Cache(own_path("results"))
 
 
 def _canonical(value: Any) -> str:

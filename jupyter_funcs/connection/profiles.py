@@ -8,14 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from jupyter_funcs.connection.login import FromKeyring, Login
 from jupyter_funcs.connection.secrets import NoSecret, Secret
 from jupyter_funcs.connection.tokens import Constant, FromCommand, FromEnvironment, FromFile, FromFunction, TokenSource
 from jupyter_funcs.core.errors import ConfigError
-from jupyter_funcs.core.files import read_toml
+from jupyter_funcs.core.files import expanded, read_toml
 from jupyter_funcs.core.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def _file(where: object) -> Path | None:
     if isinstance(where, os.PathLike):
         return Path(os.fsdecode(where))
     if isinstance(where, str) and "://" not in where and where.lower().endswith(_DOCUMENTS):
-        with suppress(OSError, ValueError, RuntimeError):
-            return path if (path := Path(where).expanduser()).is_file() else None
+        with suppress(OSError, ValueError):
+            return path if (path := expanded(where)).is_file() else None
     return None
 
 
@@ -136,9 +136,9 @@ def _resolved(where: object, given: _Token | None, header: str, env: Mapping[str
 def profiles_file(environment: Mapping[str, str]) -> Path:
     """Return the path of the profiles' file, which may not exist."""
     if path := environment.get("FUNCS_CONFIG"):
-        return Path(path).expanduser()
+        return expanded(path)
     if folder := environment.get("JUPYTER_CONFIG_DIR"):
-        return Path(folder).expanduser() / _FILE
+        return expanded(folder) / _FILE
     # The same rule as jupyter_core, which may not be installed beside the kernel.
     if environment.get("JUPYTER_PLATFORM_DIRS", "0").strip().lower() not in {"", "0", "no", "n", "false", "off"}:
         from platformdirs import user_config_path
@@ -171,32 +171,6 @@ def profile_names() -> list[str]:
     except (ConfigError, OSError):
         return []
     return list(profiles) if isinstance(profiles, dict) else []
-
-
-def favourites_file(environment: Mapping[str, str]) -> Path:
-    """Return the path of the file of favourite functions, which may not exist."""
-    return _own_path(environment.get("FUNCS_FAVOURITES"), "data", "favourites.json")
-
-
-def history_file(environment: Mapping[str, str]) -> Path:
-    """Return the path of the history's database, which may not exist."""
-    return _own_path(environment.get("FUNCS_HISTORY"), "data", "history.sqlite")
-
-
-def results_folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder of the result cache, which may not exist."""
-    return _own_path(environment.get("FUNCS_RESULTS_DIR"), "cache", "results")
-
-
-def _own_path(given: str | None, kind: Literal["data", "cache"], name: str) -> Path:
-    if given:
-        return Path(given).expanduser()
-    from platformdirs import PlatformDirs
-
-    own = PlatformDirs("jupyter_funcs", appauthor=False)
-    folder = own.user_data_path if kind == "data" else own.user_cache_path
-    # Without a home folder this is relative: a folder named "~" in the working directory.
-    return (folder if folder.is_absolute() else Path("/nonexistent")) / name
 
 
 def _default_profile(path: Path) -> str | None:
@@ -235,7 +209,7 @@ def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str
         return Connection(name, f"mcp:{name}", NO_TOKEN, where=name, kind="mcp", target=tuple(command))
     key = next((key for key in _SOURCES if key in profile), None)
     url, kind = str(profile.get("file") or profile["url"]), profile.get("kind", "")
-    file = profiles_file(env).absolute().parent / Path(url).expanduser()
+    file = profiles_file(env).absolute().parent / expanded(url)
     is_file = "file" in profile or (kind == "openapi" and "://" not in url)
     if given is None and key is not None:
         base_url = file.as_uri() if is_file else _normalized(url)

@@ -9,13 +9,12 @@ import stat
 import subprocess
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.connection.secrets import Hidden, Secret
 from jupyter_funcs.core.background import in_thread
 from jupyter_funcs.core.errors import AuthenticationError, ConfigError
-from jupyter_funcs.core.files import open_regular
+from jupyter_funcs.core.files import expanded, open_regular
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import warn
 
@@ -110,18 +109,12 @@ class FromFile(TokenSource):
         super().__init__(label)
         self._path = path
         self()
-        mode = self._expanded().stat().st_mode
+        mode = expanded(path).stat().st_mode
         if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
             warn(f"Other users of this machine can read the {label}. To prevent that: chmod 600 {path}")
 
-    def _expanded(self) -> Path:
-        try:
-            return Path(self._path).expanduser()
-        except RuntimeError:  # the user has no home folder
-            return Path(self._path)
-
     def _read(self) -> str:
-        path, problem = self._expanded(), ""
+        path, problem = expanded(self._path), ""
         try:
             with open_regular(path) as file:
                 return file.read(_MAX_BYTES).decode("utf-8-sig")

@@ -11,16 +11,42 @@ import stat
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.text import clip, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
+# The user's own files, apart from profiles and presets: the variable that names each, and where it is otherwise.
+_OWN = {
+    "favourites.json": ("FUNCS_FAVOURITES", "data"),
+    "history.sqlite": ("FUNCS_HISTORY", "data"),
+    "results": ("FUNCS_RESULTS_DIR", "cache"),
+}
 _LOCK_SECONDS = 5.0  # then the holder is taken to be stuck, and the file is written without the lock
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path with the home folder in place of its ``~``; as it is if there is no such user or folder."""
+    with contextlib.suppress(RuntimeError):
+        return Path(path).expanduser()
+    return Path(path)
+
+
+def own_path(name: str, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the path of a file or folder in the user's folders of data and caches, which may not exist."""
+    variable, kind = _OWN[name]
+    if given := environment.get(variable):
+        return expanded(given)
+    from platformdirs import PlatformDirs
+
+    own = PlatformDirs("jupyter_funcs", appauthor=False)
+    folder = own.user_data_path if kind == "data" else own.user_cache_path
+    # Without a home folder this is relative: a folder named "~" in the working directory.
+    return (folder if folder.is_absolute() else Path("/nonexistent")) / name
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.fields import by_name
-from jupyter_funcs.connection.profiles import history_file
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
+from jupyter_funcs.core.files import own_path
 from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.core.text import clip, quote
 from jupyter_funcs.core.warn import warn
@@ -57,7 +57,7 @@ class History:
     @property
     def path(self) -> Path:
         """The file for saved runs, whether or not it exists."""
-        return history_file(os.environ)
+        return own_path("history.sqlite")
 
     @property
     def runs(self) -> list[Run]:
@@ -220,7 +220,7 @@ class _Log:
 
     def file(self, *, create: bool = False) -> HistoryFile | None:
         """Return the file of saved runs, if it exists or is to be created."""
-        path = history_file(os.environ)
+        path = own_path("history.sqlite")
         try:
             if not create and not path.exists():
                 return None

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.values import Each, Variable, has_variable, spelled, typed
 from jupyter_funcs.connection.profiles import profiles_file
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, NotFoundError
-from jupyter_funcs.core.files import atomic_write_text, locked_folder, named_error, read_toml
+from jupyter_funcs.core.files import atomic_write_text, expanded, locked_folder, named_error, read_toml
 from jupyter_funcs.core.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from jupyter_funcs.catalog.form import Form
 
@@ -100,9 +99,7 @@ class Presets:
 def presets_file(environment: Mapping[str, str]) -> Path:
     """Return the path of the presets: ``FUNCS_PRESETS``, else a file beside the profiles. It need not exist."""
     if path := environment.get("FUNCS_PRESETS"):
-        with contextlib.suppress(RuntimeError):  # ~name of an unknown user
-            return Path(path).expanduser()
-        return Path(path)
+        return expanded(path)
     return profiles_file(environment).with_name(_FILE)
 
 

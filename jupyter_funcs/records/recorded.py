@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from jupyter_funcs.client.client import Client
-from jupyter_funcs.connection.profiles import favourites_file
+from jupyter_funcs.core.files import own_path
 from jupyter_funcs.records.favourites import Favourites
 from jupyter_funcs.records.history import History
 from jupyter_funcs.records.lock import LockChecker
@@ -41,7 +41,7 @@ class RecordedClient(Client[CallT_co]):
     @cached_property
     def favourites(self) -> Favourites:
         """The favourite and recent functions."""
-        return Favourites(self.address or "demo", favourites_file(os.environ))
+        return Favourites(self.address or "demo", own_path("favourites.json"))
 
     @cached_property
     def presets(self) -> Presets:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +15,7 @@ from jupyter_funcs.catalog.fields import by_name
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.connection.secrets import long_secrets, redacted_values
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.files import atomic_write_text, open_regular
+from jupyter_funcs.core.files import atomic_write_text, expanded, open_regular
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.frames.columns import MAX_EXACT
@@ -26,6 +25,7 @@ from jupyter_funcs.sweeps.stacking import ARGUMENT, stacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -66,11 +66,9 @@ class FolderResults:
         return str(self._folder / NOTE)
 
     def _open(self) -> Path:
-        folder = Path(self._function.options.to or "")
-        with suppress(RuntimeError):  # the home directory is unknown
-            folder = folder.expanduser()
-        _prepare(folder.absolute(), self._about)
-        return folder.absolute()
+        folder = expanded(self._function.options.to or "").absolute()
+        _prepare(folder, self._about)
+        return folder
 
     async def find(self, runs: Sequence[Args]) -> Mapping[int, float]:
         session = self._function.session

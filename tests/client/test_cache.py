@@ -24,8 +24,9 @@ from jupyter_funcs.client import remote
 from jupyter_funcs.client.cache import Cache, run_keys
 from jupyter_funcs.client.options import CallOptions
 from jupyter_funcs.client.status import CacheStatus, span
-from jupyter_funcs.connection.profiles import Connection, results_folder
+from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.core.files import own_path
 from jupyter_funcs.frames.frame import to_frame
 from tests.conftest import interactive_shell
 from tests.faults.canary import CANARY, leaks
@@ -468,9 +469,9 @@ def test_ages_are_in_units_of_people(seconds: float, text: str) -> None:
 
 def test_the_folder_is_the_users_own_unless_it_is_named(tmp_path: Path) -> None:
     """FUNCS_RESULTS_DIR names the folder; by default it is the user's cache, never below the working directory."""
-    assert results_folder({"FUNCS_RESULTS_DIR": str(tmp_path)}) == tmp_path
-    assert results_folder({}).is_absolute()
-    assert results_folder({}).parts[-2:] == ("jupyter_funcs", "results")
+    assert own_path("results", {"FUNCS_RESULTS_DIR": str(tmp_path)}) == tmp_path
+    assert own_path("results", {}).is_absolute()
+    assert own_path("results", {}).parts[-2:] == ("jupyter_funcs", "results")
 
 
 def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Session]) -> None:

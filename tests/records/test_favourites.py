@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_funcs.connection.profiles import favourites_file
+from jupyter_funcs.core.files import own_path
 from jupyter_funcs.records.favourites import Favourites
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def test_not_more_than_fifty_are_kept(tmp_path: Path) -> None:
 
 def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """FUNCS_FAVOURITES names the file; else it is in the user's data folder, never in one named ~."""
-    assert favourites_file({"FUNCS_FAVOURITES": "/x/y.json"}).as_posix() == "/x/y.json"
+    assert own_path("favourites.json", {"FUNCS_FAVOURITES": "/x/y.json"}).as_posix() == "/x/y.json"
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert favourites_file({}).name == "favourites.json"
-    assert favourites_file({}).is_absolute()
+    assert own_path("favourites.json", {}).name == "favourites.json"
+    assert own_path("favourites.json", {}).is_absolute()
