@@ -1,11 +1,11 @@
-"""Which source an address has: that of its kind, or of the first kind that it answers as."""
+"""What a source is, and which one an address has: that of its kind, or of the first kind that it answers as."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.core.background import loop_time
@@ -23,10 +23,28 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.connection.transport import Terms, Transport
     from jupyter_funcs.core.progress import Progress
-    from jupyter_funcs.sources.base import Source
 
 _FINAL = {401, 403, 408, 429}  # statuses that say nothing about the kind
 _AS_MCP = {400, 405, 406}  # how an MCP server may answer a GET
+
+
+class Source(Protocol):
+    """Lists functions and runs them, on the background loop."""
+
+    kind: str
+    """What `%funcs status` calls it: service, openapi, mcp or python."""
+
+    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        """Return what reads the catalog, in the caller's thread so that its warnings point to the caller's line."""
+
+    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
+        """Run a listed function, and return its reply, or a frame that stays as it is."""
+
+    def request(self, function: Function, args: Args) -> dict[str, Any]:
+        """Return what `run` sends, in JSON types and without a token; a single HTTP request has a ``url``."""
+
+    async def close(self) -> None:
+        """Close what is open; the next request opens it again."""
 
 
 def source_of(kind: str, transport: Transport) -> Source:
