@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Catalog, Function
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.connection.secrets import Hidden, Secret
-    from jupyter_funcs.sources.detected import Source
+    from jupyter_funcs.sources.source import Source
 
     _Listed = tuple[Catalog, float, list[UserWarning]]  # the second on the steady clock
 

@@ -17,7 +17,7 @@ from jupyter_funcs.connection.transport import Terms, Transport
 from jupyter_funcs.core.background import loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
 from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
-from jupyter_funcs.sources.detected import source_of
+from jupyter_funcs.sources.source import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

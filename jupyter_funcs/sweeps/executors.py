@@ -20,7 +20,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, RunCancelledError
 from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.core.warn import collect_warnings, warn_all
-from jupyter_funcs.sources.detected import source_of
+from jupyter_funcs.sources.source import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
