@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.catalog.fields import Kind, by_name, read_fields
-from jupyter_funcs.core.text import folded, listed, quote
+from jupyter_funcs.core.text import listed, nearest, quote
 
 if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Function
 
-# The least similarity of two names, as a fraction, at which one counts as the other renamed.
-_LEAST_SIMILARITY = 0.6
-_OTHER_KIND = 0.8
-_LEAST_LETTERS = 3
-# Beyond these bounds, comparing the names takes seconds.
-_MOST_PAIRS, _LONGEST_NAME = 2500, 80
+# Beyond this, comparing the names takes seconds.
+_MOST_PAIRS = 2500
 # A function has one parameter of these kinds, whatever its name.
 _UNIQUE_KINDS = {Kind.SYMBOL, Kind.PANEL}
 
@@ -73,22 +68,11 @@ def _renamed(before: Interface, now: Interface) -> dict[str, str]:
     """Pair each parameter that is gone with the new one most like it."""
     gone = [name for name in before if name not in now]
     new = [name for name in now if name not in before]
-    if len(gone) * len(new) > _MOST_PAIRS:
-        return {}
-    pairs = [(_similarity(then, before[then], today, now[today]), then, today) for then in gone for today in new]
     found: dict[str, str] = {}
-    for similarity, then, today in sorted(pairs, key=lambda pair: -pair[0]):
-        if similarity >= _LEAST_SIMILARITY and then not in found and today not in found.values():
-            found[then] = today
-    return {then: found[then] for then in gone if then in found}
-
-
-def _similarity(one: str, before: InterfaceParam, other: str, now: InterfaceParam) -> float:
-    """Return the similarity of two parameters by name and kind, as a fraction."""
-    same_kind = before.kind == now.kind
-    if same_kind and before.kind in _UNIQUE_KINDS:
-        return 1.0
-    first, second = sorted((folded(name)[:_LONGEST_NAME] for name in (one, other)), key=len)
-    if len(first) >= _LEAST_LETTERS and first in second:  # Brand and BrandName
-        return 0.9
-    return difflib.SequenceMatcher(None, first, second).ratio() * (1.0 if same_kind else _OTHER_KIND)
+    for then in gone if len(gone) * len(new) <= _MOST_PAIRS else ():
+        left = [today for today in new if today not in found.values()]
+        same = [today for today in left if before[then].kind == now[today].kind in _UNIQUE_KINDS]
+        # A shorter name is in too many others.
+        if alike := same or (nearest(then, left, 1) if len(then) > 2 else []):
+            found[then] = alike[0]
+    return found
