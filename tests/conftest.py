@@ -40,7 +40,7 @@ from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, demo, demo_accounts, demo_files
+from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.web.app import create_app
@@ -148,7 +148,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     # While the processes of -n 2 collect: the first of them that need the data would else generate it at once.
     chosen = session.config.option
     if getattr(chosen, "numprocesses", 0) and not chosen.file_or_dir and not chosen.keyword:
-        threading.Thread(target=demo_files.cards, daemon=True).start()
+        threading.Thread(target=demo.spend_file, daemon=True).start()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -254,7 +254,7 @@ class Service(NamedTuple):
 @contextlib.contextmanager
 def serving_accounts() -> Iterator[Service]:
     """Serve the demo's functions over HTTP with the demo's users, whose accounts a test may change."""
-    grants = Grants(seed=demo_accounts.add_to)
+    grants = Grants(seed=demo.add_accounts)
     auth = Auth(SigningKeys.in_memory(), grants)
     engine = DuckDBEngine(companies.reference(), demo.cards)
     with serving(create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine)) as url:

@@ -30,7 +30,7 @@ from typing import Any
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
-from jupyter_funcs.service.builtin import demo_files
+from jupyter_funcs.service.builtin import demo
 
 TARGET = 5.0  # milliseconds of processor time for %load_ext
 FRAME = 1200  # milliseconds by the clock from there to the first frame
@@ -107,7 +107,7 @@ def main(python: str = sys.executable, kernels: str = "5") -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / f"{EMPTY}.py").write_text("def load_ipython_extension(ip):\n    pass\n")
-        cases["empty, raw DuckDB"] = EMPTY, RAW.format(path=str(demo_files.cards()))
+        cases["empty, raw DuckDB"] = EMPTY, RAW.format(path=str(demo.spend_file()))
         for extension, call in cases.values():  # compiles the modules
             measured(python, folder, extension, call)
         found: dict[str, list[list[list[float]]]] = {case: [] for case in cases}

@@ -30,7 +30,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from jupyter_funcs.service.accounts.records import Asset
-from jupyter_funcs.service.builtin import companies, demo, demo_files, functions, synthesis
+from jupyter_funcs.service.builtin import companies, demo, functions, synthesis
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.publishing.registry import Registry
@@ -150,7 +150,7 @@ class Raw:
 
 def daily() -> list[Measured]:
     """Compare the daily query with growth, warm."""
-    path = demo_files.cards()
+    path = demo.spend_file()
     engine, raw, tuned = demo_engine(), Raw(path), Raw(path, tuned=True)
     plain, typed = DAILY.format(kind=""), DAILY.format(kind="::BIGINT")
     assert fetched(engine) == raw(plain) == tuned(typed)
@@ -169,7 +169,7 @@ def daily() -> list[Measured]:
 
 def fq() -> list[Measured]:
     """Compare the query by fiscal quarter with growth and rows to date, warm."""
-    engine, raw = demo_engine(), Raw(demo_files.cards(), tuned=True)
+    engine, raw = demo_engine(), Raw(demo.spend_file(), tuned=True)
     query = quarters(engine)
     periods = query.tables["periods"]
     ours, theirs = engine.call().fetch(query), raw(QUARTERS, periods=periods)
@@ -189,7 +189,7 @@ def fq() -> list[Measured]:
 
 def cold() -> list[Measured]:
     """Compare a process that starts, asks once and ends."""
-    path = demo_files.cards()
+    path = demo.spend_file()
     ours = """
 from jupyter_funcs.service.builtin import companies, demo, functions
 call = demo.DuckDBEngine(companies.reference(), demo.cards).call()
@@ -254,7 +254,7 @@ def frame() -> list[Measured]:
     function = jf.connect()["Get Panel Daily"].with_options(cache=False)
     asked = {"PanelName": PANEL, "Symbol": "STMQ US EQUITY", "Dimensions": ["Age Group", "Region", "Brand"]}
     con = duckdb.connect()
-    con.execute(f"CREATE VIEW cards AS FROM read_parquet('{demo_files.cards()}')")
+    con.execute(f"CREATE VIEW cards AS FROM read_parquet('{demo.spend_file()}')")
 
     def raw() -> Any:
         return con.execute(LARGE, {"panel": PANEL, "symbol": asked["Symbol"]}).to_arrow_table().to_pandas()

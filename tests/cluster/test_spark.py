@@ -18,7 +18,7 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo_files
+from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.remote import RemoteEngine
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.cluster
 
 
 def cards() -> Cards:
-    return Cards.parquet(demo_files.cards())
+    return Cards.parquet(demo.spend_file())
 
 
 @pytest.fixture(scope="module")

@@ -337,8 +337,8 @@ OPERATOR = """
 import sys
 from pathlib import Path
 from jupyter_funcs.service.accounts.state import open_grants
-from jupyter_funcs.service.builtin.demo_accounts import ORGANISATION, PANEL_DATA, add_to
-grants, number = open_grants(Path(sys.argv[1]), add_to), int(sys.argv[2])
+from jupyter_funcs.service.builtin.demo import ORGANISATION, PANEL_DATA, add_accounts
+grants, number = open_grants(Path(sys.argv[1]), add_accounts), int(sys.argv[2])
 while True:
     name = f"user{number}"
     grants.add_user(name, organisation=ORGANISATION)

@@ -23,7 +23,7 @@ import pytest
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, demo, demo_accounts, demo_files, functions
+from jupyter_funcs.service.builtin import companies, demo, functions
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Reference
 from jupyter_funcs.service.engine.tables import CARDS, Cards
@@ -204,13 +204,13 @@ def wire(request: pytest.FixtureRequest, service: Wire) -> Iterator[Wire]:
 @pytest.fixture(scope="session")
 def raw() -> pa.Table:
     """The demo's card spend as stored."""
-    return pq.read_table(demo_files.cards())
+    return pq.read_table(demo.spend_file())
 
 
 @pytest.fixture
 def demo_wire() -> Wire:
     """The demo service with private accounts, which a test may change; `analyst` calls."""
-    grants = Grants(seed=demo_accounts.add_to)
+    grants = Grants(seed=demo.add_accounts)
     auth = Auth(SigningKeys.in_memory(), grants)
     registry, engine = Registry(demo.published(), author=demo.AUTHOR), DuckDBEngine(companies.reference(), demo.cards)
     wire = in_process(create_app(registry, auth, grants, engine), auth.issue("analyst", 1))

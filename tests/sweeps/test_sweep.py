@@ -25,7 +25,7 @@ from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, demo, demo_accounts
+from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.web.app import create_app
@@ -302,7 +302,7 @@ def test_thousands_of_failures_slow_no_table(service: Service) -> None:
 @pytest.mark.parametrize("limits", [{"runs_a_user": 3}, {"concurrent_runs": 3}], ids=["429", "503"])
 def test_a_service_with_few_places_runs_them_all(limits: dict[str, int]) -> None:
     """The real service refuses most of 32 at a time, and says how long to wait: none fails, and all are in order."""
-    grants = Grants(seed=demo_accounts.add_to)
+    grants = Grants(seed=demo.add_accounts)
     auth = Auth(SigningKeys.in_memory(), grants)
     engine = DuckDBEngine(companies.reference(), demo.cards)
     app = create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine, limits=Limits(**limits))

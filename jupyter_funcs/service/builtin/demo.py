@@ -1,15 +1,23 @@
-"""The embedded demo service: the built-in functions over synthetic data, with a token in memory."""
+"""The demo: its accounts, its numbers as a file in the user's cache, and the service embedded in a process."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import logging
+import os
+import shutil
+import tempfile
 import threading
+import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, demo_accounts, functions
+from jupyter_funcs.service.builtin import companies, functions
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
+log = logging.getLogger(__name__)
 
 # A notebook may stay open for weeks. The token is useless after the process ends: so does its key.
 _TOKEN_HOURS = 30 * 24
@@ -30,6 +39,19 @@ _LIMITS = Limits(run_seconds=24 * 3600, concurrent_runs=100_000)
 
 AUTHOR = "demo"
 _NOTE = "(synthetic demo data)"
+
+ORGANISATION = "Demo (synthetic)"
+PANEL_DATA = "Demo panel data"
+REPORTS = "Demo reports"
+# Without passwords: `jupyter funcs token` issues their tokens.
+_GRANTS = {"analyst": (PANEL_DATA, REPORTS), "guest": (PANEL_DATA,)}
+
+VERSION = 4
+"""Increase this with every change to the numbers or the file, so that older files aren't used."""
+
+# Leftovers of a killed process are removed after this time: no other process can still be writing them.
+_STALE_SECONDS = 3600
+_END = b"PAR1"  # of a Parquet file
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +86,7 @@ def embedded() -> Embedded:
     """
     with _lock:
         if not _embedded:
-            grants = Grants(seed=demo_accounts.add_to)
+            grants = Grants(seed=add_accounts)
             auth = Auth(SigningKeys.in_memory(), grants)
             registry = Registry(published(), author=AUTHOR)
             engine = DuckDBEngine(companies.reference(), cards)
@@ -73,15 +95,69 @@ def embedded() -> Embedded:
         return _embedded[0]
 
 
-def published(
-    asset: str = demo_accounts.PANEL_DATA, reports_asset: str | None = demo_accounts.REPORTS
-) -> Sequence[PublishedFunction]:
+def published(asset: str = PANEL_DATA, reports_asset: str | None = REPORTS) -> Sequence[PublishedFunction]:
     """Return the demo's functions, in the given assets."""
     return functions.published(companies.reference(), asset=asset, reports_asset=reports_asset, note=_NOTE)
 
 
+def add_accounts(grants: Grants) -> None:
+    """Add the demo's accounts: `analyst` with every asset, and `guest` with one."""
+    for asset in (PANEL_DATA, REPORTS):
+        grants.add_asset(asset, organisation=ORGANISATION)
+    for user, assets in _GRANTS.items():
+        grants.add_user(user, organisation=ORGANISATION)
+        for asset in assets:
+            grants.grant(user, asset)
+
+
 def cards() -> Cards:
     """Return where the demo's card spend is; the first time, this takes seconds to generate it."""
-    from jupyter_funcs.service.builtin import demo_files
+    return Cards.parquet(spend_file())
 
-    return Cards.parquet(demo_files.cards())
+
+def spend_file() -> Path:
+    """Return the demo's file in the user's cache (`FUNCS_CACHE_DIR`), or a temporary one if that isn't writable."""
+    import platformdirs
+
+    home = Path(os.environ.get("FUNCS_CACHE_DIR") or platformdirs.user_cache_path("jupyter_funcs"))
+    try:
+        return _cached(home)
+    except OSError as error:
+        log.warning("The cache folder %s cannot be written (%s); using a temporary one.", home, error)
+    temporary = Path(tempfile.mkdtemp(prefix="jupyter_funcs."))
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return _cached(temporary)
+
+
+def _cached(home: Path) -> Path:
+    """Return the file in a folder, built if need be; it is always complete, even if several processes build it."""
+    path = home / f"demo-{VERSION}.parquet"
+    if _is_complete(path):
+        return path
+    home.mkdir(parents=True, exist_ok=True)
+    for left in home.glob("demo-*.part"):
+        with contextlib.suppress(FileNotFoundError):  # its process has just finished
+            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="demo-", suffix=".part", dir=home) as work:
+        built = Path(work) / path.name
+        build(built)
+        if not _is_complete(path):  # another process may have been first
+            built.replace(path)
+    return path
+
+
+def _is_complete(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            file.seek(-len(_END), os.SEEK_END)
+            return file.read() == _END
+    except OSError:
+        return False
+
+
+def build(into: Path) -> None:
+    """Generate the demo's numbers and write its file, which takes seconds."""
+    from jupyter_funcs.service.builtin import synthesis
+
+    synthesis.write(into)

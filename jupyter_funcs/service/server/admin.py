@@ -19,7 +19,6 @@ from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.records import Asset, AuditRecord, User, folded, utc
-from jupyter_funcs.service.builtin import demo_accounts
 from jupyter_funcs.service.messages import SetupError, listed, quoted
 
 if TYPE_CHECKING:
@@ -133,13 +132,17 @@ def _act(about: str, action: Action, given: Namespace) -> None:
 
 @contextlib.contextmanager
 def _service(config: Path | None) -> Iterator[Service]:
-    settings = None
-    if config is not None:
+    settings, seed = None, None
+    if config is None:
+        from jupyter_funcs.service.builtin import demo
+
+        seed = demo.add_accounts
+    else:
         from jupyter_funcs.service.config.settings import load
 
         settings = load(config)
     folder = state.folder(settings.state if settings else None, demo=settings is None)
-    grants = state.open_grants(folder, None if settings else demo_accounts.add_to)
+    grants = state.open_grants(folder, seed)
     try:
         yield Service(folder, grants, settings.organisation if settings else None)
     except SetupError as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.records import Asset, folded
-from jupyter_funcs.service.builtin import companies, demo, demo_accounts
+from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.builtin import functions as built_in_functions
 from jupyter_funcs.service.config.settings import Settings, load
 from jupyter_funcs.service.engine.remote import IN_MEMORY, connect_engine
@@ -68,7 +68,7 @@ def _built(settings: Settings, config: Path | None, opened: contextlib.ExitStack
         workers = opened.enter_context(contextlib.closing(_workers(settings, engine, [folder, config])))
         functions = [*functions, *workers.load()]
     registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
-    grants = state.open_grants(folder, demo_accounts.add_to if is_demo else None)
+    grants = state.open_grants(folder, demo.add_accounts if is_demo else None)
     opened.callback(grants.close)
     grants.audit.days, grants.audit.rows = settings.audit.days, settings.audit.rows
     others = grants.audit.served(None if config is None else str(config.resolve()))

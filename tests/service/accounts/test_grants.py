@@ -26,7 +26,7 @@ from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.database import Database
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.records import SCHEMA
-from jupyter_funcs.service.builtin import demo_accounts
+from jupyter_funcs.service.builtin import demo
 from jupyter_funcs.service.messages import SetupError
 from tests.conftest import real_hasher
 from tests.examples import examples
@@ -328,7 +328,7 @@ def test_a_login_succeeds_while_its_hash_cannot_be_renewed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "accounts.sqlite"
-    grants = Grants(path, seed=demo_accounts.add_to)
+    grants = Grants(path, seed=demo.add_accounts)
     with monkeypatch.context() as patch:
         patch.setattr(passwords, "_hasher", lambda: PasswordHasher(time_cost=1, memory_cost=1024))
         grants.set_password("guest", PASSWORD)
@@ -464,7 +464,7 @@ def test_a_file_that_cannot_be_used_is_named_and_left_alone(
 
 def test_a_damaged_file_is_a_setup_error(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
-    Grants(path, seed=demo_accounts.add_to).close()
+    Grants(path, seed=demo.add_accounts).close()
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
@@ -474,7 +474,7 @@ def test_a_damaged_file_is_a_setup_error(tmp_path: Path) -> None:
 
 def test_another_processs_long_change_holds_up_no_reader_and_a_writer_for_a_bounded_time(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
-    grants = Grants(path, seed=demo_accounts.add_to)
+    grants = Grants(path, seed=demo.add_accounts)
     waits_shortly = Database(path, wait=0.1)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -504,7 +504,7 @@ def test_a_change_that_fails_midway_is_undone(grants: Grants) -> None:
 
 def test_what_one_process_changes_the_next_question_of_another_sees(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
-    grants = Grants(path, seed=demo_accounts.add_to)
+    grants = Grants(path, seed=demo.add_accounts)
     code = "import sys; from pathlib import Path; from jupyter_funcs.service.accounts.grants import Grants\n"
     python(code + "Grants(Path(sys.argv[1])).withdraw('analyst', 'Demo reports')", str(path))
     assert assets_of(grants, "analyst") == ["Demo panel data"]
@@ -534,10 +534,10 @@ MAKE_DEMO = """
 import sys, time
 from pathlib import Path
 from jupyter_funcs.service.accounts import state
-from jupyter_funcs.service.builtin import demo_accounts
+from jupyter_funcs.service.builtin import demo
 folder = Path(sys.argv[1])
 time.sleep(max(0, float(sys.argv[2]) - time.time()))
-grants = state.open_grants(folder, demo_accounts.add_to)
+grants = state.open_grants(folder, demo.add_accounts)
 print(sorted(account.name for account in grants.users()), len(grants.grants()))
 """
 
@@ -659,7 +659,7 @@ def test_what_was_committed_survives_kill_9_at_any_moment(tmp_path: Path) -> Non
 
 
 def test_users_and_assets_are_found_fast_enough_for_the_event_loop(tmp_path: Path) -> None:
-    grants = Grants(tmp_path / "accounts.sqlite", seed=demo_accounts.add_to)
+    grants = Grants(tmp_path / "accounts.sqlite", seed=demo.add_accounts)
     times = []
     for _ in range(200):
         start = time.perf_counter()

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service.builtin import demo_files
+from jupyter_funcs.service.builtin import demo
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME = f"demo-{demo_files.VERSION}.parquet"
+NAME = f"demo-{demo.VERSION}.parquet"
 
 
 def write(path: Path, text: str = "whole") -> None:
@@ -36,28 +36,28 @@ def never(_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FUNCS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(demo_files, "build", write)
+    monkeypatch.setattr(demo, "build", write)
     return tmp_path / "cache"
 
 
 def test_the_file_is_built_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert demo_files.cards() == home / NAME
-    monkeypatch.setattr(demo_files, "build", never)
-    assert demo_files.cards() == home / NAME
+    assert demo.spend_file() == home / NAME
+    monkeypatch.setattr(demo, "build", never)
+    assert demo.spend_file() == home / NAME
     assert text_in(home / NAME) == "whole"
     assert [path.name for path in home.iterdir()] == [NAME]
 
 
 def test_another_version_is_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = demo_files.cards()
-    monkeypatch.setattr(demo_files, "VERSION", demo_files.VERSION + 1)
-    assert demo_files.cards() != first
+    first = demo.spend_file()
+    monkeypatch.setattr(demo, "VERSION", demo.VERSION + 1)
+    assert demo.spend_file() != first
 
 
 def test_the_users_cache_folder_is_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("FUNCS_CACHE_DIR")
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "user" / name)
-    assert demo_files.cards() == tmp_path / "user" / "jupyter_funcs" / NAME
+    assert demo.spend_file() == tmp_path / "user" / "jupyter_funcs" / NAME
 
 
 def test_a_build_that_fails_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,17 +65,17 @@ def test_a_build_that_fails_leaves_nothing(home: Path, monkeypatch: pytest.Monke
         write(path)
         raise MemoryError
 
-    monkeypatch.setattr(demo_files, "build", fail)
+    monkeypatch.setattr(demo, "build", fail)
     with pytest.raises(MemoryError):
-        demo_files.cards()
+        demo.spend_file()
     assert list(home.iterdir()) == []
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "other text"])
 def test_a_damaged_file_is_built_again(home: Path, damage: str) -> None:
-    path = demo_files.cards()
+    path = demo.spend_file()
     path.write_bytes({"cut": path.read_bytes()[:-20], "empty": b"", "other text": b"in the way" * 100}[damage])
-    assert demo_files.cards() == path
+    assert demo.spend_file() == path
     assert text_in(path) == "whole"
     assert [path.name for path in home.iterdir()] == [NAME]
 
@@ -84,11 +84,11 @@ def test_if_another_process_is_first_its_file_is_used(home: Path, monkeypatch: p
     def slow(path: Path) -> None:
         write(path, "late")
         # Meanwhile another process finishes first.
-        monkeypatch.setattr(demo_files, "build", write)
-        demo_files.cards()
+        monkeypatch.setattr(demo, "build", write)
+        demo.spend_file()
 
-    monkeypatch.setattr(demo_files, "build", slow)
-    assert demo_files.cards() == home / NAME
+    monkeypatch.setattr(demo, "build", slow)
+    assert demo.spend_file() == home / NAME
     assert text_in(home / NAME) == "whole"
     assert [path.name for path in home.iterdir()] == [NAME]
 
@@ -99,12 +99,12 @@ def test_processes_at_once_all_get_the_file(home: Path) -> None:
 import time
 import pyarrow as pa
 import pyarrow.parquet as pq
-from jupyter_funcs.service.builtin import demo_files
+from jupyter_funcs.service.builtin import demo
 def build(path):
     pq.write_table(pa.table({"text": ["whole"]}), path)
     time.sleep(0.3)
-demo_files.build = build
-print(demo_files.cards())
+demo.build = build
+print(demo.spend_file())
 """
     processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
     outputs = [process.communicate(timeout=30)[0].strip() for process in processes]
@@ -114,7 +114,7 @@ print(demo_files.cards())
 
 def test_threads_at_once_all_get_the_file(home: Path) -> None:
     found: list[Path] = []
-    threads = [threading.Thread(target=lambda: found.append(demo_files.cards())) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: found.append(demo.spend_file())) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -134,12 +134,12 @@ def test_a_temporary_folder_replaces_a_cache_that_cannot_be_written(
             raise OSError(28, "No space left on device")
         write(path)
 
-    monkeypatch.setattr(demo_files, "build", build)
+    monkeypatch.setattr(demo, "build", build)
     if obstacle == "a file is in the way":
         home.write_text("")
     elif obstacle == "a folder has its name":
         (home / NAME).mkdir(parents=True)
-    path = demo_files.cards()
+    path = demo.spend_file()
     assert home not in path.parents
     assert text_in(path) == "whole"
     assert "cannot be written" in caplog.text
@@ -152,5 +152,5 @@ def test_old_leftovers_are_removed_but_not_what_may_still_be_written(home: Path)
     old.mkdir()
     new.mkdir()
     os.utime(old, (time.time() - 7200,) * 2)
-    demo_files.cards()
+    demo.spend_file()
     assert sorted(path.name for path in home.iterdir()) == [NAME, "demo-new.part"]

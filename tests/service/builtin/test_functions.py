@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo_files, functions
+from jupyter_funcs.service.builtin import companies, demo, functions
 from jupyter_funcs.service.engine.calendar import Period
 from jupyter_funcs.service.engine.reference import Brand, Company, Reference
 from jupyter_funcs.service.publishing.registry import ArgumentsError
@@ -56,7 +56,7 @@ def chosen(panel: str, symbols: tuple[str, ...] = (), brands: tuple[str, ...] = 
     """Return the stored rows of a selection, with dimension columns named as the service names them."""
     wanted = {"panel": [panel], "symbol": symbols, "merchant": brands}
     filters = [(name, "in", values) for name, values in wanted.items() if values]
-    rows = pq.read_table(demo_files.cards(), filters=filters).to_pandas(date_as_object=False)
+    rows = pq.read_table(demo.spend_file(), filters=filters).to_pandas(date_as_object=False)
     return rows.assign(**{name: rows[source].astype(str) for name, source in SOURCES.items()})
 
 

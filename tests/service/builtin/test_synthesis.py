@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo_files, synthesis
+from jupyter_funcs.service.builtin import companies, demo, synthesis
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-# Of the values, not the files. When they change on purpose, increase `demo_files.VERSION` too.
+# Of the values, not the files. When they change on purpose, increase `demo.VERSION` too.
 DIGESTS = {4: "a59253be5253251b9dfda269f765a73c71424ff121cdbb8f093d49555f9f1e1d"}
 
 
@@ -31,7 +31,7 @@ def digest() -> str:
 
 @pytest.mark.slow
 def test_the_numbers_are_the_same_bits_as_in_this_version() -> None:
-    assert digest() == DIGESTS[demo_files.VERSION]
+    assert digest() == DIGESTS[demo.VERSION]
 
 
 @pytest.mark.slow

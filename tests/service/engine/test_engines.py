@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo_files, functions
+from jupyter_funcs.service.builtin import companies, demo, functions
 from jupyter_funcs.service.engine import remote
 from jupyter_funcs.service.engine.backends import EngineURL
 from jupyter_funcs.service.engine.calls import CallCancelledError
@@ -80,7 +80,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Card spend of three companies, and of an oddly named brand with days without cards or transactions."""
     wanted = [("symbol", "in", [NVRA, MCHQ, DGVN]), ("date", ">=", FIRST)]
-    rows = pq.read_table(demo_files.cards(), filters=wanted)
+    rows = pq.read_table(demo.spend_file(), filters=wanted)
     schema = pa.schema({each.name: pa.string() if each.name in TEXTS else each.type for each in rows.schema})
     rows = rows.cast(schema)
     odd = rows.filter((pc.field("merchant") == "Fennloft") & (pc.field("region") == "Pacific"))

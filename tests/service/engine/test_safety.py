@@ -21,7 +21,7 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo_files, functions, queries
+from jupyter_funcs.service.builtin import companies, demo, functions, queries
 from jupyter_funcs.service.engine import calls
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, SpillFolder
@@ -46,7 +46,7 @@ SOON = 5
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A private file of card spend, which a mistake may destroy."""
-    return shutil.copy(demo_files.cards(), tmp_path_factory.mktemp("data") / "cards.parquet")
+    return shutil.copy(demo.spend_file(), tmp_path_factory.mktemp("data") / "cards.parquet")
 
 
 @pytest.fixture(scope="module")

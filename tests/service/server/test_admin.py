@@ -22,7 +22,7 @@ import pytest
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.builtin import demo_accounts
+from jupyter_funcs.service.builtin import demo
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.server import admin
 
@@ -133,7 +133,7 @@ def test_no_token_is_given_to_a_disabled_user(run: Run) -> None:
 
 def test_an_operators_day(run: Run, folder: Path) -> None:
     """Each command says in one line who may run what now, and that is true."""
-    demo = demo_accounts.ORGANISATION
+    ours = demo.ORGANISATION
     steps: list[tuple[list[str], str, dict[str, list[str]]]] = [
         (
             ["users", "add", "ann lee", "--email", "ann@x.example"],
@@ -148,8 +148,8 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
         (["grants", "add", "Ann Lee", "own"], "'ann lee' may now run the functions of 'Own'.", {"ann lee": ["Own"]}),
         (
             ["assets", "share", "own"],
-            f"Every user of '{demo}' may run the functions of 'Own'.",
-            {"guest": [demo_accounts.PANEL_DATA, "Own"]},
+            f"Every user of '{ours}' may run the functions of 'Own'.",
+            {"guest": [demo.PANEL_DATA, "Own"]},
         ),
         (
             ["grants", "remove", "ann lee", "Own"],
@@ -159,15 +159,15 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
         (
             ["grants", "add", "guest", "own"],
             "'guest' may now run the functions of 'Own'.",
-            {"guest": [demo_accounts.PANEL_DATA, "Own"]},
+            {"guest": [demo.PANEL_DATA, "Own"]},
         ),
         (
             ["assets", "unshare", "own"],
             "Only 'guest' may run the functions of 'Own'.",
-            {"guest": [demo_accounts.PANEL_DATA, "Own"], "ann lee": []},
+            {"guest": [demo.PANEL_DATA, "Own"], "ann lee": []},
         ),
         (
-            ["grants", "remove", "guest", demo_accounts.PANEL_DATA],
+            ["grants", "remove", "guest", demo.PANEL_DATA],
             "'guest' may no longer run the functions of 'Demo panel data'.",
             {"guest": ["Own"]},
         ),
@@ -182,7 +182,7 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
         (["users", "remove", "Ann Lee"], "'ann lee' was removed, with all grants and API keys.", {}),
         (
             ["assets", "add", "Theirs", "--organisation", "Other", "--shared"],
-            f"'Other' is a new organisation besides '{demo}'. Every user of 'Other' may run the functions of 'Theirs'.",
+            f"'Other' is a new organisation besides '{ours}'. Every user of 'Other' may run the functions of 'Theirs'.",
             {},
         ),
         (
@@ -480,7 +480,7 @@ def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
     assert {record["action"] for record in audit(run)} == {"assets add", "users add", "grants add"}, "the demo's own"
     seeded = len(audit(run))
     done = {
-        ("users", "add", "ann", "--email", "ann@x.example"): ("ann", demo_accounts.ORGANISATION),
+        ("users", "add", "ann", "--email", "ann@x.example"): ("ann", demo.ORGANISATION),
         ("assets", "add", "Own", "--shared"): ("Own", "shared"),
         ("assets", "unshare", "own"): ("Own", None),
         ("assets", "share", "own"): ("Own", None),

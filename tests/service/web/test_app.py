@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, demo, demo_accounts, queries
+from jupyter_funcs.service.builtin import companies, demo, queries
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.messages import listed
 from jupyter_funcs.service.publishing.registry import Registry, function
@@ -534,13 +534,13 @@ def test_a_published_function_runs_each_time(publish: Callable[..., Wire]) -> No
 
 def test_another_process_takes_a_grant_and_a_token_back_at_once(tmp_path: Path) -> None:
     """What was read of a token and its grants is forgotten with the next change, whoever makes it."""
-    grants, elsewhere = (Grants(tmp_path / "accounts.db", seed=demo_accounts.add_to) for _ in range(2))
+    grants, elsewhere = (Grants(tmp_path / "accounts.db", seed=demo.add_accounts) for _ in range(2))
     auth = Auth(SigningKeys.in_memory(), grants)
     registry, engine = Registry(demo.published(), author="d"), DuckDBEngine(companies.reference(), demo.cards)
     wire = in_process(create_app(registry, auth, grants, engine), auth.issue("analyst", 1))
     for _ in range(2):
         assert wire.call("Get Panels").status_code == 200
-    asset = demo_accounts.PANEL_DATA
+    asset = demo.PANEL_DATA
     elsewhere.share(asset, is_shared=False)
     for grant in elsewhere.grants():
         if (grant.user, grant.asset) == ("analyst", asset):
