@@ -23,14 +23,104 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from jupyter_funcs.api import RemoteFunction, Session
-    from jupyter_funcs.magic.partial import PartialCode
 
+_LONGEST_OWNER = 1_000
+_DEEPEST = 200  # nested brackets
+_MARKS = re.compile(r"#[^\n]*|[()\[\]{},]|\"\"\"|'''|[\"']")
+# The content of a string, by its quotes: up to the closing ones, the end of the line, or the end of the text.
+_STRINGS = {
+    **{quote: re.compile(rf"(?:\\.|[^{quote}\\\n])*+", re.DOTALL) for quote in "'\""},
+    **{quote * 3: re.compile(rf"(?:\\.|(?!{quote * 3})[^\\])*+", re.DOTALL) for quote in "'\""},
+}
 _SESSION = ("jupyter_funcs.api", "Session")
 _FUNCTION = ("jupyter_funcs.api", "RemoteFunction")
 _OPTIONS = ("jupyter_funcs.client.options", "CallOptions")
 _ARGUMENT = re.compile(r"\s*(?P<name>\w+)\s*=(?!=)\s*(?P<value>.*)", re.DOTALL)
 # The methods of a function that take its parameters.
 _TAKE_PARAMETERS = {"submit", "form", "panel", "request", "sweep"}
+
+
+class Bracket(NamedTuple):
+    """An open bracket, and the commas directly within it, by their places."""
+
+    at: int
+    commas: list[int]
+
+
+class PartialCode:
+    """Code up to the cursor: the brackets that are open there, and where an open string begins."""
+
+    def __init__(self, before: str, after: str) -> None:
+        self.before = before
+        self.after = after
+        self.open: list[Bracket] = []
+        self.string: int | None = None
+        self._openings: dict[int, int] = {}  # by the place of the closing bracket
+        at = 0
+        while found := _MARKS.search(before, at):
+            mark, at = found[0], found.end()
+            if mark in _STRINGS:
+                content = _STRINGS[mark].match(before, at)
+                at = at if content is None else content.end()
+                if at == len(before):
+                    self.string = found.start()
+                    break
+                at += len(mark)
+            elif mark[0] == "#":
+                self.before = self.before[: found.start()] + " " * len(mark) + self.before[at:]
+            else:
+                self._add(mark, found.start())
+            if len(self.open) > _DEEPEST:
+                self.open.clear()
+                break
+
+    def _add(self, mark: str, at: int) -> None:
+        if mark in "([{":
+            self.open.append(Bracket(at, []))
+        elif self.open and mark == ",":
+            self.open[-1].commas.append(at)
+        elif self.open:
+            self._openings[at] = self.open.pop().at
+
+    @property
+    def begin(self) -> int:
+        """Where the string or the name at the cursor begins."""
+        return self.string if self.string is not None else self._name_begin(len(self.before))
+
+    def _name_begin(self, end: int) -> int:
+        at = end
+        while at and (self.before[at - 1].isalnum() or self.before[at - 1] == "_"):
+            at -= 1
+        return at
+
+    def bracket(self, index: int) -> str:
+        """Return the character of an open bracket."""
+        return self.before[self.open[index].at]
+
+    def owner(self, end: int) -> ast.expr | None:
+        """Return the expression of names, attributes and brackets that ends here."""
+        at = end
+        while at and end - at <= _LONGEST_OWNER:
+            if at - 1 in self._openings:
+                at = self._openings[at - 1]
+                continue
+            at = self._name_begin(at)
+            if self.before[at - 1 : at] != ".":
+                break
+            at -= 1
+        if end - at > _LONGEST_OWNER:
+            return None
+        try:
+            return ast.parse(self.before[at:end], mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    def parts(self, index: int) -> list[str]:
+        """Return the texts between the commas of an open bracket, up to the cursor."""
+        bracket = self.open[index]
+        ends = [*bracket.commas, len(self.before)]
+        begins = [bracket.at + 1, *(comma + 1 for comma in bracket.commas)]
+        return [self.before[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
 
 class _PanelMethod(NamedTuple):

@@ -11,11 +11,11 @@ import json
 import re
 import sys
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult
 
-from jupyter_funcs.core.line import NAME_AND_VALUE, QUOTES, split_open, unquoted, with_items_below
+from jupyter_funcs.core.line import NAME_AND_VALUE, QUOTES, name_and_arguments, split_open, unquoted, with_items_below
 from jupyter_funcs.magic.candidates import (
     IN_LINE,
     NOTHING,
@@ -33,9 +33,8 @@ from jupyter_funcs.magic.candidates import (
     remaining_fields,
     without_quote,
 )
-from jupyter_funcs.magic.complete_python import in_python
-from jupyter_funcs.magic.partial import PartialCode, PartialLine
-from jupyter_funcs.magic.usage import NAMES, OPTIONS, subcommand, taken_by
+from jupyter_funcs.magic.complete_python import PartialCode, in_python
+from jupyter_funcs.magic.usage import NAMES, OPTIONS, is_table, subcommand, taken_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"\s*+(?:[^%=#'\"]+=\s*)?%funcs\s(?P<line>.*)")
 _CELL = re.compile(r"\s*%%funcs\s(?P<line>[^\n]*)(?P<body>\n.*)?", re.DOTALL)
 _LONGEST_CODE = 20_000  # before the cursor; a call that began earlier isn't completed
+_WITH_A_VALUE = {spelling for name, option in OPTIONS.items() if option.value for spelling in name.split("/")}
 _TAKE_A_VARIABLE = {"--to", "--executor"}
 # In a body of JSON.
 _PAIR = re.compile(r'\s*"(?P<name>(?:[^"\\]|\\.)*+)"\s*:\s*(?P<value>.*)', re.DOTALL)
@@ -95,6 +95,46 @@ def _offered(context: CompletionContext, state: MagicState) -> Offer | None:
 
 
 # A line of %funcs
+
+
+class PartialLine(NamedTuple):
+    """A line of `%funcs` up to the cursor; `typed` is the word at the cursor, `option` the option whose value it is."""
+
+    words: list[str]
+    typed: str
+    option: str
+    profile: str
+
+    @classmethod
+    def read(cls, line: str) -> Self:
+        """Read a line that may end anywhere."""
+        words, unclosed = split_open(line)
+        typed = "" if unclosed is None and line[-1:].isspace() else "".join(words[-1:])
+        words = words[: len(words) - bool(typed)]
+        plain, option, profile = [], "", ""
+        for word in words:
+            name, equals, value = word.partition("=")
+            if option or (equals and name in _WITH_A_VALUE):
+                name, value = (option, word) if option else (name, value)
+                profile = unquoted(value) if name == "--profile" else profile
+                option = ""
+            elif word.startswith("-"):
+                option = word if word in _WITH_A_VALUE else ""
+            else:
+                plain.append(word)
+        name, equals, value = typed.partition("=")
+        if not option and equals and name in _WITH_A_VALUE:
+            option, typed = name, value
+        return cls(plain, typed, option, profile)
+
+    def call(self) -> tuple[str, dict[str, str], list[str]]:
+        """Return the function's name, its arguments as written, and the names of a sweep's tables."""
+        words = self.words[1:]
+        tables = [word for word in words if is_table(word)] if self.words[:1] == ["sweep"] else []
+        name, arguments = name_and_arguments([word for word in words if word not in tables])
+        matches = map(NAME_AND_VALUE.fullmatch, arguments)
+        given = {unquoted(match["name"]): match["value"] for match in matches if match}
+        return name, given, [table[1:] for table in tables]
 
 
 def _in_line(line: str, after: str, state: MagicState, *, is_cell: bool = False) -> Offer | None:
