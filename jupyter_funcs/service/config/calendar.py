@@ -7,8 +7,7 @@ import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.service.config import tables
-from jupyter_funcs.service.config.source import TeamDataError, TeamTables
+from jupyter_funcs.service.config.source import TeamDataError, TeamTables, read_rows
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period, relation
 from jupyter_funcs.service.engine.calendar import periods as quarters
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.config.mapping import Calendar
     from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.config.tables import Row
+    from jupyter_funcs.service.config.source import Row
 
     # The first and last day of a company's data.
     Days = tuple[date, date]
@@ -51,7 +50,7 @@ def by_rows(
     settings: Settings, section: Calendar, team_tables: TeamTables, days: Mapping[str, Days], today: date
 ) -> dict[str, tuple[Period, ...]]:
     """Return the fiscal quarters of each company from a table; rows without a symbol apply to all companies."""
-    rows = tables.read_rows(settings, _KEY, section, ("period_name", "start", "end"), team_tables)
+    rows = read_rows(settings, _KEY, section, ("period_name", "start", "end"), team_tables)
     by_symbol: dict[str, list[Row]] = {}
     for row in rows:
         by_symbol.setdefault(row.text("symbol"), []).append(row)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import ibis
 
-from jupyter_funcs.service.config import source, tables
 from jupyter_funcs.service.config.mapping import BRAND, Data, dimension_columns
-from jupyter_funcs.service.config.source import TeamDataError, TeamTables
+from jupyter_funcs.service.config.source import TeamDataError, TeamTables, group_bounds, no_column, parquet_files
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.messages import SetupError, listed, quoted
 
@@ -64,7 +63,7 @@ def inspect(settings: Settings, data: Data, team_tables: TeamTables) -> CardSpen
     label = quoted(data.table) if data.parquet is None else data.parquet.name
     mapped = _mapped(data)
     try:
-        files = source.files(data.parquet) if data.parquet is not None else {}
+        files = parquet_files(data.parquet) if data.parquet is not None else {}
         opened = team_tables.table(data.table or "") if data.parquet is None else team_tables.parquet(list(files))
     except TeamDataError as error:
         settings.fail(key, str(error))
@@ -107,7 +106,7 @@ def _check_columns(
 ) -> None:
     for use, column in mapped.items():
         if column.name not in raw.columns:
-            settings.fail(column.key, f"{label} {tables.no_column(column.name, raw.columns)}")
+            settings.fail(column.key, f"{label} {no_column(column.name, raw.columns)}")
         # A column that is in no file comes from the names of the folders.
         without = [file for file, found in files.items() if column.name not in found.schema.to_arrow_schema().names]
         if without and len(without) < len(files):
@@ -196,7 +195,7 @@ def _check_owners(settings: Settings, brands: Sequence[BrandDays]) -> None:
 
 def _warn_if_unsorted(label: str, files: Mapping[str, pq.FileMetaData], symbol: str) -> None:
     """Log a warning if a query for one symbol would read nearly all rows."""
-    bounds = [each for found in files.values() for each in source.bounds(found, symbol)]
+    bounds = [each for found in files.values() for each in group_bounds(found, symbol)]
     falls = sum(after[0] < before[1] for before, after in itertools.pairwise(bounds))
     if falls > len(bounds) / 2:
         log.warning(

@@ -1,12 +1,15 @@
-"""Read a team's tables when the service starts: Parquet and CSV files, and tables of an engine."""
+"""Read a team's tables when the service starts: Parquet and CSV files, and tables of an engine; small ones by row."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import math
+from dataclasses import dataclass
+from datetime import date, datetime, time
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import duckdb
 import ibis
@@ -15,13 +18,25 @@ import pyarrow.parquet as pq
 
 from jupyter_funcs.service.engine import sandbox
 from jupyter_funcs.service.engine.backends import EngineConnection, EngineURL
-from jupyter_funcs.service.messages import did_you_mean, quoted
+from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
     import ibis.expr.types as ir
 
+    from jupyter_funcs.service.config.config_file import Key
+    from jupyter_funcs.service.config.mapping import Calendar, Companies, Kpis
+    from jupyter_funcs.service.config.settings import Settings
+
+    SmallTable = Companies | Calendar | Kpis
     # A row and its number.
     Record = tuple[int, dict[str, Any]]
+
+_T = TypeVar("_T")
+
+_FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_MAX_COLUMNS = 20
 
 
 class TeamDataError(Exception):
@@ -93,7 +108,7 @@ class TeamTables(contextlib.ExitStack):
         return EngineConnection(ibis.duckdb.from_connection(con))
 
 
-def files(pattern: Path) -> dict[str, pq.FileMetaData]:
+def parquet_files(pattern: Path) -> dict[str, pq.FileMetaData]:
     """Return the Parquet files that a pattern matches, with their metadata."""
     with duckdb.connect() as con:
         found = sandbox.matching(con, str(pattern))
@@ -101,10 +116,10 @@ def files(pattern: Path) -> dict[str, pq.FileMetaData]:
         if pattern.is_dir():
             raise TeamDataError(f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}.")
         raise TeamDataError(f"no file matches {pattern}.")
-    return {file: metadata(file) for file in found}
+    return {file: _metadata(file) for file in found}
 
 
-def bounds(found: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
+def group_bounds(found: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
     """Return the minimum and maximum of a column in each row group that has statistics."""
     groups = [found.row_group(number) for number in range(found.num_row_groups)]
     columns = [group.column(number) for group in groups for number in range(group.num_columns)]
@@ -112,7 +127,7 @@ def bounds(found: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
     return [(each.min, each.max) for each in known if each.has_min_max]
 
 
-def metadata(file: str) -> pq.FileMetaData:
+def _metadata(file: str) -> pq.FileMetaData:
     """Return the metadata of a Parquet file."""
     try:
         return pq.read_metadata(file)
@@ -120,14 +135,14 @@ def metadata(file: str) -> pq.FileMetaData:
         raise TeamDataError(f"{file} is not a Parquet file.") from error
 
 
-def parquet_rows(path: Path) -> tuple[list[str], list[Record]]:
+def _parquet_rows(path: Path) -> tuple[list[str], list[Record]]:
     """Return the columns of a Parquet file, and its rows with their numbers."""
-    metadata(str(path))
+    _metadata(str(path))
     table = pq.read_table(path)
     return table.column_names, list(enumerate(table.to_pylist(), 1))
 
 
-def csv_rows(path: Path) -> tuple[list[str], list[Record]]:
+def _csv_rows(path: Path) -> tuple[list[str], list[Record]]:
     """Return the columns of a CSV file, and its rows (all text) with the number of their last line."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
@@ -137,3 +152,93 @@ def csv_rows(path: Path) -> tuple[list[str], list[Record]]:
         raise TeamDataError(f"{path} cannot be read: {error.strerror}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise TeamDataError(f"{path} is not a CSV file in UTF-8: {error}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a small table; `use` is the name of a column in the configuration."""
+
+    where: str
+    values: Mapping[str, Any]
+    columns: Mapping[str, str]
+
+    def text(self, use: str) -> str:
+        """Return a value as trimmed text, empty if it is absent."""
+        value = self.values.get(use)
+        if isinstance(value, float):  # of a column in which pandas had gaps
+            value = None if math.isnan(value) else int(value) if value.is_integer() else value
+        return "" if value is None else str(value).strip()
+
+    def required(self, use: str) -> str:
+        """Return a text that must not be empty."""
+        if text := self.text(use):
+            return text
+        raise self._error(use, "is empty")
+
+    def whole(self, use: str) -> int:
+        """Return a whole number."""
+        return self._parsed(use, int, "a whole number")
+
+    def day(self, use: str) -> date:
+        """Return a date."""
+        return self._parsed(use, _day, "a date such as 2024-12-31")
+
+    def flag(self, use: str) -> bool | None:
+        """Return true or false, or `None` if the value is absent."""
+        return self._parsed(use, lambda text: _FLAGS[text.casefold()], "true or false") if self.text(use) else None
+
+    def _parsed(self, use: str, parse: Callable[[str], _T], wanted: str) -> _T:
+        text = self.required(use)
+        try:
+            return parse(text)
+        except (ValueError, KeyError):
+            raise self._error(use, f"must be {wanted}, not {quoted(text)}") from None
+
+    def _error(self, use: str, text: str) -> TeamDataError:
+        return TeamDataError(f"{self.where}: {quoted(self.columns[use])} {text}.")
+
+
+def _day(text: str) -> date:
+    found = datetime.fromisoformat(text)
+    if found.time() != time.min:
+        raise ValueError(text)
+    return found.date()
+
+
+def read_rows(
+    settings: Settings,
+    key: Key,
+    section: Companies | Calendar | Kpis,
+    required: Collection[str],
+    team_tables: TeamTables,
+) -> list[Row]:
+    """Return the rows of a small table."""
+    kind = next(kind for kind in ("parquet", "csv", "table") if getattr(section, kind) is not None)
+    name = getattr(section, kind)
+    try:
+        if kind == "table":
+            opened = team_tables.table(name)
+            names, found = list(opened.table.columns), list(enumerate(opened.rows(opened.table), 1))
+        else:
+            names, found = (_parquet_rows if kind == "parquet" else _csv_rows)(name)
+    except TeamDataError as error:
+        settings.fail((*key, kind), str(error))
+    label = quoted(name) if kind == "table" else name.name
+    columns = section.columns
+    mapped = columns.model_dump()
+    for use, column in mapped.items():
+        if column not in names and (use in required or use in columns.model_fields_set):
+            settings.fail((*key, "columns", use), f"{label} {no_column(column, names)}")
+    there = {use: column for use, column in mapped.items() if column in names}
+    unit = "line" if kind == "csv" else "row"
+    return [
+        Row(f"{label}, {unit} {number}", {use: record[column] for use, column in there.items()}, mapped)
+        for number, record in found
+    ]
+
+
+def no_column(column: str, names: Collection[str]) -> str:
+    """Return the message that a column is absent, with the nearest name and those that exist."""
+    near = did_you_mean(column, list(names))
+    some = listed(list(names)[:_MAX_COLUMNS]) + (", …" if len(names) > _MAX_COLUMNS else "") or "none"
+    return f"has no column {quoted(column)}.{near} It has {some}."

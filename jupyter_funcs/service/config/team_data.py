@@ -6,9 +6,9 @@ import datetime as dt
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.service.config import calendar, cards, tables
+from jupyter_funcs.service.config import calendar, cards
 from jupyter_funcs.service.config.mapping import Data, dimension_columns
-from jupyter_funcs.service.config.source import TeamDataError, TeamTables
+from jupyter_funcs.service.config.source import TeamDataError, TeamTables, read_rows
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.config.cards import CardSpend
     from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.config.tables import Row
+    from jupyter_funcs.service.config.source import Row
     from jupyter_funcs.service.engine.tables import Cards
 
 
@@ -83,7 +83,7 @@ class _Loader:
         if section is None:
             return {}
         found: dict[str, Row] = {}
-        for row in tables.read_rows(self._settings, key, section, ("symbol",), self._tables):
+        for row in read_rows(self._settings, key, section, ("symbol",), self._tables):
             symbol = row.text("symbol")
             if symbol in found:
                 self._settings.fail(key, f"{row.where}: {quoted(symbol)} appears twice. Use one row per company.")
@@ -94,7 +94,7 @@ class _Loader:
         section, key = self._data.kpis, ("data", "kpis")
         if section is None:
             return []
-        rows = tables.read_rows(self._settings, key, section, ("symbol", "name"), self._tables)
+        rows = read_rows(self._settings, key, section, ("symbol", "name"), self._tables)
         try:
             kpis = [self._kpi(number, row) for number, row in enumerate(rows, 1) if row.text("symbol") in self._days]
         except TeamDataError as error:
