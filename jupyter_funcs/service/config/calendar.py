@@ -7,7 +7,7 @@ import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.service.config.source import TeamDataError, TeamTables, read_rows
+from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, read_rows
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period, relation
 from jupyter_funcs.service.engine.calendar import periods as quarters
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.config.mapping import Calendar
     from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.config.source import Row
+    from jupyter_funcs.service.config.team_tables import Row
 
     # The first and last day of a company's data.
     Days = tuple[date, date]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_funcs.service.config import calendar, cards
 from jupyter_funcs.service.config.mapping import Data, dimension_columns
-from jupyter_funcs.service.config.source import TeamDataError, TeamTables, read_rows
+from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, read_rows
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.config.cards import CardSpend
     from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.config.source import Row
+    from jupyter_funcs.service.config.team_tables import Row
     from jupyter_funcs.service.engine.tables import Cards
 
 
