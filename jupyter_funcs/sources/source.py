@@ -1,17 +1,19 @@
-"""What a source is, and which one an address has: that of its kind, or of the first kind that it answers as."""
+"""What a source is, the service as one, and which one an address has: its kind's, or the first that it answers as."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jupyter_funcs.catalog.listing import Catalog, Function, parse_listing
 from jupyter_funcs.connection.profiles import NO_TOKEN
+from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, Reply
 from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import ConfigError, FuncsError, ProtocolError, ReplyTooLargeError
 from jupyter_funcs.core.warn import collect_warnings, warn_all
-from jupyter_funcs.sources.service import ServiceSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.catalog.form import Args
-    from jupyter_funcs.catalog.listing import Catalog, Function
-    from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.connection.transport import Terms, Transport
     from jupyter_funcs.core.progress import Progress
 
@@ -63,6 +63,31 @@ def source_of(kind: str, transport: Transport) -> Source:
 
             return OpenApiSource(transport)
     return ServiceSource(transport) if kind else DetectedSource(transport)
+
+
+class ServiceSource:
+    """The functions of a data service."""
+
+    kind = "service"
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._offers_arrow = False
+
+    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        reply = await self._transport.post(LIST_PATH, {}, terms, progress)
+        self._offers_arrow = reply.offers_arrow
+        return partial(reply.read, parse_listing)
+
+    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
+        terms = terms._replace(takes_arrow=terms.takes_arrow and self._offers_arrow)
+        return await self._transport.post(RUN_PATH, self.request(function, args), terms, progress)
+
+    def request(self, function: Function, args: Args) -> dict[str, Any]:
+        return {"FunctionName": function.name, "Args": args}
+
+    async def close(self) -> None:
+        await self._transport.close()
 
 
 class DetectedSource:
