@@ -17,8 +17,7 @@ from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Hel
 from jupyter_funcs.service.publishing.registry import PublishedFunction, function
 
 if TYPE_CHECKING:
-    from jupyter_funcs.service.engine.calls import Call
-    from jupyter_funcs.service.engine.prepared import Query
+    from jupyter_funcs.service.engine.calls import Call, Query
 
 # `published` sets the real assets.
 _PANEL_DATA, _REPORTS = "Panel data", "Reports"

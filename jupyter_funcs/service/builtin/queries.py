@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jupyter_funcs.service.engine.prepared import Query
+from jupyter_funcs.service.engine.calls import Query
 from jupyter_funcs.service.engine.tables import arrow_schema
 
 if TYPE_CHECKING:

@@ -20,8 +20,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, check_bytes, check_size
-from jupyter_funcs.service.engine.prepared import Compiled, Query, Statement
+from jupyter_funcs.service.engine.calls import (
+    CallCancelledError,
+    Compiled,
+    MemoryLimitError,
+    Query,
+    Statement,
+    check_bytes,
+    check_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.service.engine.backends import SPARK_CONNECT, EngineConnection, EngineURL
-from jupyter_funcs.service.engine.calls import check_bytes, check_size
+from jupyter_funcs.service.engine.calls import Compiled, Query, check_bytes, check_size
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
-from jupyter_funcs.service.engine.prepared import Compiled, Query
 from jupyter_funcs.service.messages import SetupError, quoted
 
 if TYPE_CHECKING:

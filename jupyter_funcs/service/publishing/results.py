@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from jupyter_funcs.service.engine.calls import Call, check_bytes, check_size
-from jupyter_funcs.service.engine.prepared import Compiled, Query
+from jupyter_funcs.service.engine.calls import Call, Compiled, Query, check_bytes, check_size
 from jupyter_funcs.service.messages import quoted
 
 if TYPE_CHECKING:

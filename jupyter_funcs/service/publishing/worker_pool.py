@@ -26,8 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 import psutil
 
-from jupyter_funcs.service.engine.calls import MOST_BYTES, Call, CallCancelledError, MemoryLimitError
-from jupyter_funcs.service.engine.prepared import Compiled
+from jupyter_funcs.service.engine.calls import MOST_BYTES, Call, CallCancelledError, Compiled, MemoryLimitError
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.confinement import (

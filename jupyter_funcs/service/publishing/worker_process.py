@@ -25,8 +25,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import msgspec
 import psutil
 
-from jupyter_funcs.service.engine.calls import MemoryLimitError
-from jupyter_funcs.service.engine.prepared import Query
+from jupyter_funcs.service.engine.calls import MemoryLimitError, Query
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery, results
 from jupyter_funcs.service.publishing.confinement import (

@@ -15,8 +15,8 @@ import ibis.expr.operations as ops
 
 from jupyter_funcs.service.builtin import companies, queries
 from jupyter_funcs.service.engine import tables
+from jupyter_funcs.service.engine.calls import Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.engine.prepared import Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,8 @@ import ibis
 import pytest
 
 from jupyter_funcs.service.builtin import companies, demo, functions, queries
-from jupyter_funcs.service.engine.calls import CallCancelledError
+from jupyter_funcs.service.engine.calls import CallCancelledError, Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.engine.prepared import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from jupyter_funcs.service.builtin import companies, demo, functions, queries
+from jupyter_funcs.service.engine.calls import Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.engine.prepared import Query
 from jupyter_funcs.service.engine.statements import Statements
 from tests.rows import each_row
 

@@ -23,9 +23,8 @@ import pytest
 
 from jupyter_funcs.service.builtin import companies, demo, functions, queries
 from jupyter_funcs.service.engine import calls
-from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
+from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, SpillFolder
-from jupyter_funcs.service.engine.prepared import Query
 from jupyter_funcs.service.engine.remote import connect_engine
 from jupyter_funcs.service.engine.tables import CARDS, Cards
 from jupyter_funcs.service.messages import SetupError
