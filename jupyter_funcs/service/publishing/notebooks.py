@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # The key in the notebook's metadata, and what may be under it.
 _METADATA = "jupyter_funcs"
 _FIELDS = ("name", "asset", "group", "description", "author")
+_ADVICE = "End the notebook with the value alone on its last line."
 _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _FOR_TOOLS = re.compile(r"noqa\b|type:\s*ignore|pragma:|pylint:")
 _TYPE_COMMENT = re.compile(r"type:\s*(\S+)\s*\|?\s*(.*)", re.DOTALL)
@@ -334,7 +335,7 @@ def check_last_cell(source: str, place: str) -> None:
 
     if source.lstrip().startswith("%%"):
         magic = source.split(maxsplit=1)[0]
-        raise SetupError(f"{place} starts with {quoted(magic)}, which hides its value.\n{_advice('the result')}")
+        raise SetupError(f"{place} starts with {quoted(magic)}, which hides its value.\n{_ADVICE}")
     # Magics and ! become Python.
     python = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call] # IPython's is untyped
     try:
@@ -342,18 +343,8 @@ def check_last_cell(source: str, place: str) -> None:
     except SyntaxError as error:
         raise SetupError(f"{place}, line {error.lineno}: {error.msg}.\nFix the cell.") from None
     match last:
-        case ast.Expr(value=ast.Call(func=ast.Name(id="print" | "display" as name), args=[*values])):
-            what = ast.unparse(values[0]) if values else "the result"
-            raise SetupError(f"{place} ends with {name}(…), which shows a value but returns none.\n{_advice(what)}")
-        case ast.Expr():
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print" | "display"))):  # which show a value and return none
             pass
-        case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            what = ast.unparse(target)
-            raise SetupError(f"{place} ends with an assignment to {what}, not with a value.\n{_advice(what)}")
-        case _:
-            what = ast.unparse(last).splitlines()[0][:40]
-            raise SetupError(f"{place} ends with '{what}', not with a value.\n{_advice('the result')}")
-
-
-def _advice(what: str) -> str:
-    return f"End the notebook with the value alone on its last line: {what}"
+        case ast.Expr():
+            return
+    raise SetupError(f"{place} ends with {quoted(ast.unparse(last).splitlines()[0])}, not with a value.\n{_ADVICE}")

@@ -175,7 +175,7 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
         ),
         ([], {"parameters": "a = 1"}, "has no code after the parameters cell"),
         (["# nothing", "  "], {}, "has no code after the parameters cell"),
-        (["x = 1", "#"], {}, "note_book.ipynb, cell 2 ends with an assignment to x"),
+        (["x = 1", "#"], {}, "note_book.ipynb, cell 2 ends with 'x = 1', not with a value"),
         (["1"], {"language_info": {"name": "R"}}, "is written in 'R'.\nOnly Python notebooks"),
         (["1"], {"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}}, "is written in 'R'"),
     ],
