@@ -15,8 +15,7 @@ from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jupyter_funcs.service.config.mapping import Calendar
-    from jupyter_funcs.service.config.settings import Settings
+    from jupyter_funcs.service.config.settings import Calendar, Settings
     from jupyter_funcs.service.config.team_tables import Row
 
     # The first and last day of a company's data.

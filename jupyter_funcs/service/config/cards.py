@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import ibis
 
-from jupyter_funcs.service.config.mapping import BRAND, Data, dimension_columns
+from jupyter_funcs.service.config.settings import BRAND, Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, group_bounds, no_column, parquet_files
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.messages import SetupError, listed, quoted

@@ -1,4 +1,4 @@
-"""The configuration of a service: the keys of its TOML file, and their defaults."""
+"""The configuration of a service: the keys of its TOML file, their defaults, and what a team's columns mean."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
     ByteSize,
+    ConfigDict,
     Field,
     IPvAnyNetwork,
     PrivateAttr,
@@ -21,17 +23,43 @@ from pydantic import (
 )
 
 from jupyter_funcs.service.config.config_file import TomlFile
-from jupyter_funcs.service.config.mapping import Data, FilePath, FilePaths, Name, Names, Section
+from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS
+from jupyter_funcs.service.engine.reference import DIMENSIONS
 from jupyter_funcs.service.engine.remote import IN_MEMORY
-from jupyter_funcs.service.messages import SetupError, listed, quoted
+from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
 from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from jupyter_funcs.service.config.config_file import Key
 
 _VARIABLE = re.compile(r"\$\{(\w*)\}")
 _MEMORY = re.compile(r"[0-9]+(\.[0-9]+)? ?[KMGT]i?B", re.IGNORECASE)
 _LIMITS = Limits()
+
+
+class Section(BaseModel):
+    """A table of the configuration; unknown keys and wrong types are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _not_empty(value: Any) -> Any:
+    if value == "":
+        raise ValueError("must not be empty.")
+    return value
+
+
+def _resolved(path: Path, info: ValidationInfo) -> Path:
+    """Resolve a path relative to the folder of the configuration file."""
+    return (info.context or Path()) / path.expanduser()
+
+
+Name = Annotated[str, BeforeValidator(_not_empty)]
+FilePath = Annotated[Path, Strict(strict=False), BeforeValidator(_not_empty), AfterValidator(_resolved)]
+Names = Annotated[tuple[Name, ...], Strict(strict=False)]
+FilePaths = Annotated[tuple[FilePath, ...], Strict(strict=False)]
 
 
 def _with_variables(url: Any) -> Any:
@@ -98,6 +126,169 @@ class Retention(Section):
 
     days: float = Field(default=90, gt=0, le=36525)
     rows: int = Field(default=1_000_000, ge=1)
+
+
+# A team's own data
+
+BRAND = "Brand"
+
+_COLUMNS_OF_CARDS = ("panel", "symbol", "date", "spend_cents", "transactions", "cards")
+_COLUMNS_OF_RESULTS = (
+    *("periodlabel", "periodtodate", "periodstartdate", "periodenddate", "iscurrentquarter", "compared"),
+    *("spend", "transaction count", "transactions per card", "cardholder count"),
+    *("spend per transaction", "spend per card"),
+)
+
+
+def dimension_columns(dimensions: Iterable[str]) -> dict[str, str]:
+    """Return the column of card spend for each mapped dimension, and for Brand, which always exists."""
+    names = dict.fromkeys([*dimensions, BRAND])
+    return {name: DIMENSIONS.get(name, name.casefold()) for name in names}
+
+
+def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
+    taken = [
+        name
+        for name, column in dimension_columns(mapped).items()
+        if column in _COLUMNS_OF_CARDS or name.casefold().removesuffix(" growth") in _COLUMNS_OF_RESULTS
+    ]
+    if taken:
+        raise ValueError(
+            f"{listed(taken)} can't be a dimension: results have a column with that name. Choose another name."
+        )
+    by_column: dict[str, list[str]] = {}
+    for name, column in dimension_columns(mapped).items():
+        by_column.setdefault(column, []).append(name)
+        if name != " ".join(name.split()) or not name:
+            raise ValueError(f"the name {quoted(name)} has extra spaces or is empty. Correct it.")
+    if same := next((names for names in by_column.values() if len(names) > 1), None):
+        raise ValueError(f"{listed(same)} would be the same column. Choose names that differ by more than case.")
+    return mapped
+
+
+def _year_end(name: str) -> str:
+    if name not in FISCAL_YEAR_ENDS:
+        near = did_you_mean(name, list(FISCAL_YEAR_ENDS))
+        raise ValueError(f"unknown rule {quoted(name)}.{near} Rules are {listed(FISCAL_YEAR_ENDS)}.")
+    return name
+
+
+class SmallTable(Section):
+    """Where a small table of reference data is: in a file, or in the engine."""
+
+    parquet: FilePath | None = None
+    csv: FilePath | None = None
+    table: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_location(self) -> Self:
+        rule = getattr(self, "rule", None)
+        if sum(each is not None for each in (self.parquet, self.csv, self.table, rule)) != 1:
+            or_rule = "rule (such as 'December'), " if "rule" in type(self).model_fields else ""
+            raise ValueError(f"needs exactly one of {or_rule}parquet, csv and table.")
+        return self
+
+
+class CompanyColumns(Section):
+    """The columns of the companies; `symbol` is required, and so is every column that is set here."""
+
+    symbol: Name = "symbol"
+    name: Name = "name"
+    sector: Name = "sector"
+    industry: Name = "industry"
+    fiscal_year_end: Name = "fiscal_year_end"
+
+
+class KpiColumns(Section):
+    """The columns of the KPIs; `symbol` and `name` are required, and so is every column that is set here."""
+
+    symbol: Name = "symbol"
+    name: Name = "name"
+    id: Name = "id"
+    panel: Name = "panel"
+    unit: Name = "unit"
+    statement: Name = "statement"
+    kpi_class: Name = "kpi_class"
+    measure: Name = "measure"
+    brands: Name = "brands"
+    is_primary: Name = "is_primary"
+
+
+class CalendarColumns(Section):
+    """The columns of the fiscal calendar; `symbol` and `is_historical` are optional."""
+
+    symbol: Name = "symbol"
+    period_name: Name = "period_name"
+    start: Name = "start"
+    end: Name = "end"
+    is_historical: Name = "is_historical"
+
+
+class Companies(SmallTable):
+    """The section ``[data.companies]``: the companies."""
+
+    columns: CompanyColumns = CompanyColumns()
+
+
+class Kpis(SmallTable):
+    """The section ``[data.kpis]``: what companies report."""
+
+    columns: KpiColumns = KpiColumns()
+
+
+class Calendar(SmallTable):
+    """The section ``[data.calendar]``: a table with a row per quarter, or a rule."""
+
+    columns: CalendarColumns = CalendarColumns()
+    rule: Annotated[str, AfterValidator(_year_end)] | None = None
+    reported_after_days: int = Field(default=45, ge=0, le=366)
+
+
+class Columns(Section):
+    """The section ``[data.columns]``: the columns of card spend; `panel` is optional."""
+
+    date: Name = "date"
+    symbol: Name = "symbol"
+    spend: Name = "spend"
+    transactions: Name = "transactions"
+    cards: Name = "cards"
+    panel: Name | None = None
+
+
+class SavedReport(Section):
+    """One of ``[[data.reports]]``: a saved report; `panel` is optional if there is only one panel."""
+
+    id: Name
+    title: Name
+    symbols: Annotated[Names, Field(min_length=1)]
+    panel: Name | None = None
+
+
+class Data(Section):
+    """The section ``[data]``: a team's own data."""
+
+    parquet: FilePath | None = None
+    table: Name | None = None
+    spend_unit: Literal["units", "cents"] = "units"
+    panel: Name = "Card Panel"
+    columns: Columns = Columns()
+    dimensions: Annotated[dict[str, Name], AfterValidator(_dimensions)] = Field(default_factory=dict)
+    panels: dict[str, str] = Field(default_factory=dict)
+    companies: Companies | None = None
+    kpis: Kpis | None = None
+    calendar: Calendar
+    reports: Annotated[tuple[SavedReport, ...], Strict(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _one_location(self) -> Self:
+        if (self.parquet is None) == (self.table is None):
+            raise ValueError("needs either parquet or table: where the card spend is.")
+        if self.columns.panel is not None and "panel" in self.model_fields_set:
+            raise ValueError("has both panel and columns.panel. Remove one of them.")
+        return self
+
+
+# All of it
 
 
 class Settings(Section):

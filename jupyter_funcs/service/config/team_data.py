@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.service.config import calendar, cards
-from jupyter_funcs.service.config.mapping import Data, dimension_columns
+from jupyter_funcs.service.config.settings import Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, read_rows
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted

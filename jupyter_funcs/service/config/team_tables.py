@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from jupyter_funcs.service.config.config_file import Key
-    from jupyter_funcs.service.config.mapping import Calendar, Companies, Kpis
-    from jupyter_funcs.service.config.settings import Settings
+    from jupyter_funcs.service.config.settings import Calendar, Companies, Kpis, Settings
 
     SmallTable = Companies | Calendar | Kpis
     # A row and its number.
