@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import itertools
+import re
 from dataclasses import replace
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.service.config import calendar, cards
+from jupyter_funcs.service.config import cards
 from jupyter_funcs.service.config.settings import Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, read_rows
+from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period, relation
+from jupyter_funcs.service.engine.calendar import periods as fiscal_quarters
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from jupyter_funcs.service.config.cards import CardSpend
-    from jupyter_funcs.service.config.settings import Settings
+    from jupyter_funcs.service.config.settings import Calendar, Settings
     from jupyter_funcs.service.config.team_tables import Row
     from jupyter_funcs.service.engine.tables import Cards
 
+    # The first and last day of a company's data.
+    Days = tuple[date, date]
 
-def load(settings: Settings, today: dt.date | None = None) -> tuple[Reference, Callable[[], Cards]]:
+_QUARTER_NAME = re.compile(r"FQ([1-4]) ([0-9]{4})")
+_CALENDAR = ("data", "calendar")
+_MAX_NAMED = 3
+
+
+def load(settings: Settings, today: date | None = None) -> tuple[Reference, Callable[[], Cards]]:
     """Return the reference data, and a function that returns where card spend is."""
     data = settings.data
     if data is None:
         raise ValueError("The settings have no [data] section.")
     with TeamTables(settings.engine) as team_tables:
         spend = cards.inspect(settings, data, team_tables)
-        today = today or dt.datetime.now().astimezone().date()
+        today = today or datetime.now().astimezone().date()
         reference = _Loader(settings, data, team_tables, spend).reference(today)
     return reference, lambda: spend.cards
 
@@ -41,22 +52,22 @@ class _Loader:
         self._spend = spend
         self._panels = sorted({each.panel for each in spend.brands})
         self._brands: dict[str, set[str]] = {}
-        self._days: dict[str, tuple[dt.date, dt.date]] = {}
+        self._days: dict[str, Days] = {}
         for each in spend.brands:
             first, last = self._days.get(each.symbol, (each.first, each.last))
             self._days[each.symbol] = min(first, each.first), max(last, each.last)
             self._brands.setdefault(each.symbol, set()).add(each.brand)
 
-    def reference(self, today: dt.date) -> Reference:
+    def reference(self, today: date) -> Reference:
         rows = self._company_rows()
         ends = {symbol: rows[symbol].text("fiscal_year_end") if symbol in rows else "" for symbol in self._days}
         section = self._data.calendar
         if section.rule is not None:
             ends = {symbol: end or section.rule for symbol, end in ends.items()}
-            calendars = calendar.by_rule(self._settings, section, ends, self._days, today)
+            calendars = _by_rule(self._settings, section, ends, self._days, today)
         else:
-            calendars = calendar.by_rows(self._settings, section, self._tables, self._days, today)
-            ends = {symbol: end or calendar.year_end(calendars[symbol]) for symbol, end in ends.items()}
+            calendars = _by_rows(self._settings, section, self._tables, self._days, today)
+            ends = {symbol: end or _year_end(calendars[symbol]) for symbol, end in ends.items()}
         reference = Reference(
             panels=self._named_panels(),
             companies=[_company(symbol, rows.get(symbol), ends[symbol]) for symbol in sorted(self._days)],
@@ -156,3 +167,92 @@ class _Loader:
 def _company(symbol: str, row: Row | None, fiscal_year_end: str) -> Company:
     texts = {use: row.text(use) if row else "" for use in ("name", "sector", "industry")}
     return Company(symbol, texts["name"] or symbol, texts["sector"], texts["industry"], fiscal_year_end)
+
+
+# Fiscal calendars, from a table with a row per quarter or from a rule
+
+
+def _by_rule(
+    settings: Settings, section: Calendar, year_ends: Mapping[str, str], days: Mapping[str, Days], today: date
+) -> dict[str, tuple[Period, ...]]:
+    """Return the fiscal quarters of each company by the rule in `year_ends`."""
+    after = timedelta(days=section.reported_after_days)
+    found = {}
+    for symbol, (first, last) in days.items():
+        end = year_ends[symbol]
+        if end not in FISCAL_YEAR_ENDS:
+            near = did_you_mean(end, list(FISCAL_YEAR_ENDS))
+            settings.fail(
+                ("data", "companies", "columns", "fiscal_year_end"),
+                f"there is no rule {quoted(end)} for the fiscal year of {symbol}.{near} Rules are "
+                f"{listed(FISCAL_YEAR_ENDS)}; for another, give [data.calendar] a table with a row per quarter.",
+            )
+        found[symbol] = fiscal_quarters(end, first, last, is_reported=lambda end: end + after <= today)
+    return found
+
+
+def _by_rows(
+    settings: Settings, section: Calendar, team_tables: TeamTables, days: Mapping[str, Days], today: date
+) -> dict[str, tuple[Period, ...]]:
+    """Return the fiscal quarters of each company from a table; rows without a symbol apply to all companies."""
+    rows = read_rows(settings, _CALENDAR, section, ("period_name", "start", "end"), team_tables)
+    by_symbol: dict[str, list[Row]] = {}
+    for row in rows:
+        by_symbol.setdefault(row.text("symbol"), []).append(row)
+    shared = by_symbol.get("", [])
+    found = {}
+    try:
+        for symbol, (_, last) in days.items():
+            own = [_period(row, section, last, today) for row in (*shared, *by_symbol.get(symbol, []))]
+            found[symbol] = _in_order(symbol, own)
+    except TeamDataError as error:
+        settings.fail(_CALENDAR, str(error))
+    without = [
+        symbol
+        for symbol, periods in found.items()
+        if not any(period.start <= days[symbol][1] and period.end >= days[symbol][0] for period in periods)
+    ]
+    if without:
+        more = f" and {len(without) - _MAX_NAMED} more" if len(without) > _MAX_NAMED else ""
+        settings.fail(
+            _CALENDAR, f"no quarter covers the data of {listed(without[:_MAX_NAMED])}{more}. Add rows for them."
+        )
+    return found
+
+
+def _year_end(periods: Sequence[Period]) -> str:
+    """Return the day on which the last known fiscal year ends, such as *31 December*."""
+    ends = [period.end for period in periods if period.quarter == 4]
+    return f"{ends[-1].day} {ends[-1]:%B}" if ends else ""
+
+
+def _period(row: Row, section: Calendar, last: date, today: date) -> Period:
+    name = row.required("period_name")
+    if not (found := _QUARTER_NAME.fullmatch(name)):
+        raise TeamDataError(
+            f"{row.where}: {quoted(row.columns['period_name'])} must be FQ<number> <fiscal year>, such as "
+            f"'FQ3 2024', not {quoted(name)}."
+        )
+    start, end = row.day("start"), row.day("end")
+    if start > end:
+        raise TeamDataError(f"{row.where}: {name} ends on {end}, before its start on {start}.")
+    reported = row.flag("is_historical")
+    if reported is None:
+        reported = end + timedelta(days=section.reported_after_days) <= today
+    return Period(int(found[2]), int(found[1]), start, end, reported, relation(start, end, last))
+
+
+def _in_order(symbol: str, periods: list[Period]) -> tuple[Period, ...]:
+    periods = sorted(periods, key=lambda each: (each.start, each.end))
+    for one, next_ in itertools.pairwise(periods):
+        if next_.start <= one.end:
+            raise TeamDataError(
+                f"{one.period_name} ({one.start} to {one.end}) and {next_.period_name} ({next_.start} to {next_.end}) "
+                f"of {symbol} overlap. A day can only be in one quarter."
+            )
+        if (next_.year, next_.quarter) <= (one.year, one.quarter):
+            raise TeamDataError(
+                f"{next_.period_name} of {symbol} starts on {next_.start}, after {one.period_name}. "
+                "Quarters must be in chronological order, and each name unique."
+            )
+    return tuple(periods)
