@@ -161,14 +161,14 @@ def to_wire(field: Field, value: Any, *, validate: bool = True, hints: bool = Tr
     `validate` is whether anything is enforced, `hints` whether an error suggests options, which takes a while.
     """
     try:
-        several = not isinstance(value, (str, bytes, bytearray)) and is_iterable(value)
+        several = is_several(value)
         one = partial(_one, field, validate=validate, hints=hints)
         if field.kind is Kind.JSON:
             return _as_json_text(field, value, validate=validate)
         if field.kind is Kind.LIST and field.is_declared():
-            return [one(item) for item in _items(field, value)]
+            return [one(item) for item in items_of(field, value)]
         if several and not (field.is_declared() and validate) and field.schema is None:
-            return [one(item) for item in _items(field, value)]
+            return [one(item) for item in items_of(field, value)]
         return one(value)
     except WrongValueError:
         raise
@@ -208,8 +208,9 @@ def refuse_table(field: Field, value: Any) -> None:
         )
 
 
-def _items(field: Field, value: Any) -> list[Any]:
-    if isinstance(value, (str, bytes, bytearray)) or not is_iterable(value):
+def items_of(field: Field, value: Any) -> list[Any]:
+    """Return the values in a list, or a single one as a list; raise a `WrongValueError` for other collections."""
+    if not is_several(value):
         return [value]
     refuse_table(field, value)
     # A mapping would yield its keys, and an iterator would be exhausted at the second reading.
@@ -478,6 +479,10 @@ def _is_midnight(value: dt.datetime) -> bool:
 
 def _is_sequence(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1
+
+
+def is_several(value: Any) -> bool:
+    return is_iterable(value) and not isinstance(value, (str, bytes, bytearray))
 
 
 def is_iterable(value: Any) -> bool:

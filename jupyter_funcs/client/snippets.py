@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.connection.replies import RUN_PATH
+from jupyter_funcs.core.line import in_double_quotes
 from jupyter_funcs.core.text import json_text
 
 if TYPE_CHECKING:
@@ -106,15 +107,10 @@ def _magic_name(function: RemoteCall, name: str) -> str:
     # Another parameter may have this one's Python name as its wire name.
     if all(other.name != field.identifier for other in function.fields):
         return field.identifier
-    return _quoted(name)
+    return in_double_quotes(name)
 
 
 def _magic_value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(json_text, value))}]"
-    return str(value) if _BARE.fullmatch(value) else _quoted(value)
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return str(value) if _BARE.fullmatch(value) else in_double_quotes(value)

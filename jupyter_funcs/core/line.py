@@ -176,10 +176,11 @@ def _in_parts(word: str) -> str:
     if not (name and equals):
         return word
     is_read = (value.startswith("[") and value.endswith("]")) or (value.startswith("$") and value[1:].isidentifier())
-    return f"{_in_double_quotes(name)}={value if is_read else _in_double_quotes(_unwrapped(value))}"
+    return f"{in_double_quotes(name)}={value if is_read else in_double_quotes(_unwrapped(value))}"
 
 
-def _in_double_quotes(text: str) -> str:
+def in_double_quotes(text: str) -> str:
+    """Return a text in quotes, as a line reads it."""
     return '"{}"'.format(text.replace("\\", r"\\").replace('"', r"\""))
 
 

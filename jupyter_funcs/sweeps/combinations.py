@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.catalog.form import Args, Form, HasFields
-from jupyter_funcs.catalog.values import SWEEPS, Each, is_empty, is_iterable, refuse_table, shorten, to_wire
+from jupyter_funcs.catalog.values import SWEEPS, Each, WrongValueError, is_empty, is_several, items_of, shorten, to_wire
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import pandas as pd
 
 
@@ -92,27 +93,20 @@ def _swept(field: Field, value: Any) -> list[Any] | None:
     """Return the values to sweep; ``None`` if the argument is a single value."""
     if isinstance(value, Each):
         items = list(value.values)
+    elif not is_several(value):
+        return None
     else:
-        if isinstance(value, (str, bytes, bytearray)) or not is_iterable(value):
-            return None
         try:
-            refuse_table(field, value)
-        except ValueError as error:
+            items = items_of(field, value)
+        except WrongValueError as error:
             raise ArgumentError(errors={field.name: [f"{field.identifier} {error}"]}) from None
-        if isinstance(value, Mapping) or hasattr(value, "__next__") or getattr(value, "ndim", 1) > 1:
-            raise ArgumentError(f"{field.identifier} takes a list, not {quote(value)} ({type(value).__name__}).")
-        items = list(value)
-        if field.kind is Kind.LIST and not (items and all(map(_is_list, items))):
+        if field.kind is Kind.LIST and not (items and all(map(is_several, items))):
             return None
     if not items:
         raise ArgumentError(
             f"{field.identifier} has no values to sweep: the list is empty.", "Pass at least one, or leave it out."
         )
     return items
-
-
-def _is_list(value: object) -> bool:
-    return is_iterable(value) and not isinstance(value, (str, bytes, bytearray))
 
 
 def _rows(form: Form, table: Any, given: Mapping[str, Any]) -> list[dict[str, Any]]:
