@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import msgspec
 
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
-from jupyter_funcs.service.publishing import signatures
 from jupyter_funcs.service.publishing.parameters import (
     SUPPORTED,
     AtLeastOne,
@@ -27,7 +26,7 @@ from jupyter_funcs.service.publishing.parameters import (
     Options,
     Parameter,
 )
-from jupyter_funcs.service.publishing.registry import PublishedFunction
+from jupyter_funcs.service.publishing.registry import PublishedFunction, all_rules, read_parameter, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -136,7 +135,7 @@ def read(path: Path, default_asset: str | None) -> PublishedFunction:
     parameters, rules = read_parameters(notebook.cells[at].text, f"{path}, cell {at + 1}")
     heading, paragraph = _first_text(notebook)
     return PublishedFunction(
-        name=metadata.get("name") or heading or signatures.title(path.stem),
+        name=metadata.get("name") or heading or title(path.stem),
         description=metadata.get("description", paragraph),
         asset=asset,
         group=metadata.get("group"),
@@ -243,8 +242,8 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
         if name in annotations:
             raise SetupError(f"{at}: {name} is assigned twice.\nAssign each parameter once.")
         annotations[name] = annotation
-        found.append(signatures.parameter(f"{at}: {name}", name, default, annotation, help_))
-    return tuple(found), signatures.all_rules(place, annotations)
+        found.append(read_parameter(f"{at}: {name}", name, default, annotation, help_))
+    return tuple(found), all_rules(place, annotations)
 
 
 def _assignment(statement: ast.stmt, at: str) -> tuple[str, ast.expr | None, ast.expr | None]:

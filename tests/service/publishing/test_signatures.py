@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_funcs.service import function
 from jupyter_funcs.service.messages import SetupError
-from jupyter_funcs.service.publishing import signatures
+from jupyter_funcs.service.publishing import registry
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy
 from tests.rows import each_row
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_a_name_becomes_a_title(name: str, title: str) -> None:
-    assert signatures.title(name) == title
+    assert registry.title(name) == title
 
 
 def stock_levels(
@@ -71,7 +71,7 @@ def stock_levels(
 
 
 def test_a_signature_is_described_in_the_words_of_the_service() -> None:
-    found = signatures.read(stock_levels)
+    found = function(asset="a")(stock_levels)
     assert found.description == "Give the stock levels. By store and kind."
     assert {each.name: each.description() for each in found.parameters} == {
         "store": "[Required] Where. Use function 'Get Stores' to get list of available stores.",
