@@ -92,7 +92,10 @@ class TomlFile:
 
     def describe(self, error: ValidationError, model: type[BaseModel]) -> str:
         """Return the first problems in the file, one per line, in the order of the file."""
-        found = sorted(error.errors(include_url=False), key=lambda each: self.line(each["loc"]))
+        found = error.errors(include_url=False)
+        for each in found:
+            each["loc"] = tuple(step for step in each["loc"] if step != "[key]")  # an unknown key is its own place
+        found.sort(key=lambda each: self.line(each["loc"]))
         lines = [f"{self.place(each['loc'])}: {_problem(each, model)}" for each in found[:_MAX_PROBLEMS]]
         more = len(found) - _MAX_PROBLEMS
         return "\n".join(lines) + (f" (And {more} more.)" if more > 0 else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -174,7 +174,7 @@ def _year_end(name: str) -> str:
 
 
 class SmallTable(Section):
-    """Where a small table of reference data is: in a file, or in the engine."""
+    """Where a small table of reference data is, in a file or in the engine; and its columns that have other names."""
 
     parquet: FilePath | None = None
     csv: FilePath | None = None
@@ -188,58 +188,32 @@ class SmallTable(Section):
             raise ValueError(f"needs exactly one of {or_rule}parquet, csv and table.")
         return self
 
-
-class CompanyColumns(Section):
-    """The columns of the companies; `symbol` is required, and so is every column that is set here."""
-
-    symbol: Name = "symbol"
-    name: Name = "name"
-    sector: Name = "sector"
-    industry: Name = "industry"
-    fiscal_year_end: Name = "fiscal_year_end"
-
-
-class KpiColumns(Section):
-    """The columns of the KPIs; `symbol` and `name` are required, and so is every column that is set here."""
-
-    symbol: Name = "symbol"
-    name: Name = "name"
-    id: Name = "id"
-    panel: Name = "panel"
-    unit: Name = "unit"
-    statement: Name = "statement"
-    kpi_class: Name = "kpi_class"
-    measure: Name = "measure"
-    brands: Name = "brands"
-    is_primary: Name = "is_primary"
-
-
-class CalendarColumns(Section):
-    """The columns of the fiscal calendar; `symbol` and `is_historical` are optional."""
-
-    symbol: Name = "symbol"
-    period_name: Name = "period_name"
-    start: Name = "start"
-    end: Name = "end"
-    is_historical: Name = "is_historical"
+    @property
+    def mapped(self) -> dict[str, str]:
+        """The team's name of each column that the table may have."""
+        known, given = get_args(type(self).model_fields["columns"].annotation)[0], self.model_dump()["columns"]
+        return {name: given.get(name, name) for name in get_args(known)}
 
 
 class Companies(SmallTable):
     """The section ``[data.companies]``: the companies."""
 
-    columns: CompanyColumns = CompanyColumns()
+    columns: dict[Literal["symbol", "name", "sector", "industry", "fiscal_year_end"], Name] = {}
 
 
 class Kpis(SmallTable):
     """The section ``[data.kpis]``: what companies report."""
 
-    columns: KpiColumns = KpiColumns()
+    columns: dict[
+        Literal["symbol", "name", "id", "panel", "unit", "statement", "kpi_class", "measure", "brands", "is_primary"],
+        Name,
+    ] = {}
 
 
 class Calendar(SmallTable):
     """The section ``[data.calendar]``: a table with a row per quarter, or a rule."""
 
-    columns: CalendarColumns = CalendarColumns()
+    columns: dict[Literal["symbol", "period_name", "start", "end", "is_historical"], Name] = {}
     rule: Annotated[str, AfterValidator(_year_end)] | None = None
     reported_after_days: int = Field(default=45, ge=0, le=366)
 

@@ -223,10 +223,9 @@ def read_rows(
     except TeamDataError as error:
         settings.fail((*key, kind), str(error))
     label = quoted(name) if kind == "table" else name.name
-    columns = section.columns
-    mapped = columns.model_dump()
+    mapped = section.mapped
     for use, column in mapped.items():
-        if column not in names and (use in required or use in columns.model_fields_set):
+        if column not in names and (use in required or use in section.columns):
             settings.fail((*key, "columns", use), f"{label} {no_column(column, names)}")
     there = {use: column for use, column in mapped.items() if column in names}
     unit = "line" if kind == "csv" else "row"

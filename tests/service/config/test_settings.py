@@ -107,8 +107,8 @@ def test_every_key_is_read_and_paths_are_relative_to_the_folder_of_the_file(
     assert data is not None
     assert list(data.columns.model_dump().values()) == ["day", "ticker", "usd_cents", "tx", "accounts", "source"]
     assert data.companies is not None
-    assert (data.companies.csv, data.companies.columns.name) == (tmp_path / "companies.csv", "title")
-    assert (data.calendar.columns.period_name, data.calendar.columns.start) == ("quarter", "start")
+    assert (data.companies.csv, data.companies.columns["name"]) == (tmp_path / "companies.csv", "title")
+    assert (data.calendar.mapped["period_name"], data.calendar.mapped["start"]) == ("quarter", "start")
     assert [report.panel for report in data.reports] == [None, "P"]
     assert all(
         section.model_fields_set == set(type(section).model_fields) for section in (found.server, found.functions)
