@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Catalog, Function
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.connection.secrets import Hidden, Secret
-    from jupyter_funcs.sources.source import Source
 
     _Listed = tuple[Catalog, float, list[UserWarning]]  # the second on the steady clock
 
@@ -69,7 +68,7 @@ class Client(ABC, Generic[CallT_co]):
         self._connection = connection
         self._remote = Remote(Transport(connection, transport))
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
-        weakref.finalize(self, _close, self._remote.source).atexit = False
+        weakref.finalize(self, _close, self._remote).atexit = False
         self._catalog: Catalog | None = None
         self._listed_at = 0.0  # on the steady clock
         self._early: futures.Future[_Listed | None] | None = None  # a listing that was started before the first use
@@ -442,5 +441,5 @@ def _is_completing() -> bool:
     return False
 
 
-def _close(source: Source) -> None:
-    background.start(source.close())
+def _close(remote: Remote) -> None:
+    background.start(remote.source.close())

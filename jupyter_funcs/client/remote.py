@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import os
 import time
 import weakref
 from functools import partial
@@ -17,7 +18,7 @@ from jupyter_funcs.connection.transport import Terms, Transport
 from jupyter_funcs.core.background import loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
 from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
-from jupyter_funcs.sources.source import source_of
+from jupyter_funcs.sources.source import detected, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -42,18 +43,28 @@ class Remote:
         self.transport = transport
         self.source = source_of(transport.connection.kind, transport)
         self.choices = Choices(self.run)
+        self._detecting, self._pid = asyncio.Lock(), os.getpid()
 
     async def listing(self, left: float | None = None, *, is_early: bool = False) -> Callable[[], Catalog]:
         """Ask the source for its functions, once and at no cost if nobody waits yet; return what reads them."""
         progress, terms = Progress(), Terms(Purpose.LISTING, until=loop_time() + (left or LIST_SECONDS))
         terms = terms._replace(retries=0, counts=False) if is_early else terms
-        work = self.source.listing(terms, progress)
+        work = self._listing(terms, progress)
         try:
             return await with_deadline(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
         except (DeadlineError, ReplyTooLargeError) as error:  # no option gives it more time or more bytes
             again = "Try again." if isinstance(error, DeadlineError) else "No more than this is read of a listing."
             error.hint = again if progress.attempts else error.hint
             raise
+
+    async def _listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        if self._pid != os.getpid():  # what holds the lock stayed in the parent
+            self._detecting, self._pid = asyncio.Lock(), os.getpid()
+        async with self._detecting:
+            if not self.source.kind:
+                self.source, read = await detected(self.transport, terms, progress)
+                return read
+        return await self.source.listing(terms, progress)
 
     async def run(
         self, function: Function, args: Args, options: CallOptions, progress: Progress, purpose: Purpose = Purpose.RUN

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
@@ -48,7 +47,7 @@ class Source(Protocol):
 
 
 def source_of(kind: str, transport: Transport) -> Source:
-    """Return the source of a kind; if that is empty, one that detects it."""
+    """Return the source of a kind; if that is empty, a service until `detected` knows better."""
     match kind:
         case "python":
             from jupyter_funcs.sources.python import PythonSource
@@ -62,15 +61,14 @@ def source_of(kind: str, transport: Transport) -> Source:
             from jupyter_funcs.sources.openapi import OpenApiSource
 
             return OpenApiSource(transport)
-    return ServiceSource(transport) if kind else DetectedSource(transport)
+    return ServiceSource(transport, kind)
 
 
 class ServiceSource:
     """The functions of a data service."""
 
-    kind = "service"
-
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, kind: str) -> None:
+        self.kind = kind
         self._transport = transport
         self._offers_arrow = False
 
@@ -90,63 +88,34 @@ class ServiceSource:
         await self._transport.close()
 
 
-class DetectedSource:
-    """The source at an address whose kind nobody has said; it is a service until it has answered as something else."""
-
-    def __init__(self, transport: Transport) -> None:
-        self.kind = ""
-        self._transport = transport
-        self._source: Source = ServiceSource(transport)
-        self._detecting, self._pid = asyncio.Lock(), os.getpid()
-
-    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
-        if self._pid != os.getpid():  # what holds the lock stayed in the parent
-            self._detecting, self._pid = asyncio.Lock(), os.getpid()
-        async with self._detecting:
-            if not self.kind:
-                return await self._detect(terms, progress)
-        return await self._source.listing(terms, progress)
-
-    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
-        return await self._source.run(function, args, terms, progress)
-
-    def request(self, function: Function, args: Args) -> dict[str, Any]:
-        return self._source.request(function, args)
-
-    async def close(self) -> None:
-        await self._source.close()
-
-    async def _detect(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
-        """Return what reads the first listing that is one of its kind, else raise the service's own error."""
-        refusals: list[FuncsError] = []
-        connection, has_mcp = self._transport.connection, find_spec("mcp") is not None
-        is_public = connection.token is NO_TOKEN  # a service needs one
-        for kind in (("service", "mcp", "openapi") if has_mcp else ("service", "openapi"))[is_public:]:
-            source = source_of(kind, self._transport)
-            # An address that accepts messages and never answers leaves time for the document.
-            seconds = (terms.until - loop_time()) / 2 if kind == "mcp" else None
-            try:
-                async with asyncio.timeout(seconds):
-                    read = await _read(source, terms, progress)
-            except FuncsError as error:
-                if not _is_another(error, kind) or getattr(source, "is_open", False):
-                    raise
-                refusals.append(error)
-            except TimeoutError:
-                await source.close()
-            else:
-                self.kind, self._source = kind, source
-                return read
-            terms = terms._replace(retries=0, counts=False)
-        others = "an MCP server or an OpenAPI document" if has_mcp else "an OpenAPI document"
-        if is_public:
-            hint = "Use jf.connect(url, token=…), set FUNCS_BASE_URL and FUNCS_TOKEN, or write a profile."
-            raise ConfigError(f"There is no token for {connection.base_url}, and it isn't {others}.", hint)
-        own = refusals[0]
-        own.hint = f"Nor is it {others}. {own.hint}".strip()
-        if not has_mcp and refusals[-1].status in _AS_MCP:
-            own.hint = "If it is an MCP server: pip install 'jupyter-funcs[mcp]'."
-        raise own
+async def detected(transport: Transport, terms: Terms, progress: Progress) -> tuple[Source, Callable[[], Catalog]]:
+    """Return the source that an address answers as, and what reads its listing, else raise the service's own error."""
+    refusals: list[FuncsError] = []
+    connection, has_mcp = transport.connection, find_spec("mcp") is not None
+    is_public = connection.token is NO_TOKEN  # a service needs one
+    for kind in (("service", "mcp", "openapi") if has_mcp else ("service", "openapi"))[is_public:]:
+        source = source_of(kind, transport)
+        # An address that accepts messages and never answers leaves time for the document.
+        seconds = (terms.until - loop_time()) / 2 if kind == "mcp" else None
+        try:
+            async with asyncio.timeout(seconds):
+                return source, await _read(source, terms, progress)
+        except FuncsError as error:
+            if not _is_another(error, kind) or getattr(source, "is_open", False):
+                raise
+            refusals.append(error)
+        except TimeoutError:
+            await source.close()
+        terms = terms._replace(retries=0, counts=False)
+    others = "an MCP server or an OpenAPI document" if has_mcp else "an OpenAPI document"
+    if is_public:
+        hint = "Use jf.connect(url, token=…), set FUNCS_BASE_URL and FUNCS_TOKEN, or write a profile."
+        raise ConfigError(f"There is no token for {connection.base_url}, and it isn't {others}.", hint)
+    own = refusals[0]
+    own.hint = f"Nor is it {others}. {own.hint}".strip()
+    if not has_mcp and refusals[-1].status in _AS_MCP:
+        own.hint = "If it is an MCP server: pip install 'jupyter-funcs[mcp]'."
+    raise own
 
 
 async def _read(source: Source, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
