@@ -58,14 +58,14 @@ def run_keys(identity: str, function: Function, options: CallOptions, runs: Iter
 
 class Cache:
     """
-    The results in one folder, which several sessions and processes may share.
+    The results in one folder, this user's unless told, which several sessions and processes may share.
 
     `trouble` says why the last results were not cached; it is empty if they were. The oldest results beyond `most`
     bytes are deleted.
     """
 
-    def __init__(self, folder: Path, most: int = MOST_BYTES) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | None = None, most: int = MOST_BYTES) -> None:
+        self.folder = folder or own_path("results")
         self.trouble = ""
         self._warned: set[str] = set()
         self._most = most
@@ -207,11 +207,6 @@ class CacheWriter:
         reason = error.strerror if isinstance(error, OSError) else ""
         self.trouble = f"{reason or type(error).__name__} ({self._cache.folder})"
         self._cache.report(self.trouble)
-
-
-def user_cache() -> Cache:
-    """Return this user's cache, in ``FUNCS_RESULTS_DIR`` if that is set."""
-    return Cache(own_path("results"))
 
 
 def _canonical(value: Any) -> str:

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from jupyter_funcs.catalog.fields import read_fields, schema_problems, unknown_codes
-from jupyter_funcs.client.cache import Cache, user_cache
+from jupyter_funcs.client.cache import Cache
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.connection.login import KeyringUnavailableError, Login
@@ -178,7 +178,7 @@ class Client(ABC, Generic[CallT_co]):
     @cached_property
     def cache(self) -> Cache:
         """The cache of results on this machine."""
-        return user_cache()
+        return Cache()
 
     @property
     def names(self) -> list[str]:
@@ -339,10 +339,7 @@ class Client(ABC, Generic[CallT_co]):
         return (self._bind(catalog, function) for function in catalog)
 
     def __contains__(self, name: object) -> bool:
-        try:
-            return isinstance(name, (str, int)) and bool(self.catalog.get(name))
-        except NotFoundError:
-            return False
+        return isinstance(name, (str, int)) and self.catalog.peek(name) is not None
 
     def __len__(self) -> int:
         return len(self.catalog)

@@ -243,9 +243,9 @@ def cache(state: MagicState, line: Line) -> Any:
         raise ArgumentError(f"%funcs cache takes clear or nothing, not {quote(' '.join(words))}.", hint)
     session = state.known()
     if session is None:  # the cache can be looked at even if there is no service to connect to
-        from jupyter_funcs.client.cache import user_cache
+        from jupyter_funcs.client.cache import Cache
 
-        own = user_cache()
+        own = Cache()
     else:
         own = session.cache
     return own.clear() if words else own.status()

@@ -498,7 +498,7 @@ def run() -> Iterator[Callable[[str], Any]]:
 def test_the_magic_shows_and_clears_it_without_a_service(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """`%funcs cache` and `%funcs cache clear` work without a connection; any other word is refused."""
     monkeypatch.setenv("FUNCS_BASE_URL", "https://nowhere.example")
-    cache_module.user_cache().put("it", frame())
+    cache_module.Cache().put("it", frame())
     assert isinstance(run("cache"), CacheStatus)
     assert run("cache").runs == 1
     for wrong, hint in {"cache claer": "clear", "cache now": "cache clear", "cache clear all": "clear"}.items():
