@@ -279,16 +279,14 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
             )
         if name.lower().endswith(_DOCUMENTS):
             raise ConfigError(f"There is no file {quote(name)}, and no profile of this name.", "Check its path.")
-        if ":" in name or "/" in name:
-            raise ConfigError(f"There is no profile {quote(name)}.", "An address starts with https:// or http://.")
-        if "." in name and not did_you_mean(name, known):
-            hint = f'Write "https://{name}" for a service at this address; a profile is [profiles."{name}"] in {path}.'
-            raise ConfigError(f"There is no profile {quote(name)}.", hint)
         key = name if name.isascii() and name.replace("-", "_").isidentifier() else f'"{name}"'
-        if name == "demo":
-            hint = "The demo has no name: it is used by jf.connect() and %funcs connect if no service is configured."
-            raise ConfigError(f"There is no profile {quote(name)}.", hint)
         hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{key}] with url = "https://…".'
+        if ":" in name or "/" in name:
+            hint = "An address starts with https:// or http://."
+        elif name == "demo":
+            hint = "The demo has no name: it is used by jf.connect() and %funcs connect if no service is configured."
+        elif "." in name and not did_you_mean(name, known):
+            hint = f'Write "https://{name}" for a service at this address; a profile is [profiles."{name}"] in {path}.'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
     if wrong := _profile_problem(profile):
         raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _PROFILE_HINT)
