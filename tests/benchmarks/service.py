@@ -284,17 +284,20 @@ def engine_over(path: Path) -> DuckDBEngine:
 
 def generate(path: Path, copies: int) -> int:
     """Write the card spend of 19 companies as many times over, sorted as the demo's; give the number of rows."""
-    profiles = [profile for profile in companies.PROFILES if profile.symbol == SYMBOL]
-    profiles += [profile for profile in companies.PROFILES if profile.symbol != SYMBOL][:18]
-    symbols = sorted((f"{profile.symbol} {copy}", copy, profile) for profile in profiles for copy in range(copies))
+    profiles = [profile for profile in companies.PROFILES if profile.company.symbol == SYMBOL]
+    profiles += [profile for profile in companies.PROFILES if profile.company.symbol != SYMBOL][:18]
+    symbols = sorted(
+        (f"{profile.company.symbol} {copy}", copy, profile) for profile in profiles for copy in range(copies)
+    )
     count = 0
     with pq.ParquetWriter(path, synthesis._CARDS, compression="snappy") as writer:
         for panel, name in enumerate(companies.PANELS):
-            spend = {profile.symbol: synthesis.card_spend(panel, profile) for profile in profiles}
+            spend = {profile.company.symbol: synthesis.card_spend(panel, profile) for profile in profiles}
             for symbol, copy, profile in symbols:
-                own = dict(spend[profile.symbol])
+                own = dict(spend[profile.company.symbol])
                 own["spend_cents"] = own["spend_cents"] + copy
-                table = synthesis._cards_table(name.name, dataclasses.replace(profile, symbol=symbol), own)
+                renamed = profile._replace(company=profile.company._replace(symbol=symbol))
+                table = synthesis._cards_table(name.name, renamed, own)
                 writer.write_table(table, row_group_size=synthesis._ROWS_PER_GROUP)
                 count += len(table)
     return count

@@ -227,7 +227,7 @@ def _cards_table(panel: str, profile: Profile, spend: dict[str, Integers]) -> pa
     return pa.table(
         [
             text(first, (panel,)),
-            text(first, (profile.symbol,)),
+            text(first, (profile.company.symbol,)),
             text(spend["brand"], tuple(sorted(profile.brands))),
             text(spend["region"], companies.REGIONS),
             text(spend["generation"], companies.GENERATIONS),

@@ -43,7 +43,7 @@ def test_the_file_holds_what_was_drawn(raw: pa.Table) -> None:
             rows = raw.slice(at, len(drawn["day"]))
             at += len(drawn["day"])
             assert rows["panel"].unique().to_pylist() == [each.name]
-            assert rows["symbol"].unique().to_pylist() == [profile.symbol]
+            assert rows["symbol"].unique().to_pylist() == [profile.company.symbol]
             for name in ("spend_cents", "transactions", "cards"):
                 assert np.array_equal(rows[name].to_numpy(), drawn[name])
             days = (np.array(rows["date"]) - np.datetime64(companies.FIRST_DAY)).astype(int)
@@ -118,7 +118,7 @@ def test_the_season_tables_average_about_one() -> None:
 
 def test_every_name_is_invented_and_the_catalog_says_that_the_data_are_synthetic() -> None:
     # A test can't prove that names are invented; at least they are distinct, and plain words.
-    names = [profile.name for profile in companies.PROFILES] + [brand.name for brand in companies.BRANDS]
+    names = [profile.company.name for profile in companies.PROFILES] + [brand.name for brand in companies.BRANDS]
     assert len({name.casefold() for name in names}) == len(names)
     assert all(re.fullmatch(r"[A-Z][A-Za-z ]+", name) for name in names)
     assert all("Synthetic" in panel.provider for panel in companies.PANELS)

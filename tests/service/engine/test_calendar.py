@@ -139,7 +139,7 @@ def test_growth_compares_with_the_quarter_of_the_same_name(lookback: int, compar
 
 def test_the_demo_has_four_calendars_all_running_and_a_quarter_that_is_ended_but_not_reported() -> None:
     calendars = companies.reference().calendars
-    ends = {each.fiscal_year_end for each in companies.PROFILES}
+    ends = {each.company.fiscal_year_end for each in companies.PROFILES}
     assert ends == {"December", "September", "June", "Saturday nearest 31 January"}
     running = [period for each in calendars.values() for period in each if period.relation == "current"]
     assert len(running) == len(companies.PROFILES)

@@ -46,7 +46,7 @@ def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
     def run(kind: Callable[[DuckDBCall, str], Any]) -> object:
         go.wait(10)
         call = engine.call()
-        return call.fetch(kind(call, companies.PROFILES[0].symbol))
+        return call.fetch(kind(call, companies.PROFILES[0].company.symbol))
 
     with ThreadPoolExecutor(len(kinds)) as threads:
         found = list(threads.map(run, kinds))

@@ -183,7 +183,7 @@ def test_another_shape_or_type_is_built_again(call: DuckDBCall) -> None:
 
 def test_sets_of_any_size_share_a_few_shapes(call: DuckDBCall) -> None:
     build = Counting()
-    symbols = tuple(profile.symbol for profile in companies.PROFILES)
+    symbols = tuple(profile.company.symbol for profile in companies.PROFILES)
     for count in range(1, 25):
         found = call.fetch(Query(build, values={"after": "", "Symbol": symbols[:count]}))
         assert [row["Symbol"] for row in found] == list(symbols[:count])
