@@ -22,9 +22,8 @@ from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import MOST_RUNS, CallOptions
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import background
-from jupyter_funcs.core.background import with_deadline
+from jupyter_funcs.core.background import Progress, with_deadline
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, NotFoundError
-from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.core.text import folded, quote, visible
 from jupyter_funcs.core.warn import warn
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background, warn
+from jupyter_funcs.core.background import Progress
 from jupyter_funcs.core.errors import DeadlineError, FuncsError, RunCancelledError
-from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.core.text import inert, size_text
 
 if TYPE_CHECKING:

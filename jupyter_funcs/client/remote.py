@@ -15,9 +15,8 @@ from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.transport import Terms, Transport
-from jupyter_funcs.core.background import loop_time, with_deadline
+from jupyter_funcs.core.background import Progress, loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
-from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
 from jupyter_funcs.sources.source import detected, source_of
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.options import CallOptions
 
 LIST_SECONDS = 20.0
+MAX_RAW_REPLY = 64 * 2**20  # bytes; a larger reply isn't kept beside the frame made of it
 _MOST_GROUPS = 50  # of listed values
 _SMALL = 64 * 1024  # bytes; read in about a millisecond
 

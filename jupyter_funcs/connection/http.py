@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator, Mapping
 
     from jupyter_funcs.connection.profiles import Connection
-    from jupyter_funcs.core.progress import Progress
+    from jupyter_funcs.core.background import Progress
 
 CONNECTIONS = 2  # per lane
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from jupyter_funcs.core.progress import Progress
+    from jupyter_funcs.core.background import Progress
 
 T = TypeVar("T")
 

@@ -22,6 +22,7 @@ from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failu
 from jupyter_funcs.connection.retries import HEALTH, MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, Purpose, pause
 from jupyter_funcs.connection.secrets import Hidden, Secret, redacted
 from jupyter_funcs.connection.tokens import Constant
+from jupyter_funcs.core.background import Progress
 from jupyter_funcs.core.errors import (
     AuthenticationError,
     CircuitOpenError,
@@ -32,7 +33,6 @@ from jupyter_funcs.core.errors import (
     ServerError,
     ServiceConnectionError,
 )
-from jupyter_funcs.core.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

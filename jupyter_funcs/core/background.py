@@ -1,8 +1,8 @@
 """
-The background event loop: one per process, in a daemon thread.
+The background event loop, one per process in a daemon thread; and the progress of a run on it.
 
-All requests and all widget updates of a run happen on it. This works in every version of ipykernel, whether the kernel
-is idle or busy, and it survives an interrupt of the kernel.
+All requests and all widget updates of a run happen on the loop. This works in every version of ipykernel, whether the
+kernel is idle or busy, and it survives an interrupt of the kernel.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from concurrent import futures
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import partial
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,8 +27,6 @@ from jupyter_funcs.core.errors import DeadlineError, FuncsError, no_descriptors,
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from jupyter_funcs.core.progress import Progress
-
 T = TypeVar("T")
 
 _THREAD = "jupyter_funcs"
@@ -35,6 +34,31 @@ _THREAD = "jupyter_funcs"
 _POLL = 0.2 if sys.platform == "win32" else math.inf
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Progress:
+    """The progress of one run: bytes received, requests sent, what the server says, and the raw reply if wanted."""
+
+    keep_reply: bool = False
+    received: int = 0
+    attempts: int = 0
+    request_id: str = ""
+    said: str = ""
+    reply: bytes | None = None
+    on_answer: Callable[[], object] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class SweepProgress(Progress):
+    """The progress of a sweep; `attempts` and `received` are totals over its runs."""
+
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    cached: int = 0
+    oldest: float | None = None
+    waiting: str = ""
 
 
 def background_loop() -> asyncio.AbstractEventLoop:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.values import Each, Variable, only
 from jupyter_funcs.client import notebook, snippets
+from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.core.text import clip, inert, quote, size_text
 from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import shape_text, table_html

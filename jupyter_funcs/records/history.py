@@ -19,9 +19,9 @@ from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.fields import by_name
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core import background
+from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.core.files import own_path
-from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.core.text import clip, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.records.run import Run

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client import notebook
 from jupyter_funcs.connection.secrets import redacted_all
-from jupyter_funcs.core.progress import SweepProgress
+from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:

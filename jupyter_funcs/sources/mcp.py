@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.transport import Terms, Transport
-    from jupyter_funcs.core.progress import Progress
+    from jupyter_funcs.core.background import Progress
     from jupyter_funcs.sources.mcp_connection import Ask, Link
 
 T = TypeVar("T")

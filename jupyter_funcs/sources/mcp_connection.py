@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.connection.http import Opened
-    from jupyter_funcs.core.progress import Progress
+    from jupyter_funcs.core.background import Progress
 
 T = TypeVar("T")
 

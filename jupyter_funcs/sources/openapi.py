@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.connection.transport import Terms, Transport
-    from jupyter_funcs.core.progress import Progress
+    from jupyter_funcs.core.background import Progress
 
 _MAX_DOCUMENT = 32 * 2**20  # bytes
 _MAX_DEPTH = 100  # levels of a document; pickling and comparing schemas recurse

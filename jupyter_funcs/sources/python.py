@@ -24,7 +24,7 @@ from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.values import as_json, json_args
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_line
-from jupyter_funcs.core.background import in_thread
+from jupyter_funcs.core.background import Progress, in_thread
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
 from jupyter_funcs.core.text import distinct, quote, some
 from jupyter_funcs.core.warn import warn
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.transport import Terms
-    from jupyter_funcs.core.progress import Progress
 
 _MOST_ITEMS = 1_000_000  # read from a generator, which may have no end
 _ANY = {"type": ["null", "boolean", "number", "string", "array", "object"]}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jupyter_funcs.catalog.listing import Catalog, Function, parse_listing
 from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, Reply
-from jupyter_funcs.core.background import loop_time
+from jupyter_funcs.core.background import Progress, loop_time
 from jupyter_funcs.core.errors import ConfigError, FuncsError, ProtocolError, ReplyTooLargeError
 from jupyter_funcs.core.warn import collect_warnings, warn_all
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.transport import Terms, Transport
-    from jupyter_funcs.core.progress import Progress
 
 _FINAL = {401, 403, 408, 429}  # statuses that say nothing about the kind
 _AS_MCP = {400, 405, 406}  # how an MCP server may answer a GET

@@ -17,8 +17,8 @@ from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core import background
+from jupyter_funcs.core.background import Progress
 from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, RunCancelledError
-from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.core.warn import collect_warnings, warn_all
 from jupyter_funcs.sources.source import source_of
 

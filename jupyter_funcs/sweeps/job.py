@@ -11,8 +11,8 @@ from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.status import span
 from jupyter_funcs.connection.login import ask
 from jupyter_funcs.core import background
+from jupyter_funcs.core.background import Progress, SweepProgress
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.progress import Progress, SweepProgress
 from jupyter_funcs.core.text import clip
 from jupyter_funcs.sweeps.combinations import TooManyRunsError, combos
 from jupyter_funcs.sweeps.results import results_for

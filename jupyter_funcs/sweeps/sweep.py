@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core import background
-from jupyter_funcs.core.background import loop_time
+from jupyter_funcs.core.background import Progress, SweepProgress, loop_time
 from jupyter_funcs.core.errors import (
     ArgumentError,
     AuthenticationError,
@@ -29,7 +29,6 @@ from jupyter_funcs.core.errors import (
     NotFoundError,
     ServiceConnectionError,
 )
-from jupyter_funcs.core.progress import Progress, SweepProgress
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn
 from jupyter_funcs.sweeps.pacing import Pace
 from jupyter_funcs.sweeps.resuming import EarlierResults, Retried

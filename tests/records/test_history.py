@@ -25,7 +25,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.core import background
-from jupyter_funcs.core.progress import Progress
+from jupyter_funcs.core.background import Progress
 from jupyter_funcs.records import history, history_file
 from jupyter_funcs.records.run import Run
 from tests.conftest import PANEL, SYMBOL, interactive_shell, wait_until

@@ -18,8 +18,8 @@ from pandas.testing import assert_frame_equal
 
 import jupyter_funcs as jf
 from jupyter_funcs.core import background
+from jupyter_funcs.core.background import Progress
 from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, FunctionError, RunCancelledError
-from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.service import embedded
 from jupyter_funcs.sweeps import executors
 from jupyter_funcs.sweeps.executors import ExecutorRunner

@@ -20,8 +20,8 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
