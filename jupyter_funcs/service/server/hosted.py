@@ -28,7 +28,7 @@ from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from starlette.applications import Starlette
 
@@ -50,14 +50,8 @@ class Hosted(NamedTuple):
     grants: Grants
 
 
-@contextlib.contextmanager
-def build(settings: Settings, config: Path | None) -> Iterator[Hosted]:
-    """Build a service, without a configuration file the demo; its data, accounts and workers are closed at the end."""
-    with contextlib.ExitStack() as opened:
-        yield _built(settings, config, opened)
-
-
-def _built(settings: Settings, config: Path | None, opened: contextlib.ExitStack) -> Hosted:
+def build(settings: Settings, config: Path | None, opened: contextlib.ExitStack) -> Hosted:
+    """Build a service, without a configuration file the demo; its data, accounts and workers close with `opened`."""
     is_demo = config is None
     folder = state.folder(settings.state, demo=is_demo)
     built_in, engine = _built_in(settings, is_demo=is_demo)

@@ -96,7 +96,7 @@ class LiveService:
     def _build(self) -> None:
         settings = self._load()
         with contextlib.ExitStack() as ends:
-            service = ends.enter_context(hosted.build(settings, self._config))
+            service = hosted.build(settings, self._config, ends)
             self._versions.append(_Version(service, settings, ends.pop_all()))
 
     def _watch(self) -> None:

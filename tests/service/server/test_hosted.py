@@ -18,7 +18,7 @@ from jupyter_funcs.service.server import hosted
 from tests.service.conftest import in_process
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
     from pathlib import Path
 
     from jupyter_funcs.service.server.hosted import Hosted
@@ -33,8 +33,10 @@ def get_one() -> int:
 '''
 
 
-def built(config: Path | None) -> AbstractContextManager[Hosted]:
-    return hosted.build(load(config), config)
+@contextlib.contextmanager
+def built(config: Path | None) -> Iterator[Hosted]:
+    with contextlib.ExitStack() as opened:
+        yield hosted.build(load(config), config, opened)
 
 
 def start(config: Path | None) -> None:
