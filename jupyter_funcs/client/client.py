@@ -66,9 +66,9 @@ class Client(ABC, Generic[CallT_co]):
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
     ) -> None:
         self._connection = connection
-        self._remote = Remote(Transport(connection, transport))
+        self.remote = Remote(Transport(connection, transport))  # sends the requests on the background loop
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
-        weakref.finalize(self, _close, self._remote).atexit = False
+        weakref.finalize(self, _close, self.remote).atexit = False
         self._catalog: Catalog | None = None
         self._listed_at = 0.0  # on the steady clock
         self._early: futures.Future[_Listed | None] | None = None  # a listing that was started before the first use
@@ -106,7 +106,7 @@ class Client(ABC, Generic[CallT_co]):
     @property
     def kind(self) -> str:
         """The kind of the source: service, openapi, mcp or python; empty until it is detected."""
-        return self._remote.source.kind
+        return self.remote.source.kind
 
     @property
     def token_is_given(self) -> bool:
@@ -114,11 +114,6 @@ class Client(ABC, Generic[CallT_co]):
         token = self._connection.token
         takes_one = not self._connection.synthetic and self._connection.target is None
         return takes_one and isinstance(token, FromFunction | Constant) and token is not NO_TOKEN
-
-    @property
-    def remote(self) -> Remote:
-        """What sends the requests on the background loop."""
-        return self._remote
 
     @property
     def synthetic(self) -> bool:
@@ -153,7 +148,7 @@ class Client(ABC, Generic[CallT_co]):
         runs_code = isinstance(connection.target, str) or (connection.kind == "mcp" and connection.target is not None)
         if not runs_code and isinstance(connection.token, Constant | FromEnvironment | FromFile):
             with suppress(FuncsError):  # no thread or no loop; the first use says so
-                self._early = early = background.start(_list_early(self._remote, self.service))
+                self._early = early = background.start(_list_early(self.remote, self.service))
                 weakref.finalize(self, early.cancel).atexit = False
                 _running.add(early)
                 early.add_done_callback(_running.discard)
@@ -195,12 +190,12 @@ class Client(ABC, Generic[CallT_co]):
             self._catalog = catalog
             self._listed_at = time.monotonic()
             self._functions = {}
-            self._remote.choices.forget()
+            self.remote.choices.forget()
 
     async def relist(self, function: Function) -> Function | None:
         """List the functions again unless that was just done; return the function as it is now, if it still exists."""
         if time.monotonic() - self._listed_at > _LISTED_JUST_NOW:
-            read = await self._remote.listing()
+            read = await self.remote.listing()
             self._replace_catalog(await asyncio.to_thread(read))
         return self._catalog.peek(function.name) if self._catalog is not None else None
 
@@ -238,12 +233,12 @@ class Client(ABC, Generic[CallT_co]):
         problem = config_problem() if self._connection.synthetic else ""
         trouble = f"{problem}." if problem else ""
         try:
-            work = self._remote.transport.secret()
+            work = self.remote.transport.secret()
             secret = background.run(with_deadline(LIST_SECONDS, work, "The token's source"))
             user, ends = secret.user, secret.expires_at
             began = time.monotonic()
             if asks and known is not None:
-                background.run(self._remote.listing(_ANSWER_SECONDS))
+                background.run(self.remote.listing(_ANSWER_SECONDS))
             number = len(self.catalog)
             answered = time.monotonic() - began if asks else None
         except FuncsError as error:
@@ -254,13 +249,13 @@ class Client(ABC, Generic[CallT_co]):
 
     def redact(self, text: str) -> str:
         """Return a text without the token that was sent last."""
-        return self._remote.transport.redact(text)
+        return self.remote.transport.redact(text)
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
         if self._early is not None:
             self._early.cancel()
-        background.run(self._remote.source.close())
+        background.run(self.remote.source.close())
 
     def find(self, words: str = "") -> pd.DataFrame:
         """
@@ -362,16 +357,16 @@ class Client(ABC, Generic[CallT_co]):
         data = ", synthetic data" if self.synthetic else ""
         if (listed := self.listed) is None:
             return "", "", data
-        user = self._remote.transport.user
+        user = self.remote.transport.user
         return f" as {user}" if user else "", f"{len(listed):,} function{'s' * (len(listed) != 1)}", data
 
     def _login(self, email: str, password: Hidden) -> Secret:
-        work = self._remote.transport.login(email, password)
+        work = self.remote.transport.login(email, password)
         return background.run(with_deadline(LOGIN_SECONDS, work, "The login"))
 
     def _warn_if_token_ends(self) -> None:
         # Once per token, and not if its source renews it.
-        transport = self._remote.transport
+        transport = self.remote.transport
         renews = transport.connection.token.renews
         if not renews and transport.ends != self._warned_of_end and 0 < transport.ends - time.time() < _ENDS_SOON:
             self._warned_of_end = transport.ends
@@ -379,7 +374,7 @@ class Client(ABC, Generic[CallT_co]):
 
     def _list(self, left: float | None = None) -> Catalog:
         self.ready()
-        catalog = _checked(background.run(self._remote.listing(left))(), self.service)
+        catalog = _checked(background.run(self.remote.listing(left))(), self.service)
         self._warn_if_token_ends()
         return catalog
 

@@ -143,7 +143,7 @@ def test_a_failure_costs_nothing_and_is_shown_at_the_first_use(server: Faulty) -
         warnings.simplefilter("error")
         session = jf.connect(server.url, token=CANARY)
         wait_until(session._early.done)  # type: ignore[union-attr]
-    health = session._remote.transport._health
+    health = session.remote.transport._health
     assert (len(server.requests), health.budget.left, len(health.breaker._failures)) == (1, 50, 0)
     assert session.listed is None
     with pytest.raises(jf.ServerError) as caught:
@@ -156,7 +156,7 @@ def test_a_failure_costs_nothing_and_is_shown_at_the_first_use(server: Faulty) -
 def test_nothing_is_sent_while_requests_are_paused(server: Faulty) -> None:
     """Neither during the pause nor as the probe after it."""
     first = jf.connect(server.url, token=lambda: CANARY)
-    breaker = first._remote.transport._health.breaker
+    breaker = first.remote.transport._health.breaker
     for _ in range(5):
         breaker.failed(0.0, breaker.admit(0.0))
     breaker._probe_at = 0.0  # long ago

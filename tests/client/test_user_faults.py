@@ -349,7 +349,7 @@ def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
     """Row 103: tracebacks of every mode with all that is at hand, %whos, %store, pickle, %config, and what is kept."""
     run("fn = funcs.get_panels\npanel = funcs.panel('Get Panels')\njob = fn.submit(); frame = job.result()")
     run("def fails(session, fn, panel, job, frame, wire, connection, secret):\n    raise KeyError(secret)")
-    run("remote = funcs._remote; connection = remote.transport.connection")
+    run("remote = funcs.remote; connection = remote.transport.connection")
     call = "fails(funcs, fn, panel, job, frame, remote, connection, connection.token)"
     for mode in ("Plain", "Context", "Verbose", "Minimal"):
         shell.run_line_magic("xmode", mode)
@@ -357,7 +357,7 @@ def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
         assert isinstance(shell.run_cell("funcs['Get Panls']").error_in_exec, jf.NotFoundError)
     shell.run_line_magic("xmode", "Context")
     run("%whos\n%who\n%config\n%funcs lasterror\n%funcs status")
-    run("print(vars(funcs), vars(funcs._remote), vars(fn), vars(job), funcs, fn, panel, job)\nframe")
+    run("print(vars(funcs), vars(funcs.remote), vars(fn), vars(job), funcs, fn, panel, job)\nframe")
     run("%load_ext storemagic\n%store frame")
     assert not shell.run_cell("%store funcs").success
     for held in ("funcs", "fn", "job"):

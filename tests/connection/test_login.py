@@ -103,7 +103,7 @@ def test_a_wrong_password_is_said_and_shown_nowhere(profile: Callable[[str], Non
         session.login("guest", Hidden(PASSWORD + "!"))
     assert "c4n4ry" not in shown(caught.value) + repr(session)
     with pytest.raises(jf.AuthenticationError, match="not logged in"):
-        session._remote.transport.connection.token()
+        session.remote.transport.connection.token()
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_an_entry_of_the_keyring_is_a_token(profile: Callable[[str], None], keyr
     profile('token_keyring = "ann"')
     keyrings.InMemory().set_password("jupyter_funcs https://other.example", "ann", "of-another")
     with pytest.raises(jf.AuthenticationError, match="has no such entry: token_keyring of profile 'work'") as caught:
-        jf.connect("work")._remote.transport.connection.token()
+        jf.connect("work").remote.transport.connection.token()
     assert f"keyring set 'jupyter_funcs {service.url}' 'ann'" in caught.value.hint
     keyrings.InMemory().set_password(f"jupyter_funcs {service.url}", "ann", service.auth.issue("guest", 1) + "\n")
     assert len(jf.connect("work")) == 6
@@ -488,7 +488,7 @@ def test_no_source_shows_its_token(
     shell.run_line_magic("xmode", "Context")
     shell.run_cell("%whos\nprint(vars(session)); session.status()", store_history=True)
     session = shell.user_ns["session"]
-    token = session._remote.transport.connection.token
+    token = session.remote.transport.connection.token
     assert token().reveal() == CANARY
     with pytest.raises(TypeError):
         pickle.dumps(session)

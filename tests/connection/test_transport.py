@@ -189,7 +189,7 @@ def test_an_api_key_is_sent_in_its_own_header(answers: tuple[Answers, Session]) 
     """An API key goes as X-Api-Key, and no bearer token beside it."""
     app, session = answers
     told(app, 200, [])
-    url = session._remote.transport.connection.base_url
+    url = session.remote.transport.connection.base_url
     keyed = jf.connect(url, api_key="k-123")
     keyed.f(a="1")
     keyed.close()

@@ -88,7 +88,7 @@ def interrupt(session: Session, begun: threading.Event | None = None) -> Keyboar
     assert not leaks(shown(caught.value))
     wait_until(lambda: tasks() == tasks_before and kept().sockets <= before.sockets)
     assert kept().threads == before.threads
-    assert not session._remote.transport._health.breaker._failures
+    assert not session.remote.transport._health.breaker._failures
     return caught.value
 
 
@@ -199,7 +199,7 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_
     good = panel.result(10)
     assert user_ns == {"f": good}
     session.close()
-    held = dict(session._remote.choices._held)
+    held = dict(session.remote.choices._held)
     late, watched = Late(), Watched(Connection.hold)
     for act in (watched, late):
         server.tell(act)
@@ -218,7 +218,7 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_
         panel.result(5)
     assert frame_of(panel) is good
     assert user_ns == {"f": good}
-    assert dict(session._remote.choices._held) == held
+    assert dict(session.remote.choices._held) == held
     assert state(panel)["state"] == "cancelled"
     panel.close()
     session.close()
@@ -317,7 +317,7 @@ def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(server
     one.cancel()
     wait_until(lambda: state(one)["state"] == "cancelled")
     assert state(other)["state"] == "done"
-    health = session._remote.transport._health
+    health = session.remote.transport._health
     left = health.budget.left
     server.script = [broken(Connection.reset)]
     session.close()

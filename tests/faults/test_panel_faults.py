@@ -97,7 +97,7 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
     panel.run()
     good = panel.result(20)
     session.close()
-    breaker = session._remote.transport._health.breaker
+    breaker = session.remote.transport._health.breaker
     before = tasks()
 
     server.tell(*case.acts)

@@ -257,7 +257,7 @@ def test_a_session_that_is_closed_during_a_run_sends_it_once(server: Faulty) -> 
 def opened(server: Faulty, **options: Any) -> jf.Session:
     """Return a session whose breaker is open and would allow a probe now."""
     session = listed(server, **options)
-    breaker = session._remote.transport._health.breaker
+    breaker = session.remote.transport._health.breaker
     for _ in range(breaker.max_failures):
         breaker.failed(0.0, retries.Admission(0.0))
     assert breaker.is_open
@@ -276,7 +276,7 @@ def test_a_probe_that_is_cancelled_is_no_failure_and_the_next_run_is_the_probe(s
     probe.cancel()
     wait_until(lambda: tasks() <= before)
     assert len(session.f(a="3")) == 2
-    assert not session._remote.transport._health.breaker.is_open
+    assert not session.remote.transport._health.breaker.is_open
     session.close()
 
 
@@ -286,7 +286,7 @@ def test_a_probe_that_is_not_sent_lets_the_next_run_be_it(server: Faulty, error:
     sources: list[Exception] = []
 
     session = opened(server)
-    transport = session._remote.transport
+    transport = session.remote.transport
     secret = transport.secret
 
     async def failing() -> Any:
@@ -308,7 +308,7 @@ def test_a_deadline_counts_as_a_failure_and_a_cancel_does_not(server: Faulty) ->
     """Five runs that reach their deadline open the breaker; five that are cancelled don't."""
     before = tasks()
     session = listed(server)
-    breaker = session._remote.transport._health.breaker
+    breaker = session.remote.transport._health.breaker
     server.tell(*[broken(Connection.hold)] * 10)
     for _ in range(5):
         job = session.f.submit(a="1")
@@ -451,7 +451,7 @@ def test_a_login_is_sent_once(server: Faulty, act: Callable[[Connection], None])
     """Repeating a password could lock the account."""
     server.tell(*[act] * 3)
     session = jf.connect(server.url, token=lambda: CANARY)  # listed at the first use
-    transport = session._remote.transport
+    transport = session.remote.transport
     from jupyter_funcs.connection.secrets import Hidden  # only here
 
     with pytest.raises(jf.FuncsError):
@@ -482,7 +482,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.core import background
 session = jf.connect(sys.argv[1], token="a-token-of-the-tests")
 assert len(session.f(a="1")) == 1
-background.run(session._remote.transport.turn.acquire())
+background.run(session.remote.transport.turn.acquire())
 child = os.fork()
 if child == 0:
     os._exit(10 + len(session.f.with_options(timeout=5)(a="2")))

@@ -250,7 +250,7 @@ def test_a_name_that_nobody_knows_is_said(logged: io.StringIO) -> None:
 def moved(server: Faulty, url: str) -> Session:
     """Return a session that has listed its function, and then moves to another address."""
     session = listed(server)
-    transport = session._remote.transport
+    transport = session.remote.transport
     transport.connection = transport._exchange.connection = replace(transport.connection, base_url=url)
     return session
 

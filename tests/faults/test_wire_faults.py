@@ -66,7 +66,7 @@ def test_loopback_is_reached_without_a_proxy(proxy: Faulty, host: str, tls: bool
         session = jf.connect(server.url.replace("127.0.0.1", host), token=CANARY)
         assert len(session.f(a="1")) == 2
         with pytest.raises(jf.ProtocolError, match="returned no token"):
-            background.run(session._remote.transport.login("ann@acme.example", Hidden(CANARY)))
+            background.run(session.remote.transport.login("ann@acme.example", Hidden(CANARY)))
         session.close()
     assert len(server.requests) == 3
     assert (proxy.connections, proxy.requests) == (0, [])
@@ -124,7 +124,7 @@ def test_a_proxy_sees_only_where_a_request_goes(proxy: Faulty) -> None:
         for _ in range(3):
             assert len(session.f(a="1")) == 2
         with pytest.raises(jf.ProtocolError, match="returned no token"):
-            background.run(session._remote.transport.login("ann@acme.example", Hidden(CANARY)))
+            background.run(session.remote.transport.login("ann@acme.example", Hidden(CANARY)))
         session.close()
     assert seen.startswith(b"CONNECT service.example:443 HTTP/1.1\r\n")
     assert len(service.requests) == 5

@@ -80,7 +80,7 @@ def shell() -> Iterator[InteractiveShell]:
         }
         shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
         shell.run_cell("daily = funcs['Get Panel Daily']")
-        wait_until(lambda: len(state._session._remote.choices._choices) == 3)
+        wait_until(lambda: len(state._session.remote.choices._choices) == 3)
         yield shell
 
 

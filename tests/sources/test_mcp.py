@@ -262,7 +262,7 @@ def test_a_changed_tool_is_named(over_http: Session) -> None:
         mcp_server.app.remove_tool("number")
         mcp_server.app.add_tool(other, name="number", annotations=mcp_server.READS)
         over_http["appears"]()
-        wait_until(lambda: over_http._remote.source._link.functions is None)  # type: ignore[attr-defined]
+        wait_until(lambda: over_http.remote.source._link.functions is None)  # type: ignore[attr-defined]
         with pytest.raises(jf.NotFoundError, match="rows is no longer in your catalog"):
             rows()
         with pytest.raises(jf.ArgumentError, match="has changed 'number': added 'of' \\(required\\)"):
@@ -381,7 +381,7 @@ def test_closing_ends_the_server_and_its_children() -> None:
     """Within two seconds, even if they ignore the end of their input and the request to end; so does a new start."""
     with bad("stubborn") as session:
         session["go"]()
-        processes = [int(number) for number in session._remote.source._link._said.split()]  # type: ignore[attr-defined]
+        processes = [int(number) for number in session.remote.source._link._said.split()]  # type: ignore[attr-defined]
         assert list(map(is_running, processes)) == [True, True]
         began = time.monotonic()
         session.close()
@@ -408,7 +408,7 @@ if child == 0:
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 assert len(session["go"]()) == 1
-print(session._remote.source._link._process.pid, flush=True)
+print(session.remote.source._link._process.pid, flush=True)
 {end}
 """
     environment = {**os.environ, "PYTHONPATH": ROOT, "PYTHONWARNINGS": "ignore::DeprecationWarning"}
