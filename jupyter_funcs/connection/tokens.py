@@ -60,11 +60,11 @@ class Constant(TokenSource):
 
     def __init__(self, secret: Secret) -> None:
         super().__init__("token")
-        self._give: Callable[[], Secret] = lambda: secret  # a closure hides it from vars()
+        self._secret = secret
 
     def __call__(self) -> Secret:
         """Return the token."""
-        return self._give()
+        return self._secret
 
 
 class FromFunction(TokenSource):

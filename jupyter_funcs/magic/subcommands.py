@@ -241,13 +241,10 @@ def cache(state: MagicState, line: Line) -> Any:
     if words not in ([], ["clear"]):
         hint = did_you_mean(words[0], ["clear"]) or "Write %funcs cache or %funcs cache clear."
         raise ArgumentError(f"%funcs cache takes clear or nothing, not {quote(' '.join(words))}.", hint)
-    session = state.known()
-    if session is None:  # the cache can be looked at even if there is no service to connect to
-        from jupyter_funcs.client.cache import Cache
+    from jupyter_funcs.client.cache import Cache
 
-        own = Cache()
-    else:
-        own = session.cache
+    session = state.known()
+    own = Cache() if session is None else session.cache  # it can be looked at without a service to connect to
     return own.clear() if words else own.status()
 
 
