@@ -181,7 +181,7 @@ class RemoteCall:
         frame.attrs["funcs"]["synthetic"] = self.synthetic
         return frame
 
-    async def explain(self, refusal: ArgumentError | NotFoundError) -> FuncsError:
+    async def explain(self, refusal: FuncsError) -> FuncsError:
         """Return an error that names what changed in the function since it was listed, else the refusal itself."""
         with suppress(FuncsError):  # the functions can't be listed
             now = await self.session.relist(self.function)

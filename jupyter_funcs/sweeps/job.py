@@ -105,7 +105,7 @@ class SweepJob(Job):
     @property
     def resumes(self) -> bool:
         """Whether the same sweep would continue from all results so far."""
-        return self._sweep.resumes
+        return self._sweep.earlier.resumes
 
     def retry(self, errors: Collection[int] = ()) -> SweepJob:
         """

@@ -73,7 +73,7 @@ class Sweep:
         self.ended = False
         self._run_function = run_function
         self._results = results
-        self._earlier = EarlierResults(function, combos.runs, retried)
+        self.earlier = EarlierResults(function, combos.runs, retried)
         self._pace = Pace(function.options.concurrency)
         self._pending: deque[int] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -94,17 +94,12 @@ class Sweep:
         # A thread continues even if the task that awaits it is cancelled.
         self._lock = threading.Lock()
 
-    @property
-    def resumes(self) -> bool:
-        """Whether the same sweep would continue from all results so far."""
-        return self._earlier.resumes
-
     def again(self, results: SweepResults, errors: Collection[int] = ()) -> Sweep:
         """Return the sweep that runs only what failed, or some of it, and takes everything else from this one."""
         failed = sorted(self._failures)
         wanted = {failed[at] for at in errors} or set(failed)
         left = {at: error for at, error in self._failures.items() if at not in wanted}
-        retried = Retried(self._earlier.kept, frozenset(failed), left)
+        retried = Retried(self.earlier.kept, frozenset(failed), left)
         return Sweep(self.function, self.combos, self._run_function, results, retried)
 
     def stop(self) -> None:
@@ -138,13 +133,13 @@ class Sweep:
 
     def _finish(self, about: dict[str, Any]) -> Any:
         with self._lock:
-            self._earlier.flush()
+            self.earlier.flush()
             return self._results.finish(about, self._errors())
 
     def _close(self, *, ended: bool) -> None:
         with self._lock:
             self._is_closed = True
-            self._earlier.close(ended=ended, failed=bool(self._failures))
+            self.earlier.close(ended=ended, failed=bool(self._failures))
             self._results.close()
         self.ended = True
 
@@ -152,7 +147,7 @@ class Sweep:
         """Load results from a folder, the cache or an interrupted sweep; the other runs become pending."""
         in_folder = await self._results.find(self.combos.runs)
         self._count_cached(in_folder.values())
-        found = {at: time for at, time in (await self._earlier.find()).items() if at not in in_folder}
+        found = {at: time for at, time in (await self.earlier.find()).items() if at not in in_folder}
         positions = sorted(found)
         loaded: set[int] = set(in_folder)
         for first in range(0, len(positions), _CACHE_BATCH):
@@ -164,7 +159,7 @@ class Sweep:
 
     def _load_batch(self, positions: list[int]) -> set[int]:
         with self._lock:
-            frames = {} if self._is_closed else self._earlier.read(positions)
+            frames = {} if self._is_closed else self.earlier.read(positions)
             for at in sorted(frames):
                 self._results.add(at, self.combos.runs[at], frames[at])
         return set(frames)
@@ -224,17 +219,14 @@ class Sweep:
         progress, sent = Progress(on_answer=lambda: self._answered(at)), loop_time()
         try:
             frame = await self._run_function(self.combos.runs[at], progress)
-        except (ArgumentError, NotFoundError) as error:
-            self._attempts[at] += progress.attempts
-            self._handle_failure(at, await self._explained(error), sent)
         except FuncsError as error:
             self._attempts[at] += progress.attempts
-            self._handle_failure(at, error, sent)
+            is_refusal = isinstance(error, (ArgumentError, NotFoundError))
+            self._handle_failure(at, await self._explained(error) if is_refusal else error, sent)
         except Exception as error:  # noqa: BLE001  # a bug in an executor or in this package: the others continue
             self._attempts[at] += progress.attempts
-            self._add_failure(
-                at, FuncsError(f"{self.function.name} failed inside jupyter_funcs: {type(error).__name__}: {error}")
-            )
+            said = f"{self.function.name} failed inside jupyter_funcs: {type(error).__name__}: {error}"
+            self._add_failure(at, FuncsError(said))
         else:
             self._pace.accepted(sent)
             self.progress.done += 1
@@ -247,7 +239,7 @@ class Sweep:
             self.progress.attempts += progress.attempts
             self.progress.received += progress.received
 
-    async def _explained(self, refusal: ArgumentError | NotFoundError) -> FuncsError:
+    async def _explained(self, refusal: FuncsError) -> FuncsError:
         """Check once whether the function has changed since it was listed, which would explain every refusal."""
         if self._explanation is None:
             self._explanation = refusal, asyncio.ensure_future(self.function.explain(refusal))
@@ -302,7 +294,7 @@ class Sweep:
     def _store_batch(self, batch: Sequence[_Arrival]) -> None:
         with self._lock:
             for arrival in batch:  # first, so that they can be resumed from even if the next step fails
-                self._earlier.add(*arrival)
+                self.earlier.add(*arrival)
             for at, frame, _ in batch:
                 self._results.add(at, self.combos.runs[at], frame)
 
