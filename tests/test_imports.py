@@ -50,8 +50,6 @@ HOMES = {
         "catalog.listing",
         "connection.http",
         "connection.replies",
-        "connection.secrets",
-        "connection.transport",
         "core.json_decoding",
         "frames.chunks",
         "panel.json_view",

@@ -33,6 +33,7 @@ from jupyter_funcs.core.errors import (
     ReplyTooLargeError,
     ServerError,
 )
+from jupyter_funcs.core.json_decoding import only, read_object
 from jupyter_funcs.core.text import clip, inert, quote
 from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
@@ -298,18 +299,12 @@ def _flat(text: str) -> str:
 
 def _texts_by_argument(body: bytes, secret: Hidden) -> dict[str, list[str]]:
     """Return the texts of a 422 by argument, from ``{"arguments": {name: [text]}}`` or FastAPI's ``detail`` list."""
-    try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-    found: dict[str, list[str]] = {}
-    if isinstance(value, dict) and isinstance(value.get("arguments"), dict):
-        for name, texts in value["arguments"].items():
-            found[name] = [str(text) for text in (texts if isinstance(texts, list) else [texts])]
-    elif isinstance(value, dict) and isinstance(value.get("detail"), list):
-        for entry in value["detail"]:
-            if isinstance(entry, dict) and isinstance(entry.get("loc"), list) and entry["loc"]:
-                found.setdefault(str(entry["loc"][-1]), []).append(str(entry.get("msg", "")))
+    value = read_object(body)
+    by_name = only(dict, value.get("arguments"))
+    found = {name: list(map(str, each if isinstance(each, list) else [each])) for name, each in by_name.items()}
+    for entry in only(list, value.get("detail")):
+        if place := only(list, only(dict, entry).get("loc")):
+            found.setdefault(str(place[-1]), []).append(str(entry.get("msg", "")))
     return {
         redacted(name, secret): [clip(inert(redacted(text, secret)), _MAX_TEXT) for text in texts]
         for name, texts in found.items()

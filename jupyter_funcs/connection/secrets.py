@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import logging
 import math
 import weakref
@@ -12,9 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 from urllib.parse import quote_plus
 
-import msgspec
-
 from jupyter_funcs.core.errors import ConfigError
+from jupyter_funcs.core.json_decoding import read_object
 from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
@@ -106,13 +104,9 @@ class Secret(Hidden):
 
     def _claims(self) -> dict[str, Any]:
         parts = self.reveal().split(".")
-        if len(parts) != 3:
-            return {}
-        try:
-            payload = msgspec.json.decode(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        except (ValueError, binascii.Error, msgspec.DecodeError, RecursionError):
-            return {}
-        return payload if isinstance(payload, dict) else {}
+        with suppress(ValueError):
+            return read_object(base64.urlsafe_b64decode(parts[1] + "==")) if len(parts) == 3 else {}
+        return {}
 
 
 class NoSecret(Secret):

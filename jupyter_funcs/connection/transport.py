@@ -12,10 +12,8 @@ import math
 import os
 import time
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
-
-import msgspec
 
 from jupyter_funcs.connection.http import Exchange, Opened, Request
 from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failure, Reply
@@ -33,6 +31,7 @@ from jupyter_funcs.core.errors import (
     ServerError,
     ServiceConnectionError,
 )
+from jupyter_funcs.core.json_decoding import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -220,7 +219,6 @@ class Transport:
 
 def _token(body: bytes) -> Secret | None:
     """Return the token in the reply to a login, if there is one."""
-    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError, ConfigError, KeyError):
-        document: Any = msgspec.json.decode(body)
-        return Secret(document["token"]) if isinstance(document, dict) else None
+    with contextlib.suppress(ConfigError, KeyError):
+        return Secret(read_object(body)["token"])
     return None

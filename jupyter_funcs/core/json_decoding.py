@@ -50,6 +50,13 @@ def only(kind: type[T], value: Any) -> T:
     return value if isinstance(value, kind) else kind()
 
 
+def read_object(data: bytes | str) -> dict[str, Any]:
+    """Return a JSON object, or an empty one in place of anything else."""
+    with suppress(ValueError, RecursionError):
+        return only(dict, json.loads(data, parse_constant=int))  # which refuses NaN and Infinity
+    return {}
+
+
 def referred(ref: Any, root: Any) -> Any:
     """Return the part of a document that a reference such as ``#/a/b`` names, if there is one."""
     part = root if isinstance(ref, str) and ref.startswith("#/") else None

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.files import atomic_write_text, read_small
+from jupyter_funcs.core.json_decoding import read_object
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,14 +51,10 @@ class Favourites:
     def _read(self) -> dict[str, list[str]]:
         """Return the favourites by service; none if the file is missing, broken or not ours, or can't be read."""
         try:
-            found = json.loads(read_small(self._path))
+            found = read_object(read_small(self._path))
         except OSError as error:
             if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.EFBIG}:  # it must not be replaced
                 self._lose(error)
-            return {}
-        except (ValueError, RecursionError):
-            return {}
-        if not isinstance(found, dict):
             return {}
         return {
             service: [name for name in names if isinstance(name, str)][:_MOST_FAVOURITES]

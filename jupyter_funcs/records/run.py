@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import sys
 import weakref
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.client import notebook
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.background import SweepProgress
+from jupyter_funcs.core.json_decoding import only, read_object
 from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
@@ -234,9 +234,5 @@ def dataset_text(dataset: Any) -> str:
 
 def _sweep_metadata(dataset: object) -> dict[str, Any]:
     """Return what a sweep wrote into the schema of its dataset; nothing for other objects."""
-    metadata = getattr(getattr(dataset, "schema", None), "metadata", None)
-    try:
-        about = json.loads(metadata[b"funcs"]) if isinstance(metadata, dict) and b"funcs" in metadata else None
-    except ValueError:  # not written by a sweep
-        return {}
-    return about if isinstance(about, dict) else {}
+    metadata = only(dict, getattr(getattr(dataset, "schema", None), "metadata", None))
+    return read_object(only(bytes, metadata.get(b"funcs")))
