@@ -14,6 +14,7 @@ import math
 import re
 from collections import Counter
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import unquote
 
@@ -38,8 +39,8 @@ _BLANKS = " \t\r\n"
 _HIGH, _LOW = (rf"[{digits}][0-9a-fA-F]{{2}}" for digits in ("89abAB", "c-fC-F"))
 _LONE = re.compile(rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|{_LOW}(?<!\\u[dD]{_HIGH}\\u[dD]{_LOW}))")
 
-# msgspec takes 50 times as long as float for numbers near the largest one: so many of them, in the first characters.
-_MANY, _SAMPLE = 8, 4096
+# msgspec takes 50 times as long as float for numbers near the largest one: more of them, in the first characters.
+_MANY, _SAMPLE = 2, 1024
 # A character that JSON never contains, and all bytes but it and the quote.
 _MARK = "\0"
 _NEITHER = bytes({*range(256)} - {*b'"\0'})
@@ -110,6 +111,14 @@ def float_hook(data: bytes | str) -> Callable[[str], float] | None:
 
 
 def _finite(digits: str) -> float:
+    return _largest(digits) if "e" in digits or "E" in digits else _plain(digits)
+
+
+_plain = msgspec.json.Decoder(float).decode
+
+
+@lru_cache(maxsize=1024)  # which stand for a missing value and repeat
+def _largest(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
         raise ValueError(digits)
