@@ -90,8 +90,8 @@ _ISO = re.compile(
 )
 # The range of Python's datetime, which displays the rows.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
-_FEW = 64
-_AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
+_FEW = 256
+_AS_ZERO = str.maketrans("123456789", "0" * 9)
 # Within these years of texts, no offset leads out of the ranges.
 _EXACT_YEARS, _EXACT_YEARS_NS = ("0002", "9999"), ("1678", "2262")
 # The range of 64-bit nanoseconds, in whole seconds.
@@ -106,15 +106,16 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     first = next((text for text in head if text is not None), None)
     if first is not None and _ISO.fullmatch(first) is None:
         return None
-    # Dates repeat: each one is parsed once.
-    if has_arrow():
+    # Dates repeat: each one is parsed once. Of a few texts, Arrow's functions take longer to start than Python does.
+    if has_arrow() and len(texts) > _FEW:
         encoded = texts.dictionary_encode()
         codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary
-        # Of a few texts, Arrow's functions take longer to start than to parse one by one.
         parsed = _cast(uniques) if len(uniques) > _FEW else _parsed(uniques.to_pylist())
     else:
-        codes, uniques = pd.factorize(texts)
-        parsed = _parsed(uniques)
+        values = column.to_list()
+        places = {text: at for at, text in enumerate(dict.fromkeys(text for text in values if text is not None))}
+        codes = np.array([places.get(text, -1) for text in values], dtype=np.int64)
+        parsed = _parsed([*places])
     if parsed is None:
         return None
     times, has_offsets = parsed
@@ -128,7 +129,7 @@ def _cast(texts: Any) -> tuple[Array, bool] | None:
     import pyarrow.compute as pc
 
     like = _ISO.fullmatch(texts[0].as_py())
-    if like and like["zone"] in {None, "Z"} and _are_alike(texts):
+    if like and like["zone"] in {None, "Z"} and _are_alike(texts.to_pylist()):
         has_offsets, has_nanoseconds = like["zone"] is not None, len(like["decimals"] or "") > 6
     elif pc.all(pc.match_substring_regex(texts, rf"\A(?:{_ISO.pattern})\z")).as_py():
         zones = pc.match_substring_regex(texts, r"T.*(?:Z|[+-].....)\z")
@@ -145,29 +146,21 @@ def _cast(texts: Any) -> tuple[Array, bool] | None:
     return _parsed(texts.to_pylist())
 
 
-def _are_alike(texts: Any) -> bool:
-    """Return whether the texts of an Arrow array differ only in their digits."""
-    _, ends, data = texts.buffers()
-    ends = np.frombuffer(ends, dtype=np.int64)[texts.offset :][: len(texts) + 1]
-    like = memoryview(data)[ends[0] : ends[1]].tobytes().translate(_AS_ZERO)
-    rest = memoryview(data)[ends[0] : ends[-1]].tobytes().translate(_AS_ZERO)
-    return bool((np.diff(ends) == len(like)).all()) and rest == like * len(texts)
+def _are_alike(texts: Sequence[str]) -> bool:
+    """Return whether texts without line breaks in the first one differ only in their digits."""
+    return "\n".join(texts).translate(_AS_ZERO) == "\n".join([texts[0].translate(_AS_ZERO)] * len(texts))
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
-    naive: list[str] = []
-    zones: list[str] = []
-    decimals = 0
-    for text in texts:
-        if (match := _ISO.fullmatch(text)) is None:
-            return None
-        zone = match["zone"] or ""
-        naive.append(text.removesuffix(zone))
-        zones.append(zone)
-        decimals = max(decimals, len(match["decimals"] or ""))
+    first = _ISO.fullmatch(texts[0]) if len(texts) else None
+    are_alike = first and first["zone"] in {None, "Z"} and _are_alike(texts)
+    matches = [first] * len(texts) if are_alike else [*map(_ISO.fullmatch, texts)]
+    zones = [match["zone"] or "" for match in matches if match]
     has_offsets = any(zones)
-    if has_offsets and "" in zones:
+    if len(zones) < len(texts) or (has_offsets and "" in zones):
         return None
+    decimals = max((len(match["decimals"] or "") for match in {*matches} if match), default=0)
+    naive = [text.removesuffix(zone) for text, zone in zip(texts, zones, strict=True)] if has_offsets else texts
     try:
         times = np.array(naive, dtype="datetime64[us]")
     except ValueError:  # not a calendar day
