@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # In bytes: a chunk, and the shortest reply that is worth cutting.
-_CHUNK = 128 * 1024
-LONG = 2 * _CHUNK
+_CHUNK = 192 * 1024
+LONG = 256 * 1024
 # With more cells, most are empty: of the table, and of those in chunks, where an empty one takes more time than on the
 # plain path, which counts them beforehand.
 _CELLS_PER_BYTE = 4
@@ -327,6 +327,10 @@ def _list_of(reading: _Reading, record: Any) -> _Decode:
     return reading.decoder(GenericAlias(list, record)).decode
 
 
+class _Nothing(msgspec.Struct, forbid_unknown_fields=True):
+    """An object without keys, before any is known."""
+
+
 class _Objects:
     """Similar objects, at the top or below a key: their columns, one per chunk, and the struct that decodes them."""
 
@@ -335,7 +339,8 @@ class _Objects:
         self.objects = partial(each, reading)
         self.rows = rows
         self.parts: dict[str, list[Column] | _Objects] = {}
-        self.learn(())
+        self.struct: Any = _Nothing
+        self.decode_structs = self.objects(_Nothing)
 
     def decode(self, chunk: bytes | str) -> list[Any]:
         structs: list[Any]
@@ -368,7 +373,7 @@ class _Objects:
         names = {f"f{at}": key for at, key in enumerate(fields)}
         members = [(name, fields[key], None) for name, key in names.items()]
         # Without garbage collection, which would only cost time.
-        self.struct: Any = msgspec.defstruct("Record", members, rename=names, forbid_unknown_fields=True, gc=False)
+        self.struct = msgspec.defstruct("Record", members, rename=names, forbid_unknown_fields=True, gc=False)
         self.decode_structs = self.objects(self.struct)
 
     def take(self, structs: Sequence[Any]) -> None:
