@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +92,7 @@ _ISO = re.compile(
 # The range of Python's datetime, which displays the rows.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
 _FEW = 256
-_AS_ZERO = str.maketrans("123456789", "0" * 9)
+_AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 # Within these years of texts, no offset leads out of the ranges.
 _EXACT_YEARS, _EXACT_YEARS_NS = ("0002", "9999"), ("1678", "2262")
 # The range of 64-bit nanoseconds, in whole seconds.
@@ -129,7 +130,7 @@ def _cast(texts: Any) -> tuple[Array, bool] | None:
     import pyarrow.compute as pc
 
     like = _ISO.fullmatch(texts[0].as_py())
-    if like and like["zone"] in {None, "Z"} and _are_alike(texts.to_pylist()):
+    if like and like["zone"] in {None, "Z"} and _are_alike(texts):
         has_offsets, has_nanoseconds = like["zone"] is not None, len(like["decimals"] or "") > 6
     elif pc.all(pc.match_substring_regex(texts, rf"\A(?:{_ISO.pattern})\z")).as_py():
         zones = pc.match_substring_regex(texts, r"T.*(?:Z|[+-].....)\z")
@@ -146,20 +147,25 @@ def _cast(texts: Any) -> tuple[Array, bool] | None:
     return _parsed(texts.to_pylist())
 
 
-def _are_alike(texts: Sequence[str]) -> bool:
-    """Return whether texts without line breaks in the first one differ only in their digits."""
-    return "\n".join(texts).translate(_AS_ZERO) == "\n".join([texts[0].translate(_AS_ZERO)] * len(texts))
+def _are_alike(texts: Any) -> bool:
+    """Return whether the texts of an Arrow array differ only in their digits."""
+    _, ends, data = texts.buffers()
+    ends = np.frombuffer(ends, dtype=np.int64)[texts.offset :][: len(texts) + 1]
+    like = memoryview(data)[ends[0] : ends[1]].tobytes().translate(_AS_ZERO)
+    rest = memoryview(data)[ends[0] : ends[-1]].tobytes().translate(_AS_ZERO)
+    return bool((np.diff(ends) == len(like)).all()) and rest == like * len(texts)
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
-    first = _ISO.fullmatch(texts[0]) if len(texts) else None
-    are_alike = first and first["zone"] in {None, "Z"} and _are_alike(texts)
-    matches = [first] * len(texts) if are_alike else [*map(_ISO.fullmatch, texts)]
-    zones = [match["zone"] or "" for match in matches if match]
+    like = _ISO.fullmatch(texts[0]) if len(texts) else None
+    digits = "\n".join(texts).encode(errors="replace").translate(_AS_ZERO).split(b"\n")
+    are_alike = like and like["zone"] in {None, "Z"} and len({*digits}) == 1 and len(digits) == len(texts)
+    matches: list[Any] = [like] * len(texts) if are_alike else [*takewhile(bool, map(_ISO.fullmatch, texts))]
+    zones = [match["zone"] or "" for match in matches]
     has_offsets = any(zones)
     if len(zones) < len(texts) or (has_offsets and "" in zones):
         return None
-    decimals = max((len(match["decimals"] or "") for match in {*matches} if match), default=0)
+    decimals = max((len(match["decimals"] or "") for match in {*matches}), default=0)
     naive = [text.removesuffix(zone) for text, zone in zip(texts, zones, strict=True)] if has_offsets else texts
     try:
         times = np.array(naive, dtype="datetime64[us]")
