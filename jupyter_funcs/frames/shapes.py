@@ -88,12 +88,13 @@ def _flat(
     rows: Sequence[dict[str, Any]], places: Sequence[int], prefix: str = ""
 ) -> Iterator[tuple[str, Sequence[int], Column]]:
     """Return the columns of the records at some places of a table: name, places of the values, and values."""
+    keys = [*chain.from_iterable(rows)]
+    names = [*dict.fromkeys(keys)]
     parts: Iterable[tuple[str, Sequence[int], list[Any]]]
-    first = [*rows[0]]
-    if all(map(first.__eq__, map(list, rows))):  # slices of a single list take less time than to look up each key
+    if len(keys) == len(rows) * len(names) and keys == names * len(rows):  # slices are faster than to look up each key
         cells = [*chain.from_iterable(map(dict.values, rows))]
-        parts = ((name, places, cells[at :: len(first)]) for at, name in enumerate(first))
-    elif _is_sparse(rows, len(names := dict.fromkeys(chain.from_iterable(rows)))):
+        parts = ((name, places, cells[at :: len(names)]) for at, name in enumerate(names))
+    elif _is_sparse(len(keys), len(rows), len(names)):
         parts = _transposed(zip(places, map(dict.items, rows), strict=True))
     else:
         parts = ((name, places, [row.get(name) for row in rows]) for name in names)
@@ -105,8 +106,8 @@ def _flat(
             yield prefix + name, where, packed(values)
 
 
-def _is_sparse(rows: Sequence[Collection[Any]], columns: int) -> bool:
-    return 4 * sum(map(len, rows)) < len(rows) * columns
+def _is_sparse(cells: int, rows: int, columns: int) -> bool:
+    return 4 * cells < rows * columns
 
 
 def _transposed(rows: Iterable[tuple[int, Iterable[tuple[T, Any]]]]) -> Iterator[tuple[T, list[int], list[Any]]]:
@@ -123,7 +124,7 @@ def _transposed(rows: Iterable[tuple[int, Iterable[tuple[T, Any]]]]) -> Iterator
 def _from_rows(rows: list[list[Any]], size: int) -> Table:
     lengths = set(map(len, rows))
     check_cells(len(rows), width := max(lengths, default=0), size)
-    if len(lengths) > 1 and _is_sparse(rows, width):
+    if len(lengths) > 1 and _is_sparse(sum(map(len, rows)), len(rows), width):
         parts = _transposed(enumerate(map(enumerate, rows)))
         columns = [spread(packed(values), places, len(rows)) for _, places, values in parts]
     else:
