@@ -39,8 +39,9 @@ _BLANKS = " \t\r\n"
 _HIGH, _LOW = (rf"[{digits}][0-9a-fA-F]{{2}}" for digits in ("89abAB", "c-fC-F"))
 _LONE = re.compile(rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|{_LOW}(?<!\\u[dD]{_HIGH}\\u[dD]{_LOW}))")
 
-# msgspec takes 50 times as long as float for numbers near the largest one: more of them, in the first characters.
+# msgspec takes 50 times as long as float for numbers near the largest one: more of them, in so many characters.
 _MANY, _SAMPLE = 2, 1024
+_LARGEST_SAMPLE = 64 * _SAMPLE
 # A character that JSON never contains, and all bytes but it and the quote.
 _MARK = "\0"
 _NEITHER = bytes({*range(256)} - {*b'"\0'})
@@ -105,9 +106,9 @@ def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False
 
 def float_hook(data: bytes | str) -> Callable[[str], float] | None:
     """Return msgspec's `float_hook` for a document: many of its first numbers may be near the largest float."""
-    sample = data[:_SAMPLE] if isinstance(data, str) else str(data[:_SAMPLE], "latin-1")
-    sample = sample.lower().replace("+", "")
-    return _finite if sample.count("e30") + sample.count("e29") > _MANY else None
+    first = data[: max(_SAMPLE, min(len(data) // 64, _LARGEST_SAMPLE))]
+    sample = (first if isinstance(first, str) else str(first, "latin-1")).lower().replace("+", "")
+    return _finite if sample.count("e30") + sample.count("e29") > _MANY * len(first) // _SAMPLE else None
 
 
 def _finite(digits: str) -> float:
