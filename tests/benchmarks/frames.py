@@ -13,8 +13,8 @@ ours is timed, all its values are held against those that the standard library's
 that drops a column or a row is shown as "loses". Replies are 0.9 GB on disk while it runs. No test runs this.
 
 Odd shapes have 40,000 rows and are sent in three ways; for a raw reply the base needs no json.loads. Target: 1.0.
-What is above it, and why: objects of 40 keys (1.1-1.3) and of 400 (1.8-3.9), as ours makes a column of each key and
-read_json one of objects. Their fair peer is pd.json_normalize, which makes the same columns: 0.2 of its time. Of 400
+What is above it, and why: objects of 40 keys (1.1-1.5) and of 400 (1.8-3.9), as ours makes a column of each key and
+read_json one of objects. Their fair peer is pd.json_normalize, which makes the same columns: 0.2-0.3. Of 400
 keys, more than half of ours is memory for 16 million cells, nearly all of them null (144 MB, 74 of 120 ms); the next
 largest is to sort the values by key (7 ms). A list alone of numbers near the largest float (1.6; in records below 1.0),
 as Python's exact float takes 0.3 µs each and read_json's rounded one 0.1, unless they repeat. A list alone of NaN, of
@@ -537,6 +537,7 @@ CELLS: dict[str, Callable[[int], Any]] = {
     "empty objects": lambda _: {},
     "objects": lambda n: {"a": n, "b": {"c": str(n)}},
     "sparse objects": lambda n: {f"k{n % 20}": n} if n % 2 else None,
+    "objects of 40 keys": lambda n: {f"k{n % 40}": n},
     "objects of many keys": lambda n: {f"k{n % 400}": n},
     "objects and others": lambda n: {"a": n} if n % 2 else n,
 }
@@ -571,6 +572,8 @@ def drawn(count: int) -> Iterator[str]:
 def enveloped(body: str, *, is_ascii: bool) -> bytes:
     return json.dumps({"error": None, "body": body}, ensure_ascii=is_ascii).encode()
 
+
+NORMALIZE = "normalize"
 
 # The ways to send a body: whether in ASCII, how, and how its text is got from the reply.
 WAYS: dict[str, tuple[bool, Callable[[str], bytes], Callable[[bytes], str]]] = {
@@ -632,7 +635,11 @@ def mistake(reply: bytes, wanted: Wanted, *, lines: bool = False) -> str | None:
 
 
 def odd(name: str, count: int) -> dict[str, Any]:
-    """Give the median milliseconds of the base, and the ratio of ours for each way to send a body."""
+    """
+    Give the median milliseconds of the base, and the ratio of ours for each way to send a body.
+
+    For objects in rows also that to json_normalize, which makes the same columns; sent in the last way.
+    """
     shape = odd_shape(name)
     document = shape.document(table(count))
     wanted = shape.wanted(json.loads(json.dumps(document), parse_constant=lambda _: None))
@@ -650,8 +657,12 @@ def odd(name: str, count: int) -> dict[str, Any]:
             with contextlib.suppress(ValueError):
                 sides["base"]()
                 break
-        taken = medians(sides, {})
+        has_objects = isinstance(document, list) and wanted.dotted().columns != wanted.columns
+        peers = {NORMALIZE: functools.partial(read_body, normalize, reply, unwrap)} if has_objects else {}
+        taken = medians(sides, peers)
         found = {"MB": len(reply) / 1e6, "base": taken["base"]} | found | {way: taken["ours"]}
+        if has_objects:
+            found[NORMALIZE] = taken["ours"] / taken[NORMALIZE]
     return found
 
 
@@ -886,7 +897,7 @@ def print_times(files: Mapping[str, Path], *, pyarrow: bool) -> bool:
 
 def print_odd(names: Iterable[str], *, pyarrow: bool) -> bool:
     """Print the table, and say whether all that was read is right."""
-    print(f"{'odd':44}{'MB':>7}{'base':>12}" + "".join(f"{way:>9}" for way in WAYS))
+    print(f"{'odd':44}{'MB':>7}{'base':>12}" + "".join(f"{way:>11}" for way in [*WAYS, NORMALIZE]))
     right = True
     for name in names:
         got = asked("odd", name, MANY_ROWS, pyarrow=pyarrow)
@@ -896,8 +907,9 @@ def print_odd(names: Iterable[str], *, pyarrow: bool) -> bool:
             continue
         ways = [got.get(way) for way in WAYS]
         slow = "  *" if max(filter(None, ways)) > 1 else ""
+        ways.append(got.get(NORMALIZE))
         print(
-            f"{name:44}{got['MB']:7.2f}{got['base']:9.1f} ms" + "".join(f"{_shown(way):>9}" for way in ways) + slow,
+            f"{name:44}{got['MB']:7.2f}{got['base']:9.1f} ms" + "".join(f"{_shown(way):>11}" for way in ways) + slow,
             flush=True,
         )
     return right
