@@ -159,7 +159,7 @@ def _are_alike(texts: Any) -> bool:
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
     like = _ISO.fullmatch(texts[0]) if len(texts) else None
     digits = "\n".join(texts).encode(errors="replace").translate(_AS_ZERO).split(b"\n")
-    are_alike = like and like["zone"] in {None, "Z"} and len({*digits}) == 1 and len(digits) == len(texts)
+    are_alike = like and like["zone"] in {None, "Z"} and len({*digits}) == 1
     matches: list[Any] = [like] * len(texts) if are_alike else [*takewhile(bool, map(_ISO.fullmatch, texts))]
     zones = [match["zone"] or "" for match in matches]
     has_offsets = any(zones)
