@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 import jupyter_funcs as jf
 from jupyter_funcs.core import background
@@ -97,6 +98,23 @@ _LAYOUT = """() => {
         scrolls: root.scrollWidth > root.clientWidth + 1, inputs: part('inputs'), result: part('result'),
         run: part('run') ?? part('cancel') ?? part('run-again') ?? part('cancel-folded'), bottom: at.bottom };
 }"""
+
+
+def test_folded_inputs_keep_the_focus(stage: str, page: Page) -> None:
+    """Narrow: what folds the inputs or opens them hides what has the focus, and hands it on."""
+    for state in states(page, stage, 480, "light"):
+        focused = page.locator(":focus")
+        if state in {"running", "running-again"}:
+            expect(focused).to_have_attribute("data-jf", "cancel-folded")
+        if state == "table":
+            page.locator('[data-jf="edit"]').press("Enter")
+            expect(page.locator('[data-jf="field:PanelName"] :focus')).to_be_visible()
+            page.locator('[data-jf="menu"]').press("Enter")
+            expect(page.locator('[data-jf="form-side"]')).to_be_hidden()  # they are above the result anyway
+            for _ in range(2):
+                page.keyboard.press("ArrowDown")
+            expect(focused).to_have_attribute("data-jf", "docs")
+            page.keyboard.press("Escape")
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (860, "light"), (480, "light")])

@@ -76,7 +76,7 @@ export function Chart({ result }) {
           ${filtered && html`<${Button} kind="is-line" label="Remove all filters" data-jf="remove-filters" onClick=${() => setQuery({ ...query, filters: [], find: "" })} />`}</div>`
       : html`<div class=${`jf-plotwrap ${legend ? "" : "is-alone"}`} ref=${box}>
           <div class="jf-plottop"><b class="jf-cut">${view.title}</b><span class="jf-quiet" data-jf="unit">${view.unit}</span><span class="jf-gap" />
-            ${reset && html`<${Button} kind="is-line" icon="zoom" label="Reset zoom" data-jf="zoom-reset" onClick=${() => (change({ zoom: null }), focusPlot(box.current))} />`}
+            ${reset && html`<${Button} kind="is-line" icon="zoom" label="Reset zoom" data-jf="zoom-reset" onClick=${() => (change({ zoom: null }), /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(".jf-plot"))?.focus())} />`}
             <${Button} icon="code" aria="Code of this chart" data-jf="chart-code" aria-expanded=${String(code)} onClick=${() => showCode(!code)} />
             <${SavePicture} box=${box} view=${view} lines=${lines} /></div>
           ${bars ? html`<${Bars} view=${view} />` : html`<${Lines} view=${view} whole=${whole} zoom=${range} hidden=${hidden} dim=${dim} onZoom=${(/** @type {Zoom} */ range) => change({ zoom: range })} />`}
@@ -91,9 +91,6 @@ export function Chart({ result }) {
         </div>
         ${code && html`<div class="jf-codeline is-tall"><code tabindex="0" data-jf="chart-code-text">${view.code}</code><${Button} icon="copy" label="Copy" data-jf="copy-chart-code" onClick=${() => void copy(view.code)} /></div>`}`}`;
 }
-
-/** @param {HTMLElement | null} box */
-const focusPlot = (box) => /** @type {HTMLElement | null} */ (box?.querySelector('[data-jf="plot"]'))?.focus();
 
 /** @param {{ choice: P.ChartChoice, choose: (value: string) => void, off: boolean }} props */
 function Choice({ choice, choose, off }) {
@@ -320,7 +317,7 @@ function Spoken({ view, lines, when }) {
   const step = Math.ceil(view.x.values.length / 60);
   const rows = view.x.values.map((_, at) => at).filter((at) => at % step === 0);
   // A table takes its width whatever its style says.
-  return html`<div class="jf-off"><table data-jf="chart-table"><caption>${[view.title, view.unit].filter(Boolean).join(", ")}${step > 1 ? `, every ${step}th point` : ""}</caption>
+  return html`<div class="jf-off"><table data-jf="chart-table"><caption>${[view.title, view.unit].filter(Boolean).join(", ")}${step > 1 ? `, one point of ${step}` : ""}</caption>
     <thead><tr><th scope="col">Point</th>${lines.map((line) => html`<th scope="col" key=${line.name}>${line.name}</th>`)}</tr></thead>
     <tbody>${rows.map((at) => html`<tr key=${at}><th scope="row">${when(at)}</th>${lines.map((line) => html`<td key=${line.name}>${valueText(line.values[at], view.format)}</td>`)}</tr>`)}</tbody></table></div>`;
 }

@@ -1,15 +1,15 @@
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { count, inert, plural } from "./format.js";
 import { Icon } from "./icons.js";
 import { Menu, Popover } from "./popover.js";
-import { usePanel } from "./state.js";
+import { usePanel, useReply } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @import { MenuItem } from "./popover.js" */
 
 /** @type {Record<P.Control, string>} */
-const KINDS = { choice: "One of a list", several: "Several of a list", flag: "Yes or no", number: "Number", date: "Date, as 2025-11-15", text: "Text", list: "List of texts", json: "JSON" };
+const KINDS = { choice: "One of a list", several: "Several of a list", flag: "Yes or no", number: "Number", date: "Date, such as 2025-11-15", text: "Text", list: "List of texts", json: "JSON" };
 
 /** "Whole number, 1 to 50". @param {P.FieldView} field */
 function kindOf({ control, integer, minimum: low, maximum: high }) {
@@ -58,8 +58,10 @@ export function FieldTools({ field, state, onOther }) {
   const later = (/** @type {typeof open} */ next) => () => setTimeout(() => setOpen(next));
 
   const toggle = () => {
-    if (!each) return set(name, { each: values.length ? (list ? [line(values)] : values) : [] });
-    set(name, list || control === "json" ? null : (values[0] ?? null));
+    set(name, !each ? { each: values.length ? (list ? [line(values)] : values) : [] } : list || control === "json" ? null : (values[0] ?? null));
+    // The values are what comes next.
+    const enter = () => /** @type {HTMLElement | null | undefined} */ (menu.current?.closest(".jf-field")?.querySelector(".jf-box :is(input, textarea)"));
+    if (!each) setTimeout(() => (enter()?.focus(), enter()?.click()), 60);
   };
   const takeAll = async () => {
     const { values: every } = field.flag ? { values: field.flag } : await ask("all_options", { field: name, group: "", query: "" });
@@ -105,10 +107,9 @@ function About({ anchor, field, close }) {
 
 /** The variables of the notebook that the field can be bound to. @param {{ anchor: HTMLElement, field: P.FieldView, close: () => void }} props */
 function Variables({ anchor, field, close }) {
-  const { ask, set } = usePanel();
-  const [found, setFound] = useState(/** @type {P.Requests["variables"]["out"]["variables"] | null} */ (null));
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => void ask("variables", { field: field.name }).then((reply) => setFound(reply.variables), (error) => setTrouble(error.message)), []);
+  const { set } = usePanel();
+  const [reply, trouble] = useReply("variables", { field: field.name }, []);
+  const found = reply?.variables;
   if (!found?.length) {
     const said = trouble || (found ? "The notebook has no column, list, text, number or date that can be used." : "Looking…");
     return html`<${Popover} anchor=${anchor} close=${close} role="dialog" label="Use a variable" class="jf-infopop" width=${272} right=${true}><p tabindex="0" role="status">${said}</p><//>`;

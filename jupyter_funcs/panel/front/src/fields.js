@@ -58,7 +58,7 @@ export function Field({ field, missing, onHelp }) {
     ${messages.length > 0 && html`<div id=${`${id}e`}>
       ${messages.map((one) => html`<div class=${`jf-err ${one.bad ? "" : "is-warn"}`} data-jf=${`${one.bad ? "error" : "warning"}:${field.name}`} role=${one.bad ? "alert" : "status"}>
         <${Icon} name=${one.bad ? "err" : "warn"} size=${14} />
-        <span>${one.text} ${one.use && html`<button type="button" data-jf=${`fix:${field.name}`} onClick=${() => fix(one)}>${one.text.includes(one.use) ? "Use it" : `Use ${one.use}`}</button>`}</span>
+        <span>${one.text} ${one.use && html`<button type="button" data-jf=${`fix:${field.name}`} onClick=${() => fix(one)}>${one.text.includes("Did you mean") ? "Use it" : `Use ${one.use}`}</button>`}</span>
       </div>`)}
     </div>`}
     ${state.notes?.map((text) => html`<div class="jf-each" role="status">${text}</div>`)}
@@ -200,12 +200,9 @@ function matching(options, query) {
   const words = wanted.split(/\s+/);
   const rank = (/** @type {P.Option} */ { value, label, group }) => {
     const [code, name] = [value.toLowerCase(), label.toLowerCase()];
-    if (code.startsWith(wanted)) return 0;
-    if (name.startsWith(wanted)) return 1;
-    if (` ${name}`.includes(` ${wanted}`)) return 2;
-    return words.every((word) => `${code} ${name} ${group.toLowerCase()}`.includes(word)) ? 3 : 4;
+    return [code.startsWith(wanted), name.startsWith(wanted), ` ${name}`.includes(` ${wanted}`), words.every((word) => `${code} ${name} ${group.toLowerCase()}`.includes(word))].indexOf(true);
   };
-  return options.map((option) => ({ option, place: rank(option) })).filter(({ place }) => place < 4).sort((a, b) => a.place - b.place).map(({ option }) => option);
+  return options.map((option) => ({ option, place: rank(option) })).filter(({ place }) => place >= 0).sort((a, b) => a.place - b.place).map(({ option }) => option);
 }
 
 /** The option that a text names in full: by its code, or by a name that no other has. @param {P.Option[]} options @param {string} text */

@@ -52,12 +52,12 @@ function Inputs() {
   useLayoutEffect(() => {
     const next = run.state === "running" ? '[data-jf^="cancel"]' : ends && '[data-jf^="run"]';
     if (next) /** @type {HTMLElement[]} */ ([...(pane.current?.querySelectorAll(next) ?? [])]).find((button) => button.offsetWidth)?.focus({ preventScroll: true });
-  }, [run.state]);
+  }, [run.state, folded]);
 
   const draw = (/** @type {P.FieldView} */ field) => html`<${Field} key=${field.name} field=${field} missing=${missing.includes(field.name) && shown.includes(field.name)} onHelp=${setHelp} />`;
   const isRed = wrong.length > 0 || missing.some((name) => shown.includes(name));
   return html`<section ref=${pane} class=${`jf-form ${folded ? "is-folded" : ""}`} aria-label="Inputs" data-jf="inputs">
-    <${Fold} fields=${fields} />
+    <${Fold} fields=${fields} edit=${() => ((wanted.current = fields[0]?.name ?? ""), fold(false))} />
     <fieldset class="jf-fields" disabled=${live === "gone"} data-jf="form" aria-label=${view?.function?.name}>
       ${view?.function?.about && html`<p class="jf-about">${view.function.about}</p>`}
       ${view?.function?.changesData && html`<p class="jf-about is-warn"><${Icon} name="warn" size=${14} /> Changes data</p>`}
@@ -66,7 +66,7 @@ function Inputs() {
       ${hidden.length > 0 && html`<button type="button" class="jf-more" data-jf="more-options" aria-expanded=${String(hasMore)} onClick=${() => setMore(!hasMore)}><${Icon} name="right" size=${14} />${hasMore ? "Fewer options" : `More options (${hidden.length})`}</button>`}
       ${hasMore && hidden.map(draw)}
     </fieldset>
-    <div class="jf-foot">${run.state === "running" ? html`<${Running} />` : html`<${Foot} help=${help} isRed=${isRed} go=${go} />`}</div>
+    <div class="jf-foot" onFocusOut=${(/** @type {FocusEvent} */ { relatedTarget: next }) => pane.current?.contains(/** @type {Node | null} */ (next)) || setHelp(null)}>${run.state === "running" ? html`<${Running} />` : html`<${Foot} help=${help} isRed=${isRed} go=${go} />`}</div>
   </section>`;
 }
 
@@ -132,9 +132,9 @@ function chip(field, state) {
   return field.control === "date" || field.control === "number" ? `${field.label} ${value}` : String(value);
 }
 
-/** The values on one line; what does not fit is counted. @param {{ fields: P.FieldView[] }} props */
-function Fold({ fields }) {
-  const { values, run, fold, submit, ask, tell, live } = usePanel();
+/** The values on one line; what does not fit is counted. @param {{ fields: P.FieldView[], edit: () => void }} props */
+function Fold({ fields, edit }) {
+  const { values, run, submit, ask, tell, live } = usePanel();
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const [fits, setFits] = useState(Infinity);
   const chips = fields.map((field) => chip(field, values?.fields[field.name] ?? {})).filter(Boolean);
@@ -151,7 +151,7 @@ function Fold({ fields }) {
     ${rest > 0 && html`<span class="jf-quiet jf-num" data-jf="fold-rest" title=${chips.slice(-rest).join(", ")}>+${rest}</span>`}
     ${run.state === "running" ? html`${of > 1 && html`<span class="jf-num jf-quiet">${count(done)} of ${count(of)} runs</span>`}<${Elapsed} hook="elapsed-folded" />
       <button type="button" class="jf-btn is-line" data-jf="cancel-folded" onClick=${() => tell(ask("cancel", {}))}><${Icon} name="stop" fill=${true} />Cancel</button><${Progress} />` : html`
-      <button type="button" class="jf-btn is-line" data-jf="edit" disabled=${live === "gone"} onClick=${() => fold(false)}><${Icon} name="pencil" />Edit</button>
+      <button type="button" class="jf-btn is-line" data-jf="edit" disabled=${live === "gone"} onClick=${edit}><${Icon} name="pencil" />Edit</button>
       <button type="button" class="jf-btn is-line" data-jf="run-again" disabled=${live === "gone"} onClick=${() => void submit()}><${Icon} name="play" fill=${true} />Run</button>`}
   </div>`;
 }

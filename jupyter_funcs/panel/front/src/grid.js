@@ -59,8 +59,7 @@ export function Grid({ result }) {
   const { table, number: run } = result;
   const off = live === "gone";
   const id = useUniqueId();
-  const [, draw] = useReducer((/** @type {number} */ n) => n + 1, 0);
-  const redraw = () => draw(undefined);
+  const [, redraw] = useReducer((/** @type {number} */ n) => n + 1, 0);
   const grid = useRef(/** @type {HTMLElement | null} */ (null));
   const columns = useRef(/** @type {Map<number, P.ColumnView>} */ (new Map(table.columns.map((each) => [each.at, each]))));
   const asked = useRef(/** @type {Set<number>} */ (new Set()));
@@ -79,7 +78,7 @@ export function Grid({ result }) {
   const { top, cell, anchor } = now.current;
   const put = (/** @type {Partial<typeof now.current>} */ more) => {
     Object.assign(now.current, more);
-    redraw();
+    redraw(undefined);
   };
   const [left, setLeft] = useState(place.left);
   const [size, setSize] = useState({ width: 900, height: 400, around: 110 });
@@ -102,7 +101,7 @@ export function Grid({ result }) {
     const free = shown.filter((at) => !(at in widths)).length;
     const more = free ? Math.max(0, (size.width - sum) / free) : 0;
     let end = 0;
-    return [0, ...shown.map((at, place) => (end += Math.round(wide[place] + (at in widths ? 0 : more))))];
+    return [0, ...shown.map((at, place) => (end += Math.floor(wide[place] + (at in widths ? 0 : more))))];
   }, [shown, widths, size.width, columns.current.size]);
   const first = Math.max(0, lefts.findIndex((_, at) => (lefts[at + 1] ?? Infinity) > left - 100));
   const beyond = lefts.findIndex((each) => each > left + size.width + 100);
@@ -135,7 +134,7 @@ export function Grid({ result }) {
     of.asked.add(at);
     ask("rows", { run, from: block * PAGE, to: (block + 1) * PAGE, columns: groupOf(group), query: of.query }).then((page) => {
       of.put(page);
-      if (of === pages.current) redraw();
+      if (of === pages.current) redraw(undefined);
     }, (/** @type {Error} */ error) => {
       of.asked.delete(at);
       if (of === pages.current) toast(error.message);
@@ -154,7 +153,7 @@ export function Grid({ result }) {
     reading.current = true;
     void tell(ask("columns", { run, columns: missing }).then((reply) => {
       for (const each of reply.columns) columns.current.set(each.at, each);
-    }).finally(() => (reading.current = false, redraw())));
+    }).finally(() => (reading.current = false, redraw(undefined))));
   });
 
   /** Show another view: as soon as its first page is here. @param {P.TableQuery} next @param {number} [to] its first row in sight */

@@ -10,8 +10,7 @@ const SUPPRESS = "data-lm-suppress-shortcuts";
 /**
  * Keep keys typed in the panel from being commands of the notebook, which listens to buttons and boxes too: it looks at
  * this attribute of the target and of what it is in, before any listener inside the panel.
- * @param {HTMLElement} root
- * @param {AbortSignal} signal
+ * @param {HTMLElement} root @param {AbortSignal} signal
  */
 function trapKeys(root, signal) {
   const trap = (/** @type {KeyboardEvent} */ event) => {
@@ -21,6 +20,24 @@ function trapKeys(root, signal) {
     else target.setAttribute(SUPPRESS, "true");
   };
   window.addEventListener("keydown", trap, { capture: true, signal });
+}
+
+/** Where what has the focus goes away or moves, give it to what is left beside it. @param {HTMLElement} root @param {AbortSignal} signal */
+function keepFocus(root, signal) {
+  /** What has the focus, and what it is in. @type {HTMLElement[]} */
+  let path = [];
+  const stop = (/** @type {HTMLElement} */ each) => /** @type {HTMLElement | null} */ (each.isConnected && root.contains(each) ? (each.querySelector(":is(input, textarea, [tabindex='0']):not(:disabled)") ?? each.querySelector("button:not(:disabled)")) : null);
+  const observer = new MutationObserver(() => {
+    const { activeElement } = /** @type {Document | ShadowRoot} */ (root.getRootNode());
+    if (!path.length || (activeElement && activeElement !== document.body)) return;
+    const next = path[0].isConnected ? path[0] : path.map(stop).find(Boolean);
+    path = [];
+    next?.focus({ preventScroll: true });
+  });
+  observer.observe(root, { childList: true, subtree: true });
+  root.addEventListener("focusin", (event) => void (path = /** @type {HTMLElement[]} */ (event.composedPath())), { signal });
+  window.addEventListener("pointerdown", () => void (path = []), { capture: true, signal });
+  signal.addEventListener("abort", () => observer.disconnect());
 }
 
 /** @param {string} colour "rgb(17, 17, 17)", also with an opacity */
@@ -59,6 +76,7 @@ function render({ model, el, signal }) {
   const mount = root.appendChild(document.createElement("div"));
   followTheme(root, own.signal);
   trapKeys(root, own.signal);
+  keepFocus(root, own.signal);
   draw(html`<${Panel} channel=${channel} root=${root} />`, mount);
   void channel.hello();
   own.signal.addEventListener("abort", () => {

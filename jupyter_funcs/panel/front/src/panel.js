@@ -23,7 +23,7 @@ export function Panel({ channel, root }) {
       void panel.submit();
     } else if (event.key === "/" && !(/** @type {HTMLElement} */ (event.target).matches("input, textarea, select"))) {
       event.preventDefault();
-      /** @type {HTMLElement | null} */ (root.querySelector('[data-jf="picker"]'))?.click();
+      panel.search();
     }
   };
   return html`<${PanelContext.Provider} value=${panel}>

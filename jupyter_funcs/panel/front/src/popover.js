@@ -41,7 +41,7 @@ export function Popover({ anchor, close, label, role, class: className = "", hoo
     const left = right ? at.right - wide : at.left;
     Object.assign(box.style, {
       width: `${wide}px`,
-      maxHeight: `${Math.min(420, Math.max(up ? above : below, 160))}px`,
+      maxHeight: `${Math.min(540, Math.max(up ? above : below, 160))}px`,
       left: `${Math.max(8, Math.min(left, innerWidth - wide - 8))}px`,
       top: up ? "auto" : `${at.bottom + 4}px`,
       bottom: up ? `${innerHeight - at.top + 4}px` : "auto",
@@ -65,13 +65,8 @@ export function Popover({ anchor, close, label, role, class: className = "", hoo
 
   useEffect(() => {
     const own = new AbortController();
-    const outside = (/** @type {Event} */ event) => {
-      const path = event.composedPath();
-      if (![ref.current, anchor, keep].some((each) => each && path.includes(each))) close();
-    };
-    const scrolled = (/** @type {Event} */ event) => {
-      if (!ref.current?.contains(/** @type {Node} */ (event.target))) place();
-    };
+    const outside = (/** @type {Event} */ event) => event.composedPath().some((/** @type {any} */ each) => [ref.current, anchor, keep].includes(each)) || close();
+    const scrolled = (/** @type {Event} */ event) => ref.current?.contains(/** @type {Node} */ (event.target)) || place();
     const { signal } = own;
     document.addEventListener("pointerdown", outside, { capture: true, signal });
     addEventListener("scroll", scrolled, { capture: true, signal });
@@ -102,7 +97,7 @@ export function Menu({ anchor, close, label, items, width, right }) {
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Tab") close();
     const menu = /** @type {HTMLElement} */ (event.currentTarget);
-    const entries = /** @type {HTMLElement[]} */ ([...menu.querySelectorAll("[role^=menuitem]")]);
+    const entries = /** @type {HTMLElement[]} */ ([...menu.querySelectorAll("[role^=menuitem]")].filter((each) => getComputedStyle(each).display !== "none"));
     const at = entries.findIndex((each) => each.matches(":focus"));
     const go = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: entries.length - 1 }[event.key];
     if (go === undefined || !entries.length) return;

@@ -76,20 +76,17 @@ function Name({ name, off }) {
   const box = useRef(/** @type {HTMLInputElement | null} */ (null));
   const back = useRef(/** @type {HTMLButtonElement | null} */ (null));
   const was = useRef(false);
-  const returns = useRef(false);
   useLayoutEffect(() => {
     if (editing) {
       box.current?.focus();
       box.current?.select();
-    } else if (returns.current) back.current?.focus();
+    }
     was.current = editing;
-    returns.current = false;
   }, [editing]);
   const done = (/** @type {boolean} */ keep, stays = false) => {
     // A box that goes away says "blur" once more.
     if (!was.current) return;
     was.current = false;
-    returns.current = true;
     edit(false);
     const wanted = box.current?.value.trim();
     if (keep && wanted && wanted !== name) rename(wanted, false, stays);

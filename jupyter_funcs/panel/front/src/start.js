@@ -5,15 +5,11 @@ import { usePanel } from "./state.js";
 
 /** What stands here while no function is chosen: a search, functions with an example that runs, presets and recent runs. */
 export function Start() {
-  const { view, ask, tell, toast, choose, channel, live } = usePanel();
+  const { view, ask, tell, toast, search, choose, channel, live } = usePanel();
   const start = view?.start;
   if (!view || !start) return html`<div class="jf-start" data-jf="start" />`;
   const off = live === "gone";
   const said = (/** @type {Promise<{ said?: string }>} */ reply) => void tell(reply.then((each) => each.said && toast(each.said)));
-  const search = (/** @type {Event} */ event) => {
-    const root = /** @type {HTMLElement} */ (event.currentTarget).closest(".jf");
-    /** @type {HTMLElement | null | undefined} */ (root?.querySelector('[data-jf="picker"]'))?.click();
-  };
   return html`<div class="jf-start" data-jf="start">
     <div class="jf-start-top">${view.service.nothing ? html`<h2>No functions</h2><p data-jf="nothing">${view.service.nothing}</p>` : html`<h2>What would you like to look up?</h2>
       <button type="button" class="jf-start-search" data-jf="start-search" disabled=${off} onClick=${search}>

@@ -140,6 +140,8 @@ export function usePanelState(channel, root) {
       setAsks("");
       void tell(channel.ask("clear", {}));
     },
+    /** Open the search for a function. */
+    search: () => /** @type {HTMLElement | null} */ (root.querySelector('[data-jf="picker"]'))?.click(),
     /** Choose a function, and go on in its first field. @param {string} id */
     choose(id) {
       chose.current = true;

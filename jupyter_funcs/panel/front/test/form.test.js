@@ -263,6 +263,7 @@ test("a field's menu runs for each, takes all, uses a variable and clears", asyn
     $("field-menu:s").click();
     await soon(() => $(hook).click());
     await soon(() => assert.deepEqual(sent(model).at(-1), ["s", value]));
+    if (hook === "each:s") await soon(() => assert.equal(document.activeElement.getAttribute("aria-expanded"), "true")); // its values come next
   }
   $("field-menu:s").click();
   await soon(() => $("bind:s").click());
@@ -316,16 +317,18 @@ test("a number steps within its bounds, and a date is judged at its tenth charac
 });
 
 test("an error stands at its field with a fix; a warning never disables Run", async () => {
-  const fields = [field("d", "date"), field("s", "several", { options: SYMBOLS })];
+  const fields = [field("d", "date"), field("s", "several", { options: SYMBOLS }), field("n", "number")];
   const states = {
+    n: { value: "99", errors: [{ text: "n must be between 1 and 50, not 99.", use: "50", instead: "" }] },
     d: { value: "2025-02-30", errors: [{ text: "Enter a valid date.", use: "2025-02-28", instead: "" }] },
-    s: { value: ["NVRA US EQUITY", "KORX"], unknown: ["KORX"], warnings: [{ text: "'KORX' isn't in the list.", use: "KORD US EQUITY", instead: "KORX" }] },
+    s: { value: ["NVRA US EQUITY", "KORX"], unknown: ["KORX"], warnings: [{ text: "'KORX' isn't in the list. Did you mean 'KORD US EQUITY'?", use: "KORD US EQUITY", instead: "KORX" }] },
   };
   const { model, $, close } = await open(fields, states, { valid: false, wrong: ["d"] });
   assert.equal($("error:d").getAttribute("role"), "alert");
   assert.equal($("reason").textContent, "Check: d");
   assert.equal($("run").getAttribute("aria-disabled"), "true");
-  const [date, symbol] = document.querySelectorAll('[data-jf^="fix:"]');
+  const [date, symbol, number] = document.querySelectorAll('[data-jf^="fix:"]');
+  assert.deepEqual([date, symbol, number].map((each) => each.textContent), ["Use 2025-02-28", "Use it", "Use 50"]);
   date.click();
   symbol.click();
   await pause(TYPED);
@@ -356,7 +359,7 @@ test("a missing field is red once its name or Run was pressed, also under More o
   await close();
 });
 
-test("help is above Run while a field has the focus, and whole in its box", async () => {
+test("help is above Run while a field or Run has the focus, and whole in its box", async () => {
   const { $, close } = await open([field("a", "text", { help: "First. Second.", brief: "First." })]);
   box($, "a").dispatchEvent(new Event("focusin", { bubbles: true }));
   await pause(10);
@@ -364,6 +367,10 @@ test("help is above Run while a field has the focus, and whole in its box", asyn
   $("help:a").click();
   await pause(20);
   assert.match(document.querySelector(".jf-infopop").textContent, /First\. Second\./);
+  for (const [to, many] of [["run", 1], ["picker", 0]]) {
+    $(to).focus();
+    await soon(() => assert.equal(document.querySelectorAll('[data-jf="help-line"]').length, many));
+  }
   await close();
 });
 

@@ -155,6 +155,20 @@ test("Escape closes what is open and gives the focus back", async () => {
   await close();
 });
 
+test("where what has the focus goes away, what is left beside it has the focus", async () => {
+  const gone = [["filtered", "chip-remove:Spend", "chip-remove:Region"], ["error", "dismiss", "tab:table"], ["errors", "fix:Symbol", "field:Symbol"], ["controls", "unbind:Brand", "field:Brand"]];
+  for (const [state, hook, left] of gone) {
+    const { $, model, close } = await staged(state);
+    $(hook).focus();
+    $(hook).click();
+    const values = { ...model.traits.values, seq: 9, valid: true, wrong: [], fields: { ...model.traits.values.fields, Symbol: { value: "NVRA US EQUITY" } } };
+    model.write({ values, run: { ...model.traits.run, error: null } });
+    await soon(() => assert.ok(!$(hook), hook));
+    await soon(() => assert.ok($(left).contains(document.activeElement), `${hook}: ${document.activeElement?.outerHTML.slice(0, 99)}`));
+    await close();
+  }
+});
+
 test("tabs move with the arrows, and the kernel holds which is shown", async () => {
   const { $, model, close } = await staged("table");
   press($("tab:table"), "ArrowLeft");
