@@ -65,7 +65,7 @@ def _nothing(frame: pd.DataFrame) -> str:
 def shape_text(frame: pd.DataFrame) -> str:
     """Return the size of a frame in words: ``1,826 rows × 7 columns``."""
     rows, columns = frame.shape
-    return f"{rows:,} row{'s' * (rows != 1)} × {columns} column{'s' * (columns != 1)}"
+    return f"{rows:,} row{'s' * (rows != 1)} × {columns:,} column{'s' * (columns != 1)}"
 
 
 def short_text(value: object) -> str:

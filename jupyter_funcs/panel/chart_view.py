@@ -218,14 +218,14 @@ class _Points:
         """Return what was brought together or left out, in sentences."""
         plan, notes = self.plan, list(self.notes)
         if plan.x is None:
-            notes.append("In the order of the rows: there is no time and no category.")
+            notes.append("In the order of the rows, since no column has times or categories.")
             notes += [f"Each point is the mean of {self.each:,} rows."] * (self.each > 1)
         elif plan.over and plan.kind == "line":
             how = ", each row counting the same" * (not plan.y.additive)
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
         if plan.to_date is not None:
-            are = "left out" if plan.keeps == "False" else "drawn; those of whole periods are left out"
-            notes.append(f"Rows of {plan.to_date.name} are {are}.")
+            said = "{} rows are left out." if plan.keeps == "False" else "Only {} rows are drawn."
+            notes.append(said.format(plan.to_date.name))
         for column, what in ((plan.x, "without"), (plan.y, "without a value of")):
             if column and (count := self.missing[column.name]):
                 rows = "row {} is" if count == 1 else "rows {} are"

@@ -229,7 +229,7 @@ class FormView:
         if held is None and not is_refused:
             text = "Required"
         elif is_text and field.kind is Kind.DATE and not (source.choices or is_order or is_refused):
-            text = "Enter a valid date." if use else "Enter a valid date, as 2025-11-15."
+            text = "Enter a valid date." if use else "Enter a valid date, such as 2025-11-15."
         return {"text": text + more, "use": use, "instead": value if use else ""}
 
     def _texts(self, name: str) -> list[str]:

@@ -67,6 +67,7 @@ def test_an_empty_frame_says_so() -> None:
 def test_the_size_is_said_in_words(rows: int, text: str) -> None:
     """Rows and columns are counted, with singular and plural."""
     assert shape_text(pd.DataFrame({"a": range(rows)})) == text
+    assert shape_text(pd.DataFrame(columns=range(2000))) == "0 rows × 2,000 columns"
 
 
 def test_a_listing_is_read_whole() -> None:

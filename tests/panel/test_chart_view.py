@@ -410,7 +410,7 @@ def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
     chart = Chart(pd.DataFrame(columns))
     whole = chart.view(ChartWish(colour=""))
     assert (whole["x"]["labels"], drawn(whole)[:, 0].tolist()) == (["FQ1 2024", "FQ2 2024"], [44, 60])
-    assert whole["notes"] == ["The sum over Region.", "Rows of PeriodToDate are left out."]
+    assert whole["notes"] == ["The sum over Region.", "PeriodToDate rows are left out."]
     assert choice(whole, "points") == {"period:PeriodLabel": True}
     apart = chart.view(ChartWish(colour="PeriodToDate"))
     assert [line["values"] for line in apart["series"]] == [[44, 60], [None, 6]]
@@ -419,7 +419,7 @@ def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
     columns["PeriodToDate"] = [False, False, True, True] * 2
     asked_for = Chart(pd.DataFrame(columns)).view(ChartWish(colour=""))
     assert drawn(asked_for)[:, 0].tolist() == [4, 6]
-    assert asked_for["notes"][1] == "Rows of PeriodToDate are drawn; those of whole periods are left out."
+    assert asked_for["notes"][1] == "Only PeriodToDate rows are drawn."
     assert asked_for["title"] == "Spend"
     region = chart.view(ChartWish(colour="Region"), rows=np.array([4, 5]))
     assert region["title"] == "Spend · b", "one line has no legend"

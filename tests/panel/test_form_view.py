@@ -199,10 +199,10 @@ def test_texts_of_a_catalog_are_bounded_and_inert(answering: Callable[..., Sessi
 WRONG: list[tuple[dict[str, Any], Any, str, str]] = [
     (DATE, "2025-02-30", "Enter a valid date.", "2025-02-28"),
     (DATE, "2024-2-30", "Enter a valid date.", "2024-02-29"),
-    (DATE, "2025-13-01", "Enter a valid date, as 2025-11-15.", ""),
+    (DATE, "2025-13-01", "Enter a valid date, such as 2025-11-15.", ""),
     (DATE, "31/12/2024", "Enter a valid date.", "2024-12-31"),
     (DATE, "12.31.2024", "Enter a valid date.", "2024-12-31"),
-    (DATE, "3/4/2024", "Enter a valid date, as 2025-11-15.", ""),
+    (DATE, "3/4/2024", "Enter a valid date, such as 2025-11-15.", ""),
     (NUMBER, "99", "A must be between 1 and 50, not 99.", "50"),
     (NUMBER, "-3", "A must be between 1 and 50, not -3.", "1"),
     (NUMBER, "2.4", "A takes a whole number, not '2.4'.", "2"),
@@ -300,7 +300,7 @@ def test_a_described_contradiction_warns_and_is_sent(form: Opening) -> None:
     view = form(*params, **given)
     for name, text, use in (
         ("GrowthType", "Growth Type has no option 'yoyo'. Did you mean 'YoY'? It is sent as given.", "YoY"),
-        ("since_date", "Enter a valid date, as 2025-11-15. It is sent as given.", ""),
+        ("since_date", "Enter a valid date, such as 2025-11-15. It is sent as given.", ""),
         ("n", "N must be between 1 and 50, not 99. It is sent as given.", "50"),
     ):
         assert state(view, name)["warnings"] == [{"text": text, "use": use, "instead": given[name] if use else ""}]

@@ -179,7 +179,7 @@ export const STATES = {
     $("field:Symbol").querySelector("input").click();
     await pause(60);
   }),
-  evidence: at({ view: { ...view, fields: EVIDENCE }, values: values({}, { fields: { declared: held("week"), described: held("yoy", { warnings: [{ text: "Growth Type has no option 'yoy'. Did you mean 'YoY'? It is sent as given.", use: "YoY", instead: "" }] }), start_date: held("7daysAgo"), since_date: held("7daysAgo", { warnings: [{ text: "Enter a valid date, as 2025-11-15. It is sent as given.", use: "", instead: "" }] }), day: held("7daysAgo", wrong("Enter a valid date, as 2025-11-15.")) } , valid: false, wrong: ["day"] }), run: RUN }, async ({ $, pause }) => {
+  evidence: at({ view: { ...view, fields: EVIDENCE }, values: values({}, { fields: { declared: held("week"), described: held("yoy", { warnings: [{ text: "Growth Type has no option 'yoy'. Did you mean 'YoY'? It is sent as given.", use: "YoY", instead: "" }] }), start_date: held("7daysAgo"), since_date: held("7daysAgo", { warnings: [{ text: "Enter a valid date, such as 2025-11-15. It is sent as given.", use: "", instead: "" }] }), day: held("7daysAgo", wrong("Enter a valid date, such as 2025-11-15.")) } , valid: false, wrong: ["day"] }), run: RUN }, async ({ $, pause }) => {
     $("field:described").querySelector("input").focus();
     $("show:described").dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true }));
     await pause(60);
