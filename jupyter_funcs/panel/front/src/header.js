@@ -169,12 +169,11 @@ function SavePreset({ anchor, close, taken }) {
 /** @param {{ anchor: HTMLElement, close: () => void, presets: P.PresetView[] }} props */
 function ManagePresets({ anchor, close, presets }) {
   const { ask, tell, toast } = usePanel();
-  const remove = (/** @type {string} */ name) => tell(ask("preset_delete", { name }).then(({ said }) => toast(said)));
+  const remove = (/** @type {string} */ name) => tell(ask("preset_delete", { name }).then(({ said }) => (toast(said), presets.length < 2 && close())));
   return html`<${Popover} anchor=${anchor} close=${close} label="Presets" role="dialog" width=${296} right>
     <div class="jf-ph">Your presets of this function</div>
     <ul class="jf-list">${presets.map(({ name }) => html`<li class="jf-preset" key=${name}><span>${name}</span>
       <span class="is-end"><${Button} icon="x" aria=${`Delete ${name}`} data-jf=${`preset-delete:${name}`} onClick=${() => void remove(name)} /></span></li>`)}</ul>
-    ${!presets.length && html`<p class="jf-blank">No presets left.</p>`}
   <//>`;
 }
 

@@ -36,7 +36,7 @@ function Items({ run, path, node, label, goal }) {
     else if (total < 0) load(0);
   }, [goal]);
   const end = first + items.length;
-  const button = (/** @type {string} */ text, /** @type {() => void} */ click, hook = "json-more") => html`<button type="button" class="jf-inline" data-jf=${hook} disabled=${live === "gone" || waits} onClick=${click}>${text}</button>`;
+  const button = (/** @type {string} */ text, /** @type {() => void} */ click, hook = "json-more") => html`<button type="button" class="jf-inline" data-jf=${hook} disabled=${live === "gone"} onClick=${() => waits || click()}>${text}</button>`;
   return html`<div role="group" aria-label=${label} aria-busy=${waits ? "true" : undefined}>${first > 0 && button(`Show from the first of ${count(total)}`, () => load(0), "json-first")}
     ${items.map((item, at) => html`<${Item} key=${item.key} item=${item} run=${run} path=${[...path, item.key]} goal=${place === first + at ? goal?.slice(1) : undefined} />`)}
     ${total > end && button(`Show ${Math.min(PAGE, total - end)} more of ${count(total)}`, () => load(end, true))}</div>`;

@@ -49,12 +49,22 @@ test("Documentation says what the function takes, as text and without a request"
   await close();
 });
 
-test("a shipped preset is offered and never listed for deletion", async () => {
-  const { $, close } = await shown(STATES.form.traits, ANSWERS);
+test("a shipped preset is offered and never listed for deletion; the box goes with the last of the others", async () => {
+  const { model, $, close } = await shown(STATES.form.traits, { ...ANSWERS, preset_delete: { said: "Deleted." } });
   $("presets").click();
   await soon(() => assert.match($("preset:Quarter to date vs last year").textContent, /MCHQ/));
   $("preset-manage").click();
   await soon(() => assert.ok($("preset-delete:NVRA by region")));
   assert.equal($("preset-delete:Quarter to date vs last year"), null);
+  for (const [name, left] of [["Restaurants, weekly check", true], ["NVRA by region", false]]) {
+    $(`preset-delete:${name}`).focus();
+    $(`preset-delete:${name}`).click();
+    const { view } = model.traits;
+    await soon(() => assert.equal(model.asked.at(-1).name, name));
+    await pause(30); // the reply comes before the view without it
+    model.write({ view: { ...view, presets: view.presets.filter((each) => each.name !== name) } });
+    await soon(() => assert.equal(Boolean($("preset-delete:NVRA by region")), left));
+  }
+  await soon(() => assert.ok(document.activeElement === $("presets"))); // with the last one, the box goes
   await close();
 });
