@@ -41,7 +41,7 @@ export function Popover({ anchor, close, label, role, class: className = "", hoo
     const left = right ? at.right - wide : at.left;
     Object.assign(box.style, {
       width: `${wide}px`,
-      maxHeight: `${Math.min(540, Math.max(up ? above : below, 160))}px`,
+      maxHeight: `${Math.min(560, Math.max(up ? above : below, 160))}px`,
       left: `${Math.max(8, Math.min(left, innerWidth - wide - 8))}px`,
       top: up ? "auto" : `${at.bottom + 4}px`,
       bottom: up ? `${innerHeight - at.top + 4}px` : "auto",
