@@ -33,6 +33,10 @@ _SUMMARIZED = 10_000_000  # cells that are read for the first view; later column
 _ROWS = "rows"  # the lane of orders, rows and sums
 
 
+def _bytes(made: Any) -> int:
+    return getattr(made, "nbytes", 1)
+
+
 class Latest:
     """The latest results, up to a number and their bytes; the last one stays whatever its size."""
 
@@ -49,7 +53,7 @@ class Latest:
     def size(self) -> int:
         return sum(size for _, size in list(self._held.values()))
 
-    def get(self, lane: object, key: object, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+    def get(self, lane: object, key: object, make: Callable[[], Any], size: Callable[[Any], int] = _bytes) -> Any:
         """Return what is held, or make it: one at a time of a lane, since each takes memory and several may ask."""
         held = self._held.get(key)
         if held is None:
@@ -169,14 +173,14 @@ class TableView:
             return None
 
         def make() -> Positions:
-            order: Positions = self._cache.get(_ROWS, repr(query.sort), lambda: self._order(query.sort), _bytes)
+            order: Positions = self._cache.get(_ROWS, repr(query.sort), lambda: self._order(query.sort))
             tests = [*self._tests(query, "df")]
             if not tests:
                 return order
             mask = reduce(operator.and_, tests).value
             return (np.flatnonzero(mask) if order is None else order[mask[order]]).astype(np.uint32)
 
-        rows: Positions = self._cache.get(_ROWS, repr(query), make, _bytes)
+        rows: Positions = self._cache.get(_ROWS, repr(query), make)
         return rows
 
     def _column(self, at: int) -> TableColumn:
@@ -195,11 +199,8 @@ class TableView:
         return (np.arange(first, end) if rows is None else rows[first:end]), total
 
     def _order(self, sort: Sequence[Sort]) -> Positions:
-        order: Positions = None
-        for each in reversed(sort):
-            key = self._column(each.at).key(descending=each.descending)
-            order = stable_order(key) if order is None else order[stable_order(key[order])]
-        return order
+        keys = [self._column(each.at).key(descending=each.descending) for each in reversed(sort)]
+        return np.lexsort(keys).astype(np.uint32) if keys else None
 
     def _tests(self, query: TableQuery, name: str) -> Iterator[Coded]:
         """Yield which rows pass each filter, and the search."""
@@ -228,24 +229,5 @@ class TableView:
             mixes = any(len(each) and each.min() < each.max() for each in periods)
             return None if mixes else column.sum(column.data.iloc[rows])
 
-        text: str | None = self._cache.get(_ROWS, (column.at, repr(query)), make, lambda text: len(text or ""))
+        text: str | None = self._cache.get(_ROWS, (column.at, repr(query)), make)
         return text
-
-
-def stable_order(key: NDArray[Any]) -> NDArray[np.uint32]:
-    """Return what a stable `argsort` of whole numbers does in half its time: each is sorted with its row in 64 bits."""
-    if not len(key):
-        return np.empty(0, np.uint32)
-    above = (key.astype(np.uint64 if key.dtype.kind == "u" else np.int64) - key.min()).view(np.uint64)
-    bits, rows = int(above.max()).bit_length(), len(key).bit_length()
-    if bits <= 16:  # numpy sorts short numbers by radix
-        return np.argsort(above.astype(np.uint16), kind="stable").astype(np.uint32)
-    lost = max(0, bits + rows - 64)
-    pairs = above >> lost << rows | np.arange(len(key), dtype=np.uint64)
-    pairs.sort()
-    order: NDArray[np.uint32] = (pairs & (2**rows - 1)).astype(np.uint32)
-    return order[np.argsort(key[order], kind="stable")] if lost else order  # nearly sorted: it takes one pass
-
-
-def _bytes(rows: Positions) -> int:
-    return 0 if rows is None else rows.nbytes

@@ -159,19 +159,15 @@ class TableColumn:
         return distinct, ((found[at], int(counts[at])) for at in order[:distinct])
 
     def key(self, *, descending: bool) -> NDArray[Any]:
-        """Return whole numbers that sort as the values do, with the empty ones last."""
+        """Return numbers or times that numpy sorts as the values are sorted, with the empty ones last."""
         data = self.data
         if data.dtype.kind in "iuf" and isinstance(data.dtype, np.dtype):
             values = data.to_numpy()
-            if values.dtype.kind == "f":
-                floats = np.where(np.isnan(values), np.nan, -values if descending else values) + 0.0  # no -0.0, no -nan
-                bits = floats.astype(np.float64).view(np.int64)
-                return bits ^ (bits >> 63 & np.iinfo(np.int64).max)
-            return ~values if descending else values
+            return values if not descending else -values if values.dtype.kind == "f" else ~values
         if self.kind == "date":
             naive = data if getattr(data.dtype, "tz", None) is None else data.dt.tz_convert(None)
-            times = naive.to_numpy().view(np.int64)
-            return ~times if descending else times - 1  # either makes the lowest number, which is NaT, the highest
+            times = naive.to_numpy()
+            return ~times.view(np.int64) if descending else times  # NaT is the lowest number
         codes, found = self.factorized()
         codes = codes.astype(np.min_scalar_type(-len(found) - 1))
         return np.where(codes < 0, len(found), len(found) - 1 - codes if descending else codes)

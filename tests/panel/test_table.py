@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel.requests import Contains, OneOf, Range, Sort, TableQuery
-from jupyter_funcs.panel.table import TableView, stable_order
+from jupyter_funcs.panel.table import TableView
 
-INF = float("inf")
+INF, NAN = float("inf"), float("nan")
 WORDS = ["Southeast", "pacific", "Pacific", "", "a.b", "it's", 'say "x"', "2025-01", "12", "née", "x\ty"]
 DAYS = [pd.Timestamp("2024-01-31"), pd.Timestamp("2024-02-01"), pd.Timestamp("2025-12-31")]
 TIMES = [*DAYS, pd.Timestamp("2024-01-31 14:30"), pd.Timestamp("2024-01-31 23:59:59.999999")]
@@ -182,26 +182,6 @@ def agrees(view: dict[str, Any], table: TableView, total: str | None, rows: Any)
 def test_the_code_of_a_view_gives_the_rows_of_the_view(number: int) -> None:
     """Runs the code of any sort, filters and search over any frame."""
     settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))(given(st.data())(check))()
-
-
-NAN, BIG = float("nan"), 2**63 - 1
-KEYS: list[Any] = [
-    np.array([BIG, -BIG - 1, 0, -1, BIG, 0] * 3),
-    np.array([2**64 - 1, 0, 5, 2**64 - 2, 0], dtype=np.uint64),
-    np.array([3, -128, 127, 3], dtype=np.int8),
-    np.array([BIG, -BIG, *range(100, 0, -1)] * 3),
-    np.random.default_rng(1).integers(-BIG, BIG, 5000),
-    np.random.default_rng(2).integers(0, 300, 5000),
-    np.array([], dtype=np.int64),
-]
-
-
-@pytest.mark.parametrize("key", KEYS, ids=len)
-def test_an_order_is_stable_whatever_the_range_of_the_numbers(key: Any) -> None:
-    """Orders as numpy's stable argsort does, also where numbers and rows need more than 64 bits together."""
-    near = np.append(key, key // 2)
-    for each in key, near:
-        assert list(stable_order(each)) == list(np.argsort(each, kind="stable"))
 
 
 def test_floats_are_ordered_to_the_last_bit() -> None:
