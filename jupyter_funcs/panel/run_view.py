@@ -26,7 +26,7 @@ from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Name, TableQuery, asked
 from jupyter_funcs.panel.table import TableView
-from jupyter_funcs.sweeps.job import SweepJob, cached_text, one_cached_text, status_text, value_text
+from jupyter_funcs.sweeps.job import SweepJob, result_cached_text, status_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -178,11 +178,8 @@ def frame_of(job: Job) -> pd.DataFrame:
 
 def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str, recipe: str) -> ResultView:
     """Return what is said of a run that has ended with a frame."""
-    sweep, cached = job if isinstance(job, SweepJob) else None, one_cached_text(frame)
-    if sweep is not None:
-        told = frame.attrs.get("funcs", {}).get("cached", {})
-        cached = cached_text(told["runs"], told.get("oldest")) if told.get("runs") else ""
-    summary = " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", cached]))
+    sweep = job if isinstance(job, SweepJob) else None
+    summary = " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)]))
     started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
     failed, reply = _partial(frame, job), job.progress.reply
     # The last of a sweep says how many runs failed, as `partial` does.

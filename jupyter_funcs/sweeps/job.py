@@ -213,10 +213,12 @@ def cached_text(number: int, oldest: float | str | None) -> str:
     return f"{number:,} from the cache{age}"
 
 
-def one_cached_text(frame: pd.DataFrame) -> str:
-    """Return the age of a single run's cached result; empty if it isn't from the cache."""
-    since = frame.attrs.get("funcs", {}).get("cached")
-    return cached_text(1, since).removeprefix("1 ") if isinstance(since, str) else ""
+def result_cached_text(frame: pd.DataFrame) -> str:
+    """Return how much of a result is from the cache, and its age; empty if nothing is."""
+    cached = frame.attrs.get("funcs", {}).get("cached")
+    if isinstance(cached, dict):  # of a sweep
+        return cached_text(cached["runs"], cached.get("oldest")) if cached.get("runs") else ""
+    return cached_text(1, cached).removeprefix("1 ") if isinstance(cached, str) else ""
 
 
 def stopped_text(progress: Progress) -> str:
