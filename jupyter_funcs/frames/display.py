@@ -22,7 +22,7 @@ LONGEST_CELL = 120
 _MOST_COLUMNS = 40
 MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
 NUMBERS = {"money", "count", "number", "percent"}
-_NUMBERS = {"decimal", "floating", "integer", "mixed-integer-float"}
+NUMBERS_OF_PYTHON = {"decimal", "floating", "integer", "mixed-integer-float"}
 _SAMPLE = 1000  # values to look at first
 
 
@@ -36,9 +36,9 @@ def table_html(frame: pd.DataFrame, about: str = "", *, rows: int = 100, columns
     table: list[tuple[str, str, list[str]]] = []  # attributes, name and cells of each column
     for at in range(min(frame.shape[1], columns)):
         form = format_of(frame.iloc[:, at], about)
-        kind = ' align="right"' if form.right else ""
+        kind = ' align="right"' if form.type in NUMBERS else ""
         cells = [html.escape(form.text(value)) for value in part.iloc[:, at].tolist()]
-        table.append((kind, _escaped(frame.columns[at]), cells))
+        table.append((kind, html.escape(short_text(frame.columns[at])), cells))
     if frame.shape[1] > columns:
         hidden = f"… {frame.shape[1] - columns:,} more columns …"
         table.append(("", hidden, [""] * len(part)))
@@ -81,19 +81,11 @@ def short_number(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _escaped(value: object) -> str:
-    return html.escape(short_text(value))
-
-
 class ColumnFormat(NamedTuple):
     """How a column is written: the type that it reads as, and the text of a value."""
 
     type: str
     text: Callable[[Any], str]
-
-    @property
-    def right(self) -> bool:
-        return self.type in NUMBERS
 
 
 def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
@@ -112,7 +104,7 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
         return _format("bool", str)
     kind = pd.api.types.infer_dtype(column.dropna().head(_SAMPLE))
     plain = is_identifier(name)
-    named = "number" if kind in _NUMBERS else "id" if kind == "string" and is_key(name) else "text"
+    named = "number" if kind in NUMBERS_OF_PYTHON else "id" if kind == "string" and is_key(name) else "text"
     return _format(named, lambda value: _object_text(value, plain=plain))
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.coded import Coded, literal
-from jupyter_funcs.frames.display import NUMBERS, format_of, is_empty, short_number, short_text
+from jupyter_funcs.frames.display import NUMBERS, NUMBERS_OF_PYTHON, format_of, is_empty, short_number, short_text
 from jupyter_funcs.frames.export import unarmed
 from jupyter_funcs.frames.roles import adds_up, as_float, is_identifier
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 FIRST_ROWS = 40  # a block of the page, as in front/src/grid.js
 _BINS = 24
 _WIDEST, _NARROWEST, _CHARACTER = 220, 72, 6.9  # pixels
-_OBJECTS = {"integer", "decimal", "floating", "mixed-integer-float"}
 _DAY = re.compile(r"\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?", re.ASCII)
 _TYPED = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)", re.ASCII)
 _OF_ARROW = {"i": "Int64", "u": "UInt64", "f": "Float64", "b": "boolean", "U": "string"}  # by the kind of the type
@@ -68,7 +67,7 @@ class TableColumn:
         if found == "string" or isinstance(dtype, pd.StringDtype):
             return "text"
         objects = pd.api.types.is_object_dtype(dtype)
-        if dtype.kind == "c" or (objects and found not in _OBJECTS):
+        if dtype.kind == "c" or (objects and found not in NUMBERS_OF_PYTHON):
             return "mixed"
         try:
             self._codes(by_text=False)
