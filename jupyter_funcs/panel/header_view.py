@@ -128,10 +128,9 @@ class HeaderView:
     def presets(self, function: str) -> list[dict[str, Any]]:
         """Return the presets of a function: those that come with the demo, then a person's own."""
         presets = self._session.presets
-        shipped = [
-            {"name": each, "about": "comes with the demo", "shipped": True} for each in presets.shipped(function)
-        ]
-        return shipped + [{"name": each, "about": "", "shipped": False} for each in presets.names(function)]
+        shipped = presets.shipped(function)
+        about = dict.fromkeys(shipped, "comes with the demo") | dict.fromkeys(presets.names(function), "")
+        return [{"name": name, "about": text, "shipped": name in shipped} for name, text in about.items()]
 
 
 def _needed(form: Form, *, broken_down: bool = True) -> Iterator[Field]:
