@@ -64,19 +64,19 @@ class FormView:
 
     def __init__(self, function: RemoteCall, form: Form, on_news: Callable[[], None], *, trusted: bool = True) -> None:
         self.form, self.trusted, self.seq = form, trusted, 0
-        form.shows_labels = True
+        form.shows_labels, form.variables = True, notebook.variables
         self._on_news = on_news
         self.preset: tuple[str, Args] = ("", {})  # the last one, and what it has filled in
         self._lock = threading.RLock()  # options arrive on the background loop
         self._fields = by_name(form.fields)
         fields = self._fields.items()
-        self._options = {name: FieldSource(each, function, form, self._on_source) for name, each in fields}
-        self._sources = {name: source for name, source in self._options.items() if source.is_listed}
+        self._sources = {name: FieldSource(each, function, form, self._on_source) for name, each in fields}
         self._forget()
         self._carried.update(dict.fromkeys(form.values, False))
         form.watchers.append(self._on_form)
         for source in self._sources.values():
-            source.ask()
+            if source.is_listed:
+                source.ask()
 
     def _forget(self) -> None:
         self._pressed = False
@@ -97,7 +97,7 @@ class FormView:
     def fields(self) -> list[dict[str, Any]]:
         """Return what each field takes: the `FieldView` of the protocol."""
         views = self._views.items()
-        return [view | {"options": self._options[name].page() if view["options"] else None} for name, view in views]
+        return [view | {"options": self._sources[name].page() if view["options"] else None} for name, view in views]
 
     @cached_property
     def _views(self) -> dict[str, dict[str, Any]]:
@@ -113,7 +113,7 @@ class FormView:
         return more if 1 < len(more) < len(self._fields) else set()
 
     def _field_view(self, field: Field, *, more: bool) -> dict[str, Any]:
-        has_list = field.name in self._sources
+        has_list = self._sources[field.name].is_listed
         control = _control(field, listed=has_list)
         help_text = "\n".join(map(inert, clip(field.help, _LONGEST_HELP).splitlines()))
         if field.default is not None and default_of(field) is None:
@@ -165,7 +165,7 @@ class FormView:
         name, is_set = field.name, self.form.is_set(field.name)
         wrong = [*self._refused.get(name, ()), *(errors.get(name, ()) if is_set or self._pressed else ())]
         said = warnings.get(name, ()) if self._pressed or name in self._carried else ()
-        unknown = [] if wrong else self._options[name].unlisted(self._texts(name))
+        unknown = [] if wrong else self._sources[name].unlisted(self._texts(name))
         amber = [self._message(field, text, " It is sent as given." * is_set) for text in dict.fromkeys(said)]
         if not amber:
             amber = [self._message(field, self._unlisted(name, value)) for value in unknown[:_MOST_NAMED]]
@@ -215,12 +215,12 @@ class FormView:
             return f"<{type(value).__name__}>"
 
     def _unlisted(self, name: str, value: str) -> str:
-        near = self._options[name].nearest(value)
+        near = self._sources[name].nearest(value)
         return f"{quote(value)} isn't in the list. {meant([near]) if near else 'It is sent as given.'}"
 
     def _message(self, field: Field, text: str, more: str = "") -> dict[str, str]:
         """Return what is wrong in the words of a form, and what would fix it: the `Message` of the protocol."""
-        held, source, is_refused = self.form[field.name], self._options[field.name], field.name in self._refused
+        held, source, is_refused = self.form[field.name], self._sources[field.name], field.name in self._refused
         found = [one for one in self._texts(field.name) if quote(one) in text]
         named = min(found, key=lambda one: text.index(quote(one)), default="")  # what is meant instead comes after it
         is_order, is_text = " is before " in text, isinstance(held, str)
@@ -273,7 +273,7 @@ class FormView:
         fixes = [
             {"field": name, "text": f"Use {clip(near, _LONGEST_FIX)}", "use": near, "instead": value}
             for name, value in dict.fromkeys(named)
-            if value and value in said and (near := self._options[name].nearest(value))
+            if value and value in said and (near := self._sources[name].nearest(value))
         ]
         return fixes[:_MOST_FIXES]
 
@@ -293,11 +293,11 @@ class FormView:
     @asked(of="inputs", in_thread=True)
     def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> dict[str, Any]:
         """Return one page of the options that match a search: the `OptionPage` of the protocol."""
-        return self._options[self.form.field(field).name].page(query, first, grouped=grouped)
+        return self._sources[self.form.field(field).name].page(query, first, grouped=grouped)
 
     @asked(of="inputs")
     def list_again(self, field: Name) -> None:
-        source = self._options[self.form.field(field).name]
+        source = self._sources[self.form.field(field).name]
         if source.can_ask:
             source.ask(again=True)
             self._on_news()
@@ -306,14 +306,14 @@ class FormView:
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> dict[str, Any]:
         """Return all values that match a search, or those of one group."""
         known = self.form.field(field)
-        found = search(self._options[known.name].choices, query)
+        found = search(self._sources[known.name].choices, query)
         return {"values": _bounded(known, [one.value for one in found if group in ("", one.group)])}
 
     @asked(of="inputs", in_thread=True)
     def paste(self, field: Name, text: LongText) -> dict[str, Any]:
         """Return the values of a pasted column, row or list, and which of them are not among the options."""
         known, lines = self.form.field(field), text.splitlines()
-        values, unknown = pasted(known, "\n".join(self._typable(known, lines)), self._options[known.name].choices)
+        values, unknown = pasted(known, "\n".join(self._typable(known, lines)), self._sources[known.name].choices)
         return {"values": _bounded(known, values), "unknown": unknown}
 
     @asked(of="inputs", refused="Variables can't be read")
@@ -345,7 +345,7 @@ class FormView:
         """Return texts of the page, unless they are too many, or hold what nobody types and no option has."""
         checked = _bounded(field, texts)
         odd = {text: found[0] for text in checked if (found := _UNTYPABLE.search(text))}
-        for text in odd.keys() - {one.value for one in self._options[field.name].choices if odd}:
+        for text in odd.keys() - {one.value for one in self._sources[field.name].choices if odd}:
             raise ArgumentError(f"{field.label} can't contain the character {quote(odd[text])}.", "Delete it.")
         return checked
 

@@ -16,8 +16,9 @@ from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, listed
+from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.diff import CHANGE, diff
-from jupyter_funcs.frames.roles import has_labels
+from jupyter_funcs.frames.roles import flat
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.requests import ChartWish, Number, RunNumber, TableQuery, asked
 from jupyter_funcs.panel.table import Latest, TableView
@@ -187,12 +188,12 @@ def _gone_text(labels: list[str]) -> str:
     return f"The result{'s' * many} of {those} {'are' if many else 'is'} no longer in memory."
 
 
-def result_of(run: Run) -> pd.DataFrame | str:
-    """Return the result of a run, or why there is none to show."""
+def result_of(run: Run) -> pd.DataFrame:
+    """Return the result of a run, or raise why there is none to show."""
     frame = run.frame
-    if isinstance(frame, pd.DataFrame):
-        return frame
-    return _without_result(run) or f"{_gone_text([run.label])} Run it again."
+    if not isinstance(frame, pd.DataFrame):
+        raise ArgumentError(_without_result(run) or _gone_text([run.label]), "Run it again.")
+    return frame
 
 
 def values_of(run: Run, function: RemoteCall) -> dict[str, Any]:
@@ -242,9 +243,7 @@ def _code(runs: list[Run]) -> str:
 def _charts(frames: list[pd.DataFrame], about: str) -> dict[str, Any]:
     """Return both results as two lines, and the sums or means of their largest categories: of one plan for all rows."""
     found: dict[str, Any] = {"chart": None, "totals": None}
-    sides = [frame.reset_index(allow_duplicates=True) if has_labels(frame) else frame for frame in frames]
-    if not all(side.columns.is_unique for side in sides):
-        return found
+    sides = [flat(Coded(frame, "")).value for frame in frames]
     both = Chart(pd.concat(sides, ignore_index=True), about)
     of_each = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
     for kind in ("line", "bar"):

@@ -121,7 +121,6 @@ class PanelState:
             before, shown = self.visit, self.visit.inputs.form if self.visit else None
             if function.slug not in self._visits:
                 first = form or function.form()
-                first.variables = notebook.variables
                 for name, value in first.values.items():  # %funcs panel F Symbol=[a, b]
                     first.values[name] = as_several(first.field(name), value)
                 self._visits[function.slug] = Visit(function, first, notebook.ResultVariable(function.slug, self.cell))
@@ -150,7 +149,6 @@ class PanelState:
             self._visits[(function or visit.function).slug] = visit
             if function is not None and function is not visit.function:
                 values, visit.function, visit.form = visit.form.values, function, function.form()
-                visit.form.variables = notebook.variables
                 fill(visit.form, values)
         if shown is not None and shown.inputs.form is not shown.form:
             self.enter(shown.function)
@@ -285,12 +283,12 @@ class PanelState:
         visit.form.update(await example_values(visit.function, visit.form))
         self.run()
 
-    def run(self) -> Job:
-        """Start what the form holds; say at its fields what is wrong with it."""
+    def run(self, function: RemoteCall | None = None) -> Job:
+        """Start what the form holds, with this function's options; say at its fields what is wrong with it."""
         visit = self.chosen
         try:
             args = visit.form.check(sweeps=True)
-            job = self.start(visit, partial(_begun, visit, args))
+            job = self.start(visit, partial(_begun, visit, function or visit.function, args))
         except ArgumentError as error:
             visit.refusal = error
             self._fail(visit, error)
@@ -404,24 +402,16 @@ class PanelState:
     def again(self, number: requests.RunNumber) -> None:
         """Run what an earlier run has run, and take nothing from the cache that is as old."""
         run = self.session.history.get(number)
-        visit = self._filled(run)
-        function, max_age = visit.function, self.session.history.function(run).options.max_age
-        visit.function = function.with_options(max_age=max_age)
-        try:
-            self.run()
-        finally:
-            visit.function = function
+        visit, max_age = self._filled(run), self.session.history.function(run).options.max_age
+        self.run(visit.function.with_options(max_age=max_age))
 
     @asked()
-    async def open(self, number: requests.RunNumber) -> dict[str, Any]:
+    async def open(self, number: requests.RunNumber) -> None:
         run = self.session.history.get(number)
         visit, frame = self._filled(run), result_of(run)
-        if isinstance(frame, str):
-            return {"said": frame}
         visit.note = ""
         told = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self.recipe()
         await self.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *told))
-        return {"said": ""}
 
     def _filled(self, run: Run) -> Visit:
         """Show the form of a run, with its arguments."""
@@ -443,13 +433,13 @@ class PanelState:
             notebook.publish_html(html, self.still, again=True)
 
 
-def _begun(visit: Visit, args: Args) -> Job:
+def _begun(visit: Visit, function: RemoteCall, args: Args) -> Job:
     """Start what a form holds: one run, or one per combination where fields have several values."""
     if not visit.form.swept:
-        return visit.function.start(args, keep_reply=True)
+        return function.start(args, keep_reply=True)
     confirmed = {"most_runs": visit.form.runs} if visit.asked == args else {}
-    if visit.function.function.changes_data:
+    if function.function.changes_data:
         visit.asked = None  # the next press is another change
     # A panel shows a DataFrame of every combination, whatever else the function's own sweeps give.
-    function = visit.function.with_options(pairs=False, to=None, **confirmed)
-    return start_sweep(function, None, args, warns=False)  # the form shows them
+    options = {"pairs": False, "to": None, **confirmed}
+    return start_sweep(function.with_options(**options), None, args, warns=False)  # the form shows them

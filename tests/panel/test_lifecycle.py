@@ -176,7 +176,7 @@ def test_a_run_makes_its_function_a_recent_one(service: Service) -> None:
     again = Page(page.panel._state.session.panel())
     [recent] = again.state("_view")["start"]["recent"]
     assert (recent["function"], recent["rows"], recent["held"]) == ("G", 1, True)
-    assert again.ask("open", number=recent["number"])["said"] == ""
+    assert "error" not in again.ask("open", number=recent["number"])
     assert again.state("_run")["result"]["summary"] == f"1 row × 1 column · run {recent['number']}"
     again.panel.close()
 

@@ -60,7 +60,7 @@ export function History({ close }) {
       aria-disabled=${chosen.length === 2 && !off ? undefined : "true"} onClick=${() => off || start()} />
     <${Button} icon="x" aria="Close history" data-jf="history-close" onClick=${close} /></div>`;
   const again = (/** @type {P.HistoryRow} */ row) => leave(ask("again", { number: row.number }));
-  const open = (/** @type {P.HistoryRow} */ row) => leave(ask("open", { number: row.number }).then(({ said }) => said && toast(said)));
+  const open = (/** @type {P.HistoryRow} */ row) => leave(ask("open", { number: row.number }));
   return html`<div class="jf-scrim" onClick=${close} />
     <section class="jf-drawer" ref=${box} role="dialog" aria-modal="true" aria-label=${pair ? "Compare two runs" : "History"} tabindex="-1" data-jf="drawer" onKeyDown=${keys}>
       ${pair

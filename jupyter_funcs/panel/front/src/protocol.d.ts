@@ -415,7 +415,7 @@ export interface Requests {
 
   history: { in: {}; out: { rows: HistoryRow[] } };
   again: { in: { number: RunNumber }; out: {} };
-  open: { in: { number: RunNumber }; out: { said: string } };
+  open: { in: { number: RunNumber }; out: {} };
   /** `again`: run again what is gone. */
   compare: { in: { before: RunNumber; after: RunNumber; from: number; again: boolean }; out: CompareView };
 }
