@@ -170,9 +170,8 @@ def frame_of(job: Job) -> pd.DataFrame:
     if error := job.error():
         raise error
     frame = job.future.result()
-    errors = frame.attrs.get("errors")
-    if errors and isinstance(job, SweepJob) and not job.progress.done:
-        raise FuncsError("Every run has failed.", errors[0]["error"])
+    if isinstance(job, SweepJob) and frame.attrs["errors"] and not job.progress.done:
+        raise FuncsError("Every run has failed.", frame.attrs["errors"][0]["error"])
     return frame
 
 
@@ -181,25 +180,22 @@ def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str
     sweep = job if isinstance(job, SweepJob) else None
     summary = " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)]))
     started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
-    failed, reply = _partial(frame, job), job.progress.reply
+    failed, reply = _partial(frame, sweep) if sweep else None, job.progress.reply
     # The last of a sweep says how many runs failed, as `partial` does.
     notes = [clip(inert(text), _LONGEST) for text in job.notes[: -1 if failed else None]]
     return ResultView(function, job.args, frame, reply, started, variable, summary, recipe, failed, notes, sweep)
 
 
-def _partial(frame: pd.DataFrame, job: Job) -> dict[str, Any] | None:
+def _partial(frame: pd.DataFrame, sweep: SweepJob) -> dict[str, Any] | None:
     """Return which runs of a sweep have failed, and why; `None` if none has."""
-    errors = frame.attrs.get("errors")
-    if not errors:
+    if not (errors := frame.attrs["errors"]):
         return None
-    swept = frame.attrs.get("funcs", {}).get("swept", [])
     rows = []
     for each in errors[:_MOST_FAILED]:
-        args = {name: value_text(value) for name, value in each.get("args", {}).items() if name in swept}
+        args = {name: value_text(each["args"].get(name)) for name in frame.attrs["funcs"]["swept"]}
         label = ", ".join(args.values() if len(args) == 1 else (f"{name} = {text}" for name, text in args.items()))
-        rows.append({"label": clip(inert(label), _LONGEST), "error": clip(inert(str(each.get("error", ""))), _LONGEST)})
-    total = job.progress.total if isinstance(job.progress, SweepProgress) else len(errors)
-    return {"failed": len(errors), "of": total, "rows": rows}
+        rows.append({"label": clip(inert(label), _LONGEST), "error": clip(inert(each["error"]), _LONGEST)})
+    return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
 
 
 def error_view(error: BaseException, redact: Callable[[str], str], job: Job | None = None) -> dict[str, Any]:
