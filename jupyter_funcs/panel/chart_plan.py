@@ -200,10 +200,12 @@ class Planner:
         self._count = ChartColumn(name, Role.MEASURE, pd.Series(np.ones(len(frame), np.int8)), additive=True, made="1")
         self._dimensions = sorted(self._of(Role.DIMENSION), key=lambda each: (_is_flag(each), is_key(each.name)))
         self._follows, self._times_of, self.ranked = cache(_follows), cache(Times), cache(self._largest_first)
-        self._axes: list[ChartColumn] = []  # each of which tells rows apart in another way than those before it
+        axes: list[ChartColumn] = []  # each of which tells rows apart in another way than those before it
         for each in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
-            if not any(self._follows(each, other) and self._follows(other, each) for other in self._axes):
-                self._axes.append(each)
+            if not any(self._follows(each, other) and self._follows(other, each) for other in axes):
+                axes.append(each)
+        self._periods = {f"period:{each.name}": each for each in axes if each.role is Role.PERIOD}
+        self._times = [each for each in axes if each.role is Role.TIME]
 
     def _of(self, role: Role) -> list[ChartColumn]:
         return [each for each in self.columns if each.role is role and (role is Role.MEASURE or each.varies)]
@@ -259,11 +261,9 @@ class Planner:
 
     def _along(self, wish: ChartWish) -> ChartColumn | None:
         """Return the period or time along which to draw: the finer one, unless it is finer for a few rows only."""
-        periods = [each for each in self._axes if each.role is Role.PERIOD]
-        times = [each for each in self._axes if each.role is Role.TIME]
-        times.sort(key=lambda each: each.name != wish.x)
-        if period := next((each for each in periods if f"period:{each.name}" == wish.points), None):
+        if period := self._periods.get(wish.points or ""):
             return period
+        periods, times = [*self._periods.values()], sorted(self._times, key=lambda each: each.name != wish.x)
         if not times or not periods or wish.points in STEPS or wish.x:
             return next(iter([*times, *periods]), None)
         known = self._times_of(times[0]).distinct
@@ -272,8 +272,7 @@ class Planner:
     def _stepped(self, plan: Plan, wish: ChartWish, zoom: Zoom) -> Plan:
         """Choose what a point stands for, and as what it is shown."""
         assert plan.x is not None
-        periods = {f"period:{each.name}": each for each in self._axes if each.role is Role.PERIOD}
-        axes = [each for each in self._axes if each.role is Role.TIME]
+        periods, axes = self._periods, self._times
         axis = plan.x if plan.x.role is Role.TIME else next(iter(axes), None)
         times = self._times_of(axis) if axis is not None else None
         lines = min(plan.colour.distinct, plan.most_lines) if plan.colour else 1
