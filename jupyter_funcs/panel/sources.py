@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.catalog.fields import Field, Kind, listing_args
 from jupyter_funcs.catalog.suggestions import Choice, fixed, nearest_listed, search
 from jupyter_funcs.core import background
-from jupyter_funcs.core.errors import FuncsError, NotFoundError
+from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.text import clip, folded, inert, listed
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class FieldSource:
         self._listed: set[str] = set()
         self._future: Future[None] | None = None
         self._listing = function.session[field.source or ""].fields if self.is_listed else ()
-        needed = {folded(name) for name in listing_args(field, self._listing, {})[1]} if self.is_listed else ()
+        needed = {folded(name) for name in listing_args(field, self._listing, {})[1]}
         self.needs = [other.name for other in form.fields if folded(other.name) in needed and other.name != field.name]
         self.hold([Choice(option) for option in field.options])
 
@@ -158,7 +158,5 @@ def _has_source(field: Field, function: RemoteCall) -> bool:
     """Return whether a listing function of the catalog gives the values of a field."""
     if field.source is None or field.kind not in _LISTED or field.options:
         return False
-    try:
-        return not function.session[field.source].function.changes_data
-    except NotFoundError:
-        return False
+    found = function.session.catalog.peek(field.source)
+    return found is not None and not found.changes_data
