@@ -138,8 +138,6 @@ class ResultVariable:
                 return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
             if hasattr(builtins, name):
                 return f"{name} is a Python built-in, which this variable would hide."
-        if frame is self._frame:
-            self._wanted = name
         if shell is not None and name != before:
             if shell.user_ns.get(before) is frame:
                 del shell.user_ns[before]

@@ -43,8 +43,8 @@ _MOST_TOTALS = 30
 class Held(Latest):
     """The last results of panels, for `Run.in_memory`, so that they can be compared and opened."""
 
-    def __init__(self, most: int = _MOST_HELD, most_bytes: int = _MOST_BYTES) -> None:
-        super().__init__(most_bytes, most)
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        super().__init__(most_bytes, _MOST_HELD)
 
     def keep(self, frame: pd.DataFrame) -> None:
         """Hold a result that isn't too large, and let go of the oldest ones that are too many or too large."""
