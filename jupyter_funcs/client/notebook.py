@@ -154,7 +154,7 @@ class ResultVariable:
         if name not in shell.user_ns:
             return False
         value = shell.user_ns[name]
-        if value is self._frame:
+        if value is not None and value is self._frame:
             return False
         assigned, cell = _assigned.get(name, (None, None))
         return assigned is None or cell is None or assigned() is not value or not self._cell.is_rerun_of(cell)

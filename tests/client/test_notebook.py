@@ -68,10 +68,10 @@ def test_a_result_is_a_variable_and_the_next_one_takes_its_place(shell: Interact
 
 def test_a_persons_own_variable_stays(shell: InteractiveShell) -> None:
     """A variable that the user assigned is not overwritten: the next free name is used, and a note says so."""
-    shell.run_cell("panels = 5; panels_2 = 6")
+    shell.run_cell("panels = 5; panels_2 = None")
     keeper = ResultVariable("get_panels", HERE)
     said = keeper.assign(frame := pd.DataFrame())
-    assert (shell.user_ns["panels"], shell.user_ns["panels_2"]) == (5, 6)
+    assert (shell.user_ns["panels"], shell.user_ns["panels_2"]) == (5, None)
     assert shell.user_ns["panels_3"] is frame
     assert said == "You already have a variable panels, so this result is panels_3."
     shell.run_cell("panels_3 = 7")
