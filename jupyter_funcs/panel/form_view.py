@@ -267,7 +267,6 @@ class FormView:
     def refuse(self, errors: Said, said: str = "") -> list[dict[str, Any]]:
         """Show errors of the service, each until its field changes; return what to use for the values that it named."""
         with self._lock:
-            self._pressed = True
             self._refused = {name: list(texts) for name, texts in errors.items() if name in self._fields}
         named = [(name, value) for name in self._fields for value in self._texts(name)[:_MOST_COMPARED]]
         fixes = [

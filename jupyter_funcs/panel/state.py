@@ -252,7 +252,6 @@ class PanelState:
         if self.running is not None:  # a second press, sent before the page knew of the first
             return {"asks": ""}
         inputs.take(values, seq)
-        inputs.press()
         if confirmed:
             visit.asked = visit.form.args
         elif visit.asked != visit.form.args and visit.form.runs > max(most, 1) and not visit.form.errors:
@@ -286,6 +285,7 @@ class PanelState:
     def run(self, function: RemoteCall | None = None) -> Job:
         """Start what the form holds, with this function's options; say at its fields what is wrong with it."""
         visit = self.chosen
+        visit.inputs.press()
         try:
             args = visit.form.check(sweeps=True)
             job = self.start(visit, partial(_begun, visit, function or visit.function, args))
@@ -346,10 +346,8 @@ class PanelState:
 
     def _fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
-        fixes: list[dict[str, Any]] = []
-        if visit is self.visit:
-            visit.inputs.press()
-            fixes = visit.inputs.refuse(at_fields, str(error)) if job is not None else []
+        by_service = job is not None and visit is self.visit
+        fixes = visit.inputs.refuse(at_fields, str(error)) if by_service else []
         failure = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
         visit.state, visit.error = ("form", None) if at_fields else ("failed", failure)
         self.publish()
