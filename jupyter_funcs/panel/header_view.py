@@ -50,7 +50,6 @@ class HeaderView:
         ends = status.ends if status else math.inf
         return {
             "name": _shown(session.service),
-            "kind": session.kind,
             "synthetic": session.synthetic,
             "account": _shown(status.user) if status else "",
             "tokenEnds": f"The token {ends_in(ends)}." if status and status.remaining < _SOON else "",

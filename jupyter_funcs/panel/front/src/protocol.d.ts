@@ -26,8 +26,6 @@ export interface View {
 
 export interface ServiceView {
   name: string;
-  /** "service", "openapi", "mcp" or "python". */
-  kind: string;
   synthetic: boolean;
   /** E-mail of the account, or "". */
   account: string;
@@ -169,7 +167,7 @@ export interface Run {
   state: "empty" | "form" | "running" | "done" | "failed" | "cancelled";
   /** The number of the last finished run. */
   number: number;
-  running: { name: string; started: number; elapsed: number; bytes: number; done: number; of: number; note: string } | null;
+  running: { name: string; elapsed: number; bytes: number; done: number; of: number; note: string } | null;
   result: ResultView | null;
   error: ErrorView | null;
   partial: { failed: number; of: number; rows: { label: string; error: string }[] } | null;

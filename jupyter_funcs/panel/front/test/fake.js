@@ -11,7 +11,7 @@ export async function pause(milliseconds = 0) {
 /** As the traits of a panel with a form of one field. */
 export const VIEW = {
   trusted: true,
-  service: { name: "demo", kind: "service", synthetic: true, account: "", tokenEnds: "", trouble: [], functions: 2 },
+  service: { name: "demo", synthetic: true, account: "", tokenEnds: "", trouble: [], functions: 2 },
   function: { id: "get_panel_daily", name: "Get Panel Daily", about: "Daily spend of a panel.", group: "Panels", favourite: false, changesData: false, example: "" },
   fields: [],
   presets: [],

@@ -375,7 +375,7 @@ test("help is above Run while a field or Run has the focus, and whole in its box
 });
 
 test("a run shows its progress and can be cancelled, in the folded line too", async () => {
-  const run = { ...RUN, state: "running", running: { name: "F", started: 0, elapsed: 3.4, bytes: 0, done: 6, of: 24, note: "" } };
+  const run = { ...RUN, state: "running", running: { name: "F", elapsed: 3.4, bytes: 0, done: 6, of: 24, note: "" } };
   const { model, $, close } = await open([field("a", "several")], { a: { value: ["x", "y"] } }, { run });
   assert.equal($("progress-text").textContent, "6 of 24 runs");
   model.event({ ev: "progress", running: { ...run.running, done: 7, note: "1 failed" } });

@@ -116,7 +116,7 @@ export const ANSWERS = {
   save: ({ name, replace }) => ({ said: `Saved ${name}.`, exists: !replace && name.endsWith(".csv"), name, data: "" }),
   favourite: ({ function: id, on }) => (Object.assign(FUNCTIONS.find((each) => each.id === id), { favourite: on }), {}),
 };
-const running = { name: "Get Panel Daily", started: 0, elapsed: 3.4, bytes: 6_200_000, done: 0, of: 1, note: "" };
+const running = { name: "Get Panel Daily", elapsed: 3.4, bytes: 6_200_000, done: 0, of: 1, note: "" };
 const partial = { failed: 2, of: 24, rows: [{ label: "KORD LN EQUITY", error: "No data of this panel for this symbol" }, { label: "PZQN US EQUITY", error: "503: the service is busy" }] };
 const failure = { what: "The service did not answer in time.", hint: "It was asked 3 times in 34 s.", details: '503 Service Unavailable from https://demo.example/run/get_panel_daily\nRetry-After: 10 · request 7f3c91 · 14:32:08\n{"error": "upstream timed out"}', retry: true, fixes: [] };
 
