@@ -1,4 +1,4 @@
-"""Which chart suits a frame: what is along x, measured and coloured, what a point stands for, what can be chosen."""
+"""Choose the chart of a frame: its x axis, measure and colours, the period of each point, and the other choices."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 POINTS_OF_A_LINE = 600  # about as many as it has pixels
 _MOST_VALUES = 24_000  # of all lines
-_MOST_COLUMNS = 100  # of a type, that can be chosen
+_MOST_COLUMNS = 100  # of one type, to choose from
 _SAMPLE = 1_000_000  # rows by which columns are compared
 _MOST_LINES, _USUAL_LINES = 200, 40
 _MOST_GROUPS = 1000  # categories by which to colour
-_MOST_AXES = 8  # columns of time and periods that are compared with each other
+_MOST_AXES = 8  # columns of times and periods to compare with each other
 _MOST_CELLS = 5_000_000  # of the table of sums
-_MOST_TIMES = 200_000  # distinct ones, beyond which times are taken as irregular
+_MOST_TIMES = 200_000  # distinct ones; more count as irregular
 _DAY = 86_400_000_000  # microseconds
 _SHOWN = {
     "value": "Value",
@@ -41,7 +41,7 @@ _SHOWN = {
 
 
 class Step(NamedTuple):
-    """What a point can stand for: its length in seconds, its period and rule in pandas, how many make about a year."""
+    """A period that a point can cover: its length in seconds, its pandas period and rule, and its number in a year."""
 
     seconds: int
     period: str
@@ -49,7 +49,7 @@ class Step(NamedTuple):
     year: int
 
     def periods(self, times: Array) -> Array:
-        """Return the numbers of the periods that times are in; times are microseconds since 1970."""
+        """Return the number of the period of each time; times are in microseconds since 1970."""
         found: Array = pd.DatetimeIndex(times.view("datetime64[us]")).to_period(self.period).asi8
         return found
 
@@ -78,12 +78,12 @@ def day_of(time: Any) -> float:
 
 
 def time_of(day: float) -> pd.Timestamp:
-    """Return the time that is so many days after 1970."""
+    """Return the time so many days after the start of 1970."""
     return pd.Timestamp(np.datetime64(int(max(-719_000, min(day, 2_900_000)) * _DAY), "us"))
 
 
 class Times:
-    """The times of a column: at which step they come, and which periods they cover."""
+    """The times of a column: their step, and the periods they cover."""
 
     def __init__(self, column: ChartColumn) -> None:
         self.data = column.data
@@ -92,13 +92,13 @@ class Times:
 
     @cached_property
     def distinct(self) -> Array | None:
-        """Those that differ, in order, in microseconds since 1970; ``None`` if there are very many."""
+        """The distinct times in order, in microseconds since 1970; ``None`` if there are too many."""
         found = pd.unique(self.data.dropna().to_numpy().view(np.int64))
         return np.sort(found) if len(found) <= _MOST_TIMES else None
 
     @cached_property
     def base(self) -> str:
-        """The step at which times come; nothing if they are irregular."""
+        """The step from one time to the next; empty if they are irregular."""
         times = self.distinct
         if times is None or len(times) < 2:
             return ""
@@ -111,7 +111,7 @@ class Times:
         return exact if exact and len(times) >= 0.1 * ((times[-1] - times[0]) // sizes[exact] + 1) else ""
 
     def steps(self, lines: int, most: int, zoom: Zoom) -> tuple[str, dict[str, bool]]:
-        """Return the step at which times come, and those that points can have, with whether these are too many."""
+        """Return the step of the times, and each step that points can have, with whether that makes too many points."""
         low, high = (max(zoom[0], self.days[0]), min(zoom[1], self.days[1])) if zoom else self.days
         seconds, shown = self.span * 86_400, (high - low if low < high else self.span) * 86_400
         known = math.inf if self.distinct is None else len(self.distinct)
@@ -124,7 +124,7 @@ class Times:
         return base, steps
 
     def incomplete(self, step: str) -> dict[str, Any]:
-        """Return the starts of the first and the last period, where times cover them in part only."""
+        """Return the starts of the first and last periods, if the times cover only part of them."""
         if self.distinct is None or step in {"", self.base} or STEPS[step].seconds < STEPS["day"].seconds:
             return {}
         days = np.unique(self.distinct // _DAY)
@@ -140,21 +140,21 @@ class Times:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What is drawn; without `x` the rows in their order."""
+    """What to draw; without `x`, the rows in order."""
 
     kind: str
     x: ChartColumn | None
     y: ChartColumn
     colour: ChartColumn | None = None
-    lines: ChartColumn | None = None  # that of the colours, where its values are lines
+    lines: ChartColumn | None = None  # the column of the colours, if its values are lines
     times: Times | None = None  # of `x`
     step: str = ""
     base: str = ""
     show: str = "value"
-    year: int = 0  # how many points make one
-    counts: bool = False  # rows, since no column is measured
-    to_date: ChartColumn | None = None  # tells whole periods from those to date, which are never added up
-    keeps: str = "False"  # of its values
+    year: int = 0  # its number of points
+    counts: bool = False  # counts rows, because no column is a measure
+    to_date: ChartColumn | None = None  # tells whole periods from periods to date; they are never added up
+    keeps: str = "False"  # which of its values to keep
     over: tuple[str, ...] = ()
     most_lines: int = _USUAL_LINES
     most_points: int = POINTS_OF_A_LINE
@@ -162,12 +162,12 @@ class Plan:
 
     @property
     def how(self) -> str:
-        """What a value is of several rows."""
+        """How the values of several rows become one."""
         return "number of rows" if self.counts else "sum" if self.y.additive else "mean"
 
     @property
     def first(self) -> tuple[str, bool]:
-        """What rows are brought together by, and whether as a sum; a mean of several such sums may follow."""
+        """The step by which rows are aggregated first, and whether they are summed; a mean of these sums may follow."""
         if self.show == "average":
             return "day", self.y.additive
         of_rows = bool(self.times and self.step) and not self.base and self.show == "value" and not self.counts
@@ -190,7 +190,7 @@ class Plan:
 
 
 class Planner:
-    """The columns of a frame by what they are in a chart."""
+    """The columns of a frame, by their roles in a chart."""
 
     def __init__(self, frame: pd.DataFrame, about: str) -> None:
         self.columns = read(frame, about, _MOST_COLUMNS)
@@ -200,7 +200,7 @@ class Planner:
         self._count = ChartColumn(name, Role.MEASURE, pd.Series(np.ones(len(frame), np.int8)), additive=True, made="1")
         self._dimensions = sorted(self._of(Role.DIMENSION), key=lambda each: (_is_flag(each), is_key(each.name)))
         self._follows, self._times_of, self.ranked = cache(_follows), cache(Times), cache(self._largest_first)
-        axes: list[ChartColumn] = []  # each of which tells rows apart in another way than those before it
+        axes: list[ChartColumn] = []  # columns that tell rows apart in different ways
         for each in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
             if not any(self._follows(each, other) and self._follows(other, each) for other in axes):
                 axes.append(each)
@@ -211,13 +211,13 @@ class Planner:
         return [each for each in self.columns if each.role is role and (role is Role.MEASURE or each.varies)]
 
     def plan(self, wish: ChartWish, zoom: Zoom) -> Plan | str:
-        """Return what suits the frame and a person's wish, or in one sentence why there is nothing to draw."""
+        """Return the plan for the user's wish, or a sentence that says why there is nothing to draw."""
         rows = len(self._count.data)
         if not self.columns or not rows:
             return f"The result has no {'rows' if self.columns else 'columns'}: there is nothing to draw."
         measures = {each.name: each for each in self.measures or [self._count]}
         y = measures.get(wish.measure or "", next(iter(measures.values())))
-        # Rows are counted where a category has several.
+        # Counting rows makes sense only if categories have several.
         dimensions = [each for each in self._dimensions if self.measures or each.distinct <= rows / 2]
         if not self.measures and not dimensions:
             empty = [each.name for each in self._of(Role.MEASURE)]
@@ -246,7 +246,7 @@ class Planner:
             colour if kind == "line" else None,
             counts=not self.measures,
             to_date=to_date if to_date not in {None, colour, x} else None,
-            # A person who asks for the periods to date gets one for each whole one.
+            # A user who asks for periods to date gets one for each whole period.
             keeps=str(to_date is not None and bool((to_date.data == "True").mean() >= 0.5)),
             over=tuple(each.name for each in varying if each is not colour and not _is_flag(each)),
             most_lines=_MOST_LINES if wish.all else _USUAL_LINES,
@@ -260,7 +260,7 @@ class Planner:
         return self._stepped(plan, wish, zoom) if kind == "line" and x is not None else plan
 
     def _along(self, wish: ChartWish) -> ChartColumn | None:
-        """Return the period or time along which to draw: the finer one, unless it is finer for a few rows only."""
+        """Return the column for the x axis: the finer of period and time, unless it is finer only for a few rows."""
         if period := self._periods.get(wish.points or ""):
             return period
         periods, times = [*self._periods.values()], sorted(self._times, key=lambda each: each.name != wish.x)
@@ -270,7 +270,7 @@ class Planner:
         return times[0] if known is None or len(known) > 2.5 * periods[0].distinct else periods[0]
 
     def _stepped(self, plan: Plan, wish: ChartWish, zoom: Zoom) -> Plan:
-        """Choose what a point stands for, and as what it is shown."""
+        """Choose the period of each point, and how to show its value."""
         assert plan.x is not None
         periods, axes = self._periods, self._times
         axis = plan.x if plan.x.role is Role.TIME else next(iter(axes), None)
@@ -307,14 +307,14 @@ class Planner:
         return plan
 
     def _largest_first(self, colour: ChartColumn) -> list[str]:
-        """Return the categories of a column, the largest by the first measure that adds up, or else by rows, first."""
+        """Return the categories of a column, largest first: by the first measure that adds up, or else by rows."""
         by = next((each for each in self.measures if each.additive), self._count).data
         sums = by.abs().groupby(colour.filled, observed=True).sum()
         return list(sums.sort_values(ascending=False, kind="stable").index)
 
 
 def _periods_of_a_year(x: ChartColumn) -> int:
-    """Return how many named periods make a year, if none of them is missing; else 0."""
+    """Return the number of named periods in a year; 0 if any is missing."""
     parts = [period_parts(str(name)) for name in x.data.cat.categories]
     for letter, count in (("", 1), ("H", 2), ("Q", 4)):
         places = [part[0] * count + int(part[1][1:] or 1) for part in parts if part and part[1][:1] == letter]
@@ -324,7 +324,7 @@ def _periods_of_a_year(x: ChartColumn) -> int:
 
 
 def _follows(column: ChartColumn, other: ChartColumn) -> bool:
-    """Whether all rows with one value of `other` have one value of `column`."""
+    """Return whether rows with the same value of `other` have the same value of `column`."""
     pairs = pd.DataFrame({"other": other.data, "column": column.data}).dropna()
     pairs = pairs[:: max(1, len(pairs) // _SAMPLE)].drop_duplicates()
     return not bool(pairs["other"].duplicated().any())

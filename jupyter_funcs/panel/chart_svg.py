@@ -13,7 +13,7 @@ from jupyter_funcs.panel.chart_plan import STEPS, time_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-LONGEST_TEXT = 400  # characters of a line of what stays in a notebook
+LONGEST_TEXT = 400  # characters of a line in a saved notebook
 _WIDTH, _HEIGHT = 720, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 34, 24
 _MOST_POINTS = 300  # of a line: the picture is saved with the notebook
@@ -23,7 +23,7 @@ _COLOURS = ("#2f6fd0", "#c8641b", "#17856f", "#b4508f", "#8a7a1c", "#6a62d8", "#
 
 
 def svg(view: Mapping[str, Any]) -> str:
-    """Return a picture of a ``ChartView``; nothing if it draws nothing."""
+    """Return a ``ChartView`` as SVG; empty if it has no series."""
     if not view["series"]:
         return ""
     title = view["title"] + (f" ({view['unit']})" if view["unit"] else "")
@@ -74,7 +74,7 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
         label = f"{time_of(xs[at]).round('s'):{form}}" if view["x"]["type"] == "time" else view["x"]["labels"][at]
         yield _text(_LEFT + (xs[at] - xs[0]) * across, _HEIGHT - 6, label, "middle", 16)
     named = [line for line in lines if line["colour"] >= 0][:_MOST_NAMES] * (len(lines) > 1)
-    for line in sorted(lines, key=lambda each: each["colour"] >= 0):  # the grey ones lie below
+    for line in sorted(lines, key=lambda each: each["colour"] >= 0):  # grey lines below the others
         points = [(x, value) for x, value in zip(xs, line["values"], strict=True) if value is not None]
         points = points[:: -(-len(xs) // _MOST_POINTS)]
         path = "L".join(f"{_LEFT + (x - xs[0]) * across:.0f} {foot - (y - ticks[0]) * down:.1f}" for x, y in points)

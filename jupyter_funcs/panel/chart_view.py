@@ -1,4 +1,4 @@
-"""The chart of a frame: its points, and code that computes and draws the same with pandas and matplotlib."""
+"""The chart of a frame: its points, and code that draws the same chart with pandas and matplotlib."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CURRENCY = re.compile(r"\b(USD|EUR|GBP|CHF|JPY|CAD|AUD|CNY|INR)\b")
 
 
 class Chart:
-    """The charts of one frame, from any thread; its columns are read once, and the last views are kept."""
+    """The charts of one frame, for any thread. Reads its columns once, and keeps the last views."""
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
         self._frame, self._about = flat(Coded(frame.copy(deep=False), "")).value, about
@@ -48,7 +48,7 @@ class Chart:
     def view(
         self, wish: ChartWish = _AS_IT_SUITS, *, rows: Array | None = None, zoom: Zoom = None, source: str = "df"
     ) -> View:
-        """Return a chart of rows by their positions, zoomed to a first and last day; `source` is the rows' code."""
+        """Return a chart of the rows at these positions, zoomed to a range of days; `source` is their code."""
         key = (wish, rows if rows is None else hashlib.blake2b(rows.tobytes()).digest(), zoom, source)
 
         def drawn() -> View:
@@ -79,10 +79,10 @@ class Chart:
 
 
 class _Points:
-    """A table of points, a row for each place on x and a column for each line, with the code that computes it."""
+    """A table of points, with one row per x value and one column per line, and the code that computes it."""
 
     def __init__(self, plan: Plan, order: Sequence[str], rows: Any, variable: str) -> None:
-        """Bring the rows together; also count those without a value, by column."""
+        """Aggregate the rows, and count those without a value by column."""
         if plan.to_date is not None and not (plan.to_date.data.iloc[rows] == plan.keeps).any():
             plan = replace(plan, to_date=None)
         self.plan, self.notes, self.hidden = plan, list[str](), 0
@@ -137,7 +137,7 @@ class _Points:
 
     @property
     def title(self) -> str:
-        """What is measured, and by what; of a single line its name, for which there is no legend."""
+        """The measure and what it is split by; for a single line its name, because it has no legend."""
         alone = self.plan.lines and len(self.table.columns) == 1
         return f"{self.plan.y.name} · {self.table.columns[0]}" if alone else self.plan.title
 
@@ -150,7 +150,7 @@ class _Points:
         self.coded = self.do("table", table, why)
 
     def cut(self, inside: Array, why: str = "") -> None:
-        """Keep the rows from the first to the last that is inside."""
+        """Keep the rows from the first to the last one inside."""
         times = self.table.index[inside]
         if inside.all() or times.empty:
             self.coded = Coded(self.table[inside], "table")
@@ -160,7 +160,7 @@ class _Points:
         self.set(self.coded.loc[low:high], why)
 
     def reshape(self, zoom: Zoom) -> None:
-        """Take means, leave out what is not whole, show it in another way, and cut it to the zoom."""
+        """Average the points, leave out incomplete periods, convert the values, and cut to the zoom."""
         plan, step = self.plan, self.plan.step
         of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
         if step and plan.first[0] != step:
@@ -215,7 +215,7 @@ class _Points:
         self.set(self.coded.sort_values(plan.y.name, ascending=False, kind="stable").head(_MOST_BARS))
 
     def said(self) -> list[str]:
-        """Return what was brought together or left out, in sentences."""
+        """Return sentences about what was aggregated or left out."""
         plan, notes = self.plan, list(self.notes)
         if plan.x is None:
             notes.append("In the order of the rows, since no column has times or categories.")
@@ -269,7 +269,7 @@ def _nothing(why: str, choices: Sequence[View] = ()) -> View:
 
 
 def _written(plan: Plan) -> str:
-    """Return how the values of a chart are written."""
+    """Return the format of the values of a chart."""
     if plan.y.percent or plan.show in {"growth", "index"}:
         return "index" if plan.show == "index" else "percent"
     name = words(plan.y.name)
@@ -279,7 +279,7 @@ def _written(plan: Plan) -> str:
 
 
 def _unit(plan: Plan, about: str) -> str:
-    """Return the unit at an axis: ``USD a day``, ``USD a day on average``, ``%``."""
+    """Return the unit of an axis: ``USD a day``, ``USD a day on average``, ``%``."""
     written = _written(plan)
     if written in {"percent", "index"}:
         return "%" if written == "percent" else "first point = 100"

@@ -1,4 +1,4 @@
-"""The inputs of a panel as plain JSON: what each field takes and holds, and what is wrong. No widget here."""
+"""The inputs of a panel as plain JSON: what each field takes, its value, and what is wrong. No widget here."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class FormView:
         self.form, self.trusted, self.seq = form, trusted, 0
         form.shows_labels, form.variables = True, notebook.variables
         self._on_news = on_news
-        self.preset: tuple[str, Args] = ("", {})  # the last one, and what it has filled in
+        self.preset: tuple[str, Args] = ("", {})  # the last one, and the values it filled in
         self._lock = threading.RLock()  # options arrive on the background loop
         self._fields = by_name(form.fields)
         fields = self._fields.items()
@@ -95,7 +95,7 @@ class FormView:
     # What the page shows
 
     def fields(self) -> list[dict[str, Any]]:
-        """Return what each field takes: the `FieldView` of the protocol."""
+        """Return what each field takes, as the `FieldView` of the protocol."""
         views = self._views.items()
         return [view | {"options": self._sources[name].page() if view["options"] else None} for name, view in views]
 
@@ -105,7 +105,7 @@ class FormView:
         return {name: self._field_view(field, more=name in more) for name, field in self._fields.items()}
 
     def _more(self) -> set[str]:
-        """Return the optional fields with a default, and JSON ones; then those beyond the first dozen."""
+        """Return the optional fields with a default or of JSON, and those after the first dozen of the rest."""
         optional = [field for field in self._fields.values() if not (field.required or field.rule)]
         more = {field.name for field in optional if field.default is not None or field.kind is Kind.JSON}
         beyond = [name for name in self._fields if name not in more][_MOST_SHOWN:]
@@ -141,7 +141,7 @@ class FormView:
         }
 
     def values(self, ran: Args | None = None) -> dict[str, Any]:
-        """Return what the form holds, what is wrong, and whether that was run: the `Values` of the protocol."""
+        """Return the values, what is wrong, and whether they changed since `ran`, as the `Values` of the protocol."""
         with self._lock:
             form, args, errors = self.form, self.form.args, self.form.errors
             warnings = form.warnings_of(args, compare_listed=False)
@@ -182,7 +182,7 @@ class FormView:
         return {key: part for key, part in state.items() if part}
 
     def _value(self, field: Field, args: Args) -> Any:
-        """Return a value as the page shows it: as it would be sent where it is valid, else as it was set."""
+        """Return a value as the page shows it: as it would be sent if it is valid, else as it was set."""
         held = self.form.values.get(field.name)
         variable = held.values[0] if isinstance(held, Each) and len(held) == 1 else held
         if isinstance(variable, Variable):
@@ -219,10 +219,10 @@ class FormView:
         return f"{quote(value)} isn't in the list. {meant([near]) if near else 'It is sent as given.'}"
 
     def _message(self, field: Field, text: str, more: str = "") -> dict[str, str]:
-        """Return what is wrong in the words of a form, and what would fix it: the `Message` of the protocol."""
+        """Return an error in the words of a form, and a value that would fix it, as the `Message` of the protocol."""
         held, source, is_refused = self.form[field.name], self._sources[field.name], field.name in self._refused
         found = [one for one in self._texts(field.name) if quote(one) in text]
-        named = min(found, key=lambda one: text.index(quote(one)), default="")  # what is meant instead comes after it
+        named = min(found, key=lambda one: text.index(quote(one)), default="")  # suggestions come after it
         is_order, is_text = " is before " in text, isinstance(held, str)
         value = held if is_text and not is_refused else named
         use = source.nearest(value) if value and not is_order else ""
@@ -241,14 +241,14 @@ class FormView:
     def _label(self, name: str) -> str:
         return clip(inert(self._fields[name].label), 100)
 
-    # What the page asks for
+    # Requests of the page
 
     @asked(of="inputs")
     def set(self, seq: Number, field: Name, value: PageValue) -> None:
         self.take({field: value}, seq)
 
     def take(self, values: PageValues, seq: int = 0) -> None:
-        """Set fields to what was typed, or none of them if one can't be read."""
+        """Set fields to typed values, or none of them if one can't be read."""
         new = {name: self._read(self.form.field(name), value) for name, value in values.items()}
         with self._lock:
             self.seq = max(self.seq, seq)
@@ -261,11 +261,11 @@ class FormView:
             self._forget()
 
     def press(self) -> None:
-        """Show the errors of every field from now on, because Run was pressed."""
+        """Show the errors of every field from now on, as after a press of Run."""
         self._pressed = True
 
     def refuse(self, errors: Said, said: str = "") -> list[dict[str, Any]]:
-        """Show errors of the service, each until its field changes; return what to use for the values that it named."""
+        """Show errors of the service, each until its field changes; return fixes for the values that it named."""
         with self._lock:
             self._refused = {name: list(texts) for name, texts in errors.items() if name in self._fields}
         named = [(name, value) for name in self._fields for value in self._texts(name)[:_MOST_COMPARED]]
@@ -277,7 +277,7 @@ class FormView:
         return fixes[:_MOST_FIXES]
 
     def carry(self, before: Form) -> None:
-        """Fill empty fields with the valid values of fields of the same name in another form."""
+        """Fill empty fields with valid values of another form's fields of the same name."""
         for other in by_name(before.fields).values():
             value = only(before.values.get(other.name))
             field = self._fields.get(other.name)
@@ -291,7 +291,7 @@ class FormView:
 
     @asked(of="inputs", in_thread=True)
     def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> dict[str, Any]:
-        """Return one page of the options that match a search: the `OptionPage` of the protocol."""
+        """Return a page of the options that match a search, as the `OptionPage` of the protocol."""
         return self._sources[self.form.field(field).name].page(query, first, grouped=grouped)
 
     @asked(of="inputs")
@@ -303,21 +303,21 @@ class FormView:
 
     @asked(of="inputs")
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> dict[str, Any]:
-        """Return all values that match a search, or those of one group."""
+        """Return all values that match a search, or those in one group."""
         known = self.form.field(field)
         found = search(self._sources[known.name].choices, query)
         return {"values": _bounded(known, [one.value for one in found if group in ("", one.group)])}
 
     @asked(of="inputs", in_thread=True)
     def paste(self, field: Name, text: LongText) -> dict[str, Any]:
-        """Return the values of a pasted column, row or list, and which of them are not among the options."""
+        """Return the values of a pasted column, row or list, and those that aren't options."""
         known, lines = self.form.field(field), text.splitlines()
         values, unknown = pasted(known, "\n".join(self._typable(known, lines)), self._sources[known.name].choices)
         return {"values": _bounded(known, values), "unknown": unknown}
 
     @asked(of="inputs", refused="Variables can't be read")
     def variables(self, field: Name) -> dict[str, Any]:
-        """Return the variables that a field can be bound to, in alphabetical order."""
+        """Return the variables that a field can use, in alphabetical order."""
         takes_one = self.form.field(field).kind not in {Kind.LIST, Kind.JSON}
         held = dict(self.form.variables()) if self.trusted else {}
         usable = [
@@ -328,20 +328,20 @@ class FormView:
         return {"variables": usable[:PAGE]}
 
     def _read(self, field: Field, value: PageValue) -> Any:
-        """Return a value of the page for the form; raise an `ArgumentError` if no control sends it."""
+        """Convert a value of the page for the form, or raise an `ArgumentError` if no control would send it."""
         if isinstance(value, EachOf):
             lines = [line for line in self._typable(field, value.each) if line.strip()]
             return Each(tuple((self._items if field.kind is Kind.LIST else self._typed)(line) for line in lines))
         if isinstance(value, list):
             items = [self._typed(text) for text in dict.fromkeys(self._typable(field, value)) if text.strip()]
-            # What is only described as a list may be one value, and a variable may hold a whole list.
+            # A list that is only described may be one value, and a variable may hold a whole list.
             is_one = len(items) == 1 and (not field.is_declared() or isinstance(items[0], Variable))
             return items[0] if is_one else items or None
         [text] = self._typable(field, [value or ""])
         return self._typed(text) if text.strip() else None
 
     def _typable(self, field: Field, texts: list[str]) -> list[str]:
-        """Return texts of the page, unless they are too many, or hold what nobody types and no option has."""
+        """Return texts of the page; refuse too many, and characters that can't be typed and no option has."""
         checked = _bounded(field, texts)
         odd = {text: found[0] for text in checked if (found := _UNTYPABLE.search(text))}
         for text in odd.keys() - {one.value for one in self._sources[field.name].choices if odd}:
@@ -359,17 +359,17 @@ class FormView:
         return found
 
     def _items(self, line: str) -> Any:
-        """Read one of several lists: values with commas between them, in quotes where one has a comma."""
+        """Read one of several lists: values separated by commas, and quoted if they contain one."""
         cells = [line]
         with suppress(csv.Error):  # longer than any list
             cells = next(csv.reader([line.strip()], skipinitialspace=True), [])
         items = [self._typed(cell.strip()) for cell in cells if cell.strip()]
         return items[0] if len(items) == 1 and isinstance(items[0], Variable) else items
 
-    # What happens besides
+    # Changes from elsewhere
 
     def _on_form(self, name: str) -> None:
-        """Follow a change of the form, by a person or by code."""
+        """Follow a change of the form, made by the user or by code."""
         with self._lock:
             self._carried[name] = False
             self._refused.pop(name, None)
@@ -380,7 +380,7 @@ class FormView:
         self._on_news()
 
     def _on_source(self, source: FieldSource) -> None:
-        """Take what a source lists, and remove what it listed before and no longer does."""
+        """Take the values that a source lists, and remove those that it no longer lists."""
         name = source.field.name
         with self._lock:
             if gone := [value for value in self._texts(name) if source.known and value in source.gone]:
@@ -425,7 +425,7 @@ def _hint(field: Field, control: str) -> str:
 
 
 def _brief(brief: str, whole: str) -> str:
-    """Return the first whole sentences of a help, without those that the control shows if that leaves any."""
+    """Return the first whole sentences of a help text, without what the control shows, unless nothing else is left."""
     said = brief if brief.endswith((".", "!", "?", ")")) else " ".join(whole.split())
     ends = [found.end() for found in _SENTENCE_END.finditer(said)] + [len(said)]
     return clip(said[: max((end for end in ends if end <= _BRIEF), default=ends[0])], _LONGEST_BRIEF)
@@ -441,7 +441,7 @@ def _known_from(field: Field) -> str:
 
 
 def _bounded(field: Field, texts: list[str]) -> list[str]:
-    """Return texts of the page, unless they are too many or too long."""
+    """Return texts of the page; refuse too many or too long ones."""
     if len(texts) > _MOST_VALUES or sum(map(len, texts)) > _LONGEST:
         most = f"{_MOST_VALUES:,} values of {_LONGEST:,} characters together"
         raise ArgumentError(f"{field.label} takes at most {most}, not {len(texts):,} of {sum(map(len, texts)):,}.")

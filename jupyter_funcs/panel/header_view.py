@@ -1,4 +1,4 @@
-"""The header of the panel: the service, its functions as the picker lists them, and what the empty panel offers."""
+"""The header of the panel: the service, the functions in the picker, and what an empty panel offers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_CARDS = 8
 _LONGEST_NAME, _LONGEST_ABOUT = 120, 240
 _LONGEST_EXAMPLE = 80
 _BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fields, folded
-_SOON = 600.0  # seconds; a token that ends later is not worth a word
+_SOON = 600.0  # seconds; the end of a token is shown only if it is nearer
 
 
 class HeaderView:
@@ -74,7 +74,7 @@ class HeaderView:
 
     @asked(of="header")
     def functions(self, query: Text, first: Number = 0) -> dict[str, Any]:
-        """Return a page of those that a search finds; without words all: favourites, recent ones, then by group."""
+        """Return a page of the functions that a search finds; without words, all: favourites, recent ones, the rest."""
         catalog, favourites = self._catalog, self._session.favourites
         found = catalog.search(query)
         rows = [("", each) for each in found]
@@ -85,7 +85,7 @@ class HeaderView:
             near = {id(each): (title, each) for title, each, name in marked if each and each.name == name}
             groups = {group: at for at, group in enumerate(dict.fromkeys(each.group for each in found))}
             rest = {id(each): (each.group, each) for each in sorted(found, key=lambda each: groups[each.group])}
-            rows = [*(near | rest | near).values()]  # those of the first in their places
+            rows = [*(near | rest | near).values()]  # favourites and recent ones first
         page = groupby(rows[first : first + _MOST_LISTED], key=itemgetter(0))
         shown = [
             {"title": _shown(title), "functions": [self.function(each, catalog.slug(each)) for _, each in those]}
@@ -103,11 +103,11 @@ class HeaderView:
         return {"facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]}
 
     def start(self, recent: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return what an empty panel offers: functions, runs of before, presets."""
+        """Return what an empty panel offers: functions, recent runs and presets."""
         cards, presets = [], []
         for call in self.offered():
             card = self.card(call)
-            if self._session.synthetic:  # the badge beside the title says so once
+            if self._session.synthetic:  # the badge beside the title already says so
                 card["about"] = card["about"].replace(" (synthetic demo data)", "")
             cards.append(card)
             with suppress(FuncsError):  # a broken file must not keep the panel from opening; a function's form says so
@@ -117,7 +117,7 @@ class HeaderView:
         return {"cards": cards, "recent": recent, "presets": presets[:_MOST_CARDS]}
 
     def offered(self) -> list[RemoteCall]:
-        """Return the functions that an empty panel offers: favourites first, and last those that take nothing."""
+        """Return the functions that an empty panel offers: favourites first, functions without parameters last."""
         catalog = self._catalog
         first = [each for name in self._session.favourites.names if (each := catalog.peek(name)) is not None]
         others = sorted(catalog, key=lambda each: not each.params)
@@ -125,7 +125,7 @@ class HeaderView:
         return [self._session[catalog.slug(each)] for each in cards]
 
     def presets(self, function: str) -> list[dict[str, Any]]:
-        """Return the presets of a function: those that come with the demo, then a person's own."""
+        """Return the presets of a function: the demo's first, then the user's own."""
         presets = self._session.presets
         shipped = presets.shipped(function)
         about = dict.fromkeys(shipped, "comes with the demo") | dict.fromkeys(presets.names(function), "")
@@ -133,7 +133,7 @@ class HeaderView:
 
 
 def _needed(form: Form, *, broken_down: bool = True) -> Iterator[Field]:
-    """Yield the fields that a run needs, of a rule one, and last the one that breaks an example down."""
+    """Yield the fields that a run needs, one per rule, and last the field by which an example is broken down."""
     ruled = {field.rule.names for field in form.fields if field.rule and form.is_set(field.name)}
     unset = [field for field in form.fields if not form.is_set(field.name)]
     for field in unset:
@@ -149,12 +149,12 @@ def _breaks_down(field: Field) -> bool:
 
 
 def _first(function: RemoteCall, field: Field, args: Mapping[str, Any]) -> str:
-    """Return the first option of a field, or the first value that is listed by now; nothing if there is none."""
+    """Return the first option of a field, or the first value that is already listed; empty if there is none."""
     return next(iter(field.options or (each.value for each in function.known_choices(field, dict(args)))), "")
 
 
 async def example_values(function: RemoteCall, form: Form, *, broken_down: bool = True) -> Args:
-    """Return values with which a function runs: the first option or listed value of each field that it needs."""
+    """Return arguments for an example: the first option or listed value of each field that the function needs."""
     values: Args = {}
     for field in _needed(form, broken_down=broken_down):
         args = form.first | values
@@ -167,7 +167,7 @@ async def example_values(function: RemoteCall, form: Form, *, broken_down: bool 
 
 
 def example_text(function: RemoteCall) -> str:
-    """Say what an example of a function asks, as far as its values are listed; nothing where there is no example."""
+    """Describe the example of a function, as far as its values are listed; empty if it has none."""
     if function.function.changes_data:
         return ""
     values: Args = {}
@@ -184,7 +184,7 @@ def example_text(function: RemoteCall) -> str:
             texts[_shown(field.label)] = text
     if len(texts) == 1 and not by and values:
         texts = {"": " ".join(*texts.items())}
-    first, *others = [*reversed(texts.values())] or ["all rows"]  # the most particular one stands last in a form
+    first, *others = [*reversed(texts.values())] or ["all rows"]  # the most specific field is the last in a form
     return clip(", ".join([first + by, *others]), _LONGEST_EXAMPLE)
 
 
@@ -193,10 +193,10 @@ def _shown(text: str) -> str:
 
 
 def changes(before: Catalog | None, after: Catalog) -> str:
-    """Say in words how one listing differs from the one before: which functions are new, gone, or otherwise."""
+    """Describe how a listing differs from the one before: which functions were added, removed or changed."""
     if before is None:
         return ""
-    was, now = (Counter(each.name for each in catalog) for catalog in (before, after))  # two may have one name
+    was, now = (Counter(each.name for each in catalog) for catalog in (before, after))  # two may have the same name
     known = {repr(each.content) for each in before}
     others = [each.name for each in after if was[each.name] == now[each.name] and repr(each.content) not in known]
     added, removed = ([*more.elements()] for more in (now - was, was - now))
@@ -206,7 +206,7 @@ def changes(before: Catalog | None, after: Catalog) -> str:
 
 
 def listed_again(function: RemoteCall) -> RemoteCall | None:
-    """Give a function as it is listed now, with the same options: itself where nothing changed; ``None`` if gone."""
+    """Return a function as it is listed now, with its options: itself if nothing changed, ``None`` if it is gone."""
     catalog = function.session.listed or Catalog(())
     by_slug, by_name = catalog.peek(function.slug), catalog.peek(function.name)
     found = next((each for each in (by_slug, by_name) if each is not None and each.name == function.name), None)

@@ -1,4 +1,4 @@
-"""The history of a panel: its runs as rows, the results that it holds, and two runs compared."""
+"""The history of a panel: runs as rows, the results in memory, and the comparison of two runs."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _MOST_TOTALS = 30
 
 
 class Held(Latest):
-    """The last results of panels, for `Run.in_memory`, so that they can be compared and opened."""
+    """The last results of panels, kept in memory so that they can be compared and opened."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         super().__init__(most_bytes, _MOST_HELD)
 
     def keep(self, frame: pd.DataFrame) -> None:
-        """Hold a result that isn't too large, and let go of the oldest ones that are too many or too large."""
+        """Keep a result unless it is too large, and drop the oldest ones beyond the limits."""
         if (size := _size(frame)) <= self._limit:
             self.get("", id(frame), lambda: frame, lambda _: size)
 
 
 def _size(frame: pd.DataFrame) -> int:
-    """Return about how many bytes a frame takes; of objects by a sample, since there may be millions of them."""
+    """Estimate the bytes of a frame; objects by a sample, because there may be millions of them."""
     every = max(len(frame) // 1000, 1)
     objects = frame.select_dtypes(["object", "string"]).iloc[::every]
     deep, flat = (objects.memory_usage(index=False, deep=deep).sum() for deep in (True, False))
@@ -61,7 +61,7 @@ def _size(frame: pd.DataFrame) -> int:
 
 
 class HistoryView:
-    """What a panel shows of a history. Its methods may be called from any thread, and give plain JSON."""
+    """What a panel shows of a history. Methods may be called from any thread, and return plain JSON."""
 
     def __init__(self, session: RecordedClient[RemoteCall], held: Held) -> None:
         self._session, self._history, self._held = session, session.history, held
@@ -69,7 +69,7 @@ class HistoryView:
 
     @asked("history", of="history")
     def rows(self, *, earlier: bool = True) -> list[dict[str, Any]]:
-        """Return the runs of this kernel, the newest first, and after them those saved by earlier ones."""
+        """Return the runs of this kernel, newest first, then the saved runs of earlier kernels."""
         runs = [*(self._history.earlier if earlier else ()), *self._history.runs]
         varying = _varying(runs)
         return [self._row(run, varying[run.function]) for run in runs[: -_MOST_ROWS - 1 : -1]]
@@ -94,13 +94,13 @@ class HistoryView:
         }
 
     def _labels(self, function: str) -> dict[str, str]:
-        """Return the labels of a function's fields; nothing if it is no longer listed."""
+        """Return the labels of a function's fields; empty if it is no longer listed."""
         is_listed = self._session.listed is not None and self._session.listed.peek(function) is not None
         return {each.name: inert(each.label) for each in self._session[function].fields} if is_listed else {}
 
     @asked(of="history", in_thread=True)
     def compare(self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False) -> dict[str, Any]:
-        """Compare two runs; `again` runs again what is no longer in memory. The differing rows come by pages."""
+        """Compare two runs, with a page of the rows that differ; `again` repeats runs that are no longer in memory."""
         last = self._last
         if last is None or last[0] != (before, after) or (again and last[1]["gone"]):
             last = self._last = ((before, after), *self._compared(before, after, again=again))
@@ -144,7 +144,7 @@ class HistoryView:
         return about | {"said": _counted(changes, *frames)}, table
 
     def _again(self, run: Run) -> pd.DataFrame:
-        """Run a run again without a bar or a question: a person has asked for all its runs."""
+        """Repeat a run without a progress bar or a question: the user asked for all its runs."""
         function = self._history.function(run).with_options(progress=False, to=None, most_runs=max(run.runs, 1))
         if function.function.changes_data:
             raise ArgumentError(f"{function.name} changes data, so it isn't run again to compare.", "Run it yourself.")
@@ -163,7 +163,7 @@ class HistoryView:
 
 
 def _varying(runs: list[Run]) -> dict[str, list[str]]:
-    """Return which arguments the runs of each function don't share; all of them where it has run once."""
+    """Return the arguments that differ between the runs of each function; all of them if it ran once."""
     ran: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         ran.setdefault(run.function, []).append(run.args)
@@ -189,7 +189,7 @@ def _gone_text(labels: list[str]) -> str:
 
 
 def result_of(run: Run) -> pd.DataFrame:
-    """Return the result of a run, or raise why there is none to show."""
+    """Return the result of a run, or raise an error that says why there is none."""
     frame = run.frame
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentError(_without_result(run) or _gone_text([run.label]), "Run it again.")
@@ -197,7 +197,7 @@ def result_of(run: Run) -> pd.DataFrame:
 
 
 def values_of(run: Run, function: RemoteCall) -> dict[str, Any]:
-    """Return the values with which a form runs a run again: of a sweep, several for each swept parameter."""
+    """Return the values of a form that repeats a run: several for each swept parameter."""
     if not run.is_whole:
         raise ArgumentError(f"The arguments of run {run.label} were not saved.", "Enter them again.")
     lists, values = {field.name for field in function.fields if field.kind is Kind.LIST}, dict(run.args)
@@ -241,7 +241,7 @@ def _code(runs: list[Run]) -> str:
 
 
 def _charts(frames: list[pd.DataFrame], about: str) -> dict[str, Any]:
-    """Return both results as two lines, and the sums or means of their largest categories: of one plan for all rows."""
+    """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
     found: dict[str, Any] = {"chart": None, "totals": None}
     sides = [flat(Coded(frame, "")).value for frame in frames]
     both = Chart(pd.concat(sides, ignore_index=True), about)

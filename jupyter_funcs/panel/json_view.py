@@ -1,4 +1,4 @@
-"""The reply of a run as it came, as a tree of which one level is read at a time: a long reply is never read whole."""
+"""The reply of a run as a tree, exactly as it arrived. Parses one level at a time, because replies may be long."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST, _LONGEST_KEY, _PREVIEW = 400, 1_000, 100  # characters
 _ON_A_LINE = 300  # characters of an array that may be shown whole
 _LONGEST_COPY = 5_000_000  # bytes
 _MOST_HITS, _PATIENCE = 500, 5.0  # seconds
-_LOOK = 1_000_000  # bytes that are looked at together
+_LOOK = 1_000_000  # bytes searched at a time
 _NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
 
 
@@ -34,11 +34,11 @@ class JsonTree:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._levels: dict[tuple[str | int, ...], tuple[Any, Any]] = {}  # on the last path: values, and as they came
+        self._levels: dict[tuple[str | int, ...], tuple[Any, Any]] = {}  # along the last path: values, and their source
 
     @asked("json", of="tree")
     def node(self, path: JsonPath, first: Number = 0) -> dict[str, Any]:
-        """Return a value of the reply, with up to 50 of what it holds."""
+        """Return a value of the reply, with up to 50 of its items."""
         if len(path) > _DEEPEST:
             raise ArgumentError(f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead.")
         value, came = self._at(tuple(path))
@@ -50,14 +50,14 @@ class JsonTree:
 
     @asked("json_text", of="tree")
     def text(self) -> str:
-        """Return the reply as it came, to be copied."""
+        """Return the reply as it arrived, to copy it."""
         if len(self._data) > _LONGEST_COPY:
             raise ArgumentError("The reply is longer than 5 MB.", "Save the result as JSON instead.")
         return self._data.decode("utf-8-sig", errors="replace")
 
     @asked("json_find", of="tree")
     def find(self, text: Searched) -> dict[str, Any]:
-        """Return where a text occurs in keys and values, in any case: each as places on the way from the outermost."""
+        """Find a text in keys and values, ignoring case; a hit is a list of positions, one per level from the top."""
         until = time.monotonic() + _PATIENCE
         _, came = self._at(())
         hits = list(islice(_found(text.casefold(), came, [], until), _MOST_HITS + 1))
@@ -80,7 +80,7 @@ def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
 
 
 def _found(text: str, came: Any, places: list[int], until: float) -> Iterator[list[int]]:
-    """Look through a value in order. What can't hold the text is left unread: a level costs a look at its bytes."""
+    """Search a value in order. What can't contain the text isn't parsed: its bytes are searched first."""
     if time.monotonic() > until or not _may_hold(text, came):
         return
     value, came = _opened(came)
@@ -104,13 +104,13 @@ def _may_hold(text: str, item: Any) -> bool:
 
 
 def _read(data: bytes) -> tuple[Any, Any]:
-    """Return the outermost value, of a valid document with its items unread, and as it came."""
+    """Return the outermost value, if possible with its items unparsed, and its source."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     with suppress(msgspec.MsgspecError, RecursionError, UnicodeError):
         return _opened(msgspec.json.decode(data, type=msgspec.Raw))
     try:
         with suppress(ValueError, RecursionError):
-            return (json.loads(data),) * 2  # NaN and the like stay as they came
+            return (json.loads(data),) * 2  # keeps NaN and the like
         return (decode(data),) * 2
     except ProtocolError:
         if b"\n" in data.strip():
@@ -120,7 +120,7 @@ def _read(data: bytes) -> tuple[Any, Any]:
 
 
 def _opened(value: Any) -> tuple[Any, Any]:
-    """Return a value with its items unread, arrays and objects that stand in texts included; and as it came."""
+    """Return a value with its items unparsed, and its source; parses arrays and objects inside of texts too."""
     if isinstance(value, msgspec.Raw):
         wanted = {b"{": dict[str, msgspec.Raw], b"[": list[msgspec.Raw]}.get(bytes(memoryview(value)[:1]), Any)
         try:
@@ -141,7 +141,7 @@ def _key(key: str | int) -> str | int:
 
 
 def _told(value: Any, came: Any) -> dict[str, Any]:
-    """Return the type, the text and the number of items of a value; `whole` says that the text is all of it."""
+    """Return the type, text and number of items of a value; `whole` says whether the text is complete."""
     total, whole = 0, True
     if isinstance(value, dict | list):
         text, total = inert(_start(came)), len(value)
@@ -156,7 +156,7 @@ def _told(value: Any, came: Any) -> dict[str, Any]:
 
 
 def _start(came: Any) -> str:
-    """Return the beginning of a value as it came."""
+    """Return the beginning of the source of a value."""
     if isinstance(came, msgspec.Raw):
         return bytes(memoryview(came)[: 2 * _LONGEST]).decode(errors="ignore")
     return nested_text(came)

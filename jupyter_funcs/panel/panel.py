@@ -1,4 +1,4 @@
-"""The panel: one widget. Python decides what is shown, and the page draws it."""
+"""The panel: one widget. Python decides what to show, and the page draws it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.records.recorded import RecordedClient
 
 _STATIC = Path(__file__).with_name("static")
-_MOST_ASKED = 200  # requests at once; a page has a few
+_MOST_ASKED = 200  # requests at once; a page sends a few
 _LONGEST_LINE = 1_000  # of an error
 _LONG = 200  # values of a field
 _BEGIN_A_RUN = {"run", "retry", "retry_failed", "again", "example"}
@@ -57,17 +57,17 @@ class Panel(anywidget.AnyWidget):
     Parameters
     ----------
     session
-        Whose catalog it shows.
+        The session whose catalog it shows.
     function
         The function to open with, options and all; nothing is chosen without one.
     form
         Its form, with first values; an empty one by default.
     trusted
-        Whether the page may save files and read variables. By default it may, except in Voila, whose pages are seen by
-        visitors.
+        Whether the page may save files and read variables. By default it may, except in Voila, where visitors see the
+        page.
     """
 
-    # Half as long, since each panel sends it again, and a front end keeps each.
+    # Compressed, because every panel sends it again and front ends keep each copy.
     _esm = _UNPACK % base64.b64encode(gzip.compress((_STATIC / "panel.js").read_bytes(), mtime=0)).decode()
     _css = _STATIC / "panel.css"
     _view = traitlets.Unicode("").tag(sync=True)
@@ -87,7 +87,7 @@ class Panel(anywidget.AnyWidget):
     ) -> None:
         trusted = not notebook.is_public() if trusted is None else trusted
         self._is_open = False
-        self._asked: dict[Future[None], object] = {}  # requests that are being answered, with their kinds
+        self._asked: dict[Future[None], object] = {}  # requests being answered, with their kinds
         self._state = PanelState(session, self._publish, self._tell, lambda: self.recipe, trusted=trusted)
         _close_earlier(self._state.cell)
         if function is not None:
@@ -97,7 +97,7 @@ class Panel(anywidget.AnyWidget):
         super().__init__(**self._traits_of(view))
         self._is_open = True
         _open[self] = [self._state.cell]
-        # ipykernel 7.4 hands a comm's messages to the subshell that has published last, where they wait for its cell.
+        # ipykernel 7.4 routes a comm's messages to the subshell that published last, where they wait for its cell.
         if hasattr(self.comm, "_reply_subshell_for"):
             self.comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001  # there is no setting
         self.on_msg(self._receive)
@@ -109,12 +109,12 @@ class Panel(anywidget.AnyWidget):
 
     @property
     def form(self) -> Form | None:
-        """The form on the screen: what it shows is what the form holds. ``None`` while nothing is chosen."""
+        """The form on the screen; ``None`` while no function is chosen."""
         return self._state.visit.form if self._state.visit else None
 
     def choose(self, name: str | int) -> None:
         """
-        Show a function's form; the one shown before keeps its values and its result.
+        Show a function's form; the previous one keeps its values and result.
 
         Parameters
         ----------
@@ -132,9 +132,9 @@ class Panel(anywidget.AnyWidget):
 
     def run(self) -> Job:
         """
-        Run the function with what the form holds; an earlier run that still goes on is cancelled.
+        Run the function with the values of the form; cancel an earlier run that is still running.
 
-        Where a field has several values this is a sweep over every combination, which gives a DataFrame.
+        If fields have several values, this is a sweep over every combination.
 
         Raises
         ------
@@ -146,21 +146,21 @@ class Panel(anywidget.AnyWidget):
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
         """
-        Wait for the latest run of the chosen function and give its DataFrame, once the panel shows it.
+        Wait for the latest run of the chosen function, and return its DataFrame once the panel shows it.
 
-        A run that was asked for on the page before, and has not begun yet, is the latest one.
+        A run requested on the page counts even if it has not started yet.
 
         Parameters
         ----------
         timeout
-            Seconds to wait at most.
+            The maximum number of seconds to wait.
 
         Raises
         ------
         ArgumentError
-            Nothing was run yet, or the form refused to.
+            Nothing has run yet, or the form had errors.
         FuncsError
-            What the run failed with.
+            The run failed.
         """
         for future in [future for future, kind in list(self._asked.items()) if kind in _BEGIN_A_RUN]:
             background.wait(future, timeout, is_shared=True)
@@ -174,15 +174,15 @@ class Panel(anywidget.AnyWidget):
         return frame
 
     def cancel(self) -> None:
-        """Stop waiting for the run that goes on, if one does."""
+        """Cancel the current run, if there is one."""
         self._state.cancel()
 
     def close(self) -> None:
-        """Cancel what runs and close the panel's models; the last result stays in the notebook."""
-        # ipywidgets closes once more when it disposes of the object, and at the end of Python, where nothing works.
+        """Cancel the current run and close the panel; the last result stays in the notebook."""
+        # ipywidgets calls this again when the object is deleted, and when Python exits.
         if self.comm is None or sys.is_finalizing():
             return
-        with self._state.lock:  # what is being published comes before the end
+        with self._state.lock:  # finish publishing first
             self._is_open = False
         _open.pop(self, None)
         notebook.watch_cells(self._state.publish_soon, on=False)
@@ -195,7 +195,7 @@ class Panel(anywidget.AnyWidget):
         if not self._is_open:
             raise ArgumentError("This panel is closed.", "Open another one with funcs.panel().")
 
-    # What the page is told
+    # Messages to the page
 
     def _traits_of(self, view: dict[str, Any]) -> dict[str, str]:
         state = self._state
@@ -209,14 +209,14 @@ class Panel(anywidget.AnyWidget):
         }
 
     def _publish(self) -> None:
-        """Bring the traits up to date, in one message; equal ones send nothing."""
+        """Update the traits in one message; unchanged ones are not sent."""
         with self._state.lock:
             if not self._is_open:
                 return
             view = self._state.view()
             traits, (before, known), self._told = self._traits_of(view), self._told, _parted(view)
             lasting, news = self._told
-            # An open page is told of what has arrived; one that is loaded again reads it in the view.
+            # An open page gets what arrived as events; a reloaded page reads it in the view.
             told = {"_view": traits["_view"]} if lasting == before else {}
             for event, earlier in zip(news, known, strict=True) if told else ():
                 if event != earlier:
@@ -242,7 +242,7 @@ class Panel(anywidget.AnyWidget):
     async def _answer(self, content: object) -> None:
         try:
             told = await self._answer_to(requests.read(content))
-        except Exception as error:  # noqa: BLE001  # the page says it
+        except Exception as error:  # noqa: BLE001  # the page shows it
             redact = self._state.session.redact
             told = {"error": [clip(inert(redact(line)), _LONGEST_LINE) for line in run_view.lines_of(error)]}
         self._reply(content, told)
@@ -253,7 +253,7 @@ class Panel(anywidget.AnyWidget):
         self._tell({"re": number if isinstance(number, int) else None, **told})
 
     async def _answer_to(self, request: requests.PageRequest) -> dict[str, Any]:
-        """Call the method that answers a request: of the result, the form, the history or the panel."""
+        """Call the method that answers a request."""
         kind, state, fields = requests.KINDS[request.kind], self._state, requests.fields_of(request)
         if kind.refused and not (state.trusted or fields.get("download")):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
@@ -271,7 +271,7 @@ class Panel(anywidget.AnyWidget):
             background.start(state.keep_still(state.chosen))
         return {kind.method: reply} if isinstance(reply, str | list) else reply or {}
 
-    # What a saved notebook keeps
+    # The saved notebook
 
     def _ipython_display_(self, **_: Any) -> None:
         if self._is_open:
@@ -280,7 +280,7 @@ class Panel(anywidget.AnyWidget):
         notebook.publish_html(self._state.still_html(self._state.visit), self._state.still)
 
     def __repr__(self) -> str:
-        """Say what the panel shows; ipywidgets would print every trait."""
+        """Describe the panel; ipywidgets would print every trait."""
         visit = self._state.visit
         shown = inert(visit.function.name) if visit else "nothing chosen"
         return f"<Panel of {self._state.session.service}: {shown}{'' if self._is_open else ' (closed)'}>"
@@ -291,14 +291,14 @@ class Panel(anywidget.AnyWidget):
 
 
 def _parted(view: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a view without what may arrive later, and that as events: the service's status, and options."""
+    """Split a view into the lasting part and events for what may arrive later: the service's status, and options."""
     fields = [field | {"options": None} for field in view["fields"]]
     options = [{"ev": "options", "field": each["name"], "page": each["options"]} for each in view["fields"]]
     return view | {"service": None, "fields": fields}, [{"ev": "service", "service": view["service"]}, *options]
 
 
 def _apart(fields: dict[str, Any]) -> dict[str, Any]:
-    """Take the long lists out of what fields hold, so that a change elsewhere doesn't send them, and leave numbers."""
+    """Move long lists out of the fields and leave checksums, so that other changes don't send them again."""
     long: dict[str, dict[str, Any]] = {}
     for name, held in fields.items():
         for part in ("value", "unknown"):
@@ -311,7 +311,7 @@ def _apart(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _close_earlier(cell: notebook.Cell) -> None:
-    """Close the panels of the same cell's earlier execution; one that another cell shows too stays open."""
+    """Close panels of the cell's earlier execution, unless another cell shows them too."""
     for panel, cells in list(_open.items()):
         if cell.is_rerun_of(cells[0]):
             panel.cancel()

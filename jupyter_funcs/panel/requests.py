@@ -1,4 +1,4 @@
-"""Requests: what the page may ask of the panel. Each is a typed structure with bounds; nothing else is taken."""
+"""Requests that the page may send: typed structures with bounds. Anything else is refused."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ Tab = Literal["table", "chart", "json", "code"]
 
 
 class EachOf(Struct, frozen=True, forbid_unknown_fields=True):
-    """Several values of a field, one run each."""
+    """Several values for a field, one run each."""
 
     each: Texts
 
 
 PageValue = None | LongText | Texts | EachOf
-FailedRows = Annotated[list[Number], Meta(max_length=1_000)]  # of those listed, one by one; all if empty
+FailedRows = Annotated[list[Number], Meta(max_length=1_000)]  # positions in the list of failed runs; all if empty
 PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
 
 
 class Sort(Struct, frozen=True, forbid_unknown_fields=True):
-    """One column of an order; columns are named by position."""
+    """One column to sort by; columns are given by position."""
 
     at: Number
     descending: bool
 
 
 class Range(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="range"):
-    """Rows whose number or date lies between two texts, both included; an empty text is no bound."""
+    """Rows with a number or date between two bounds, inclusive; an empty text means no bound."""
 
     at: Number
     low: Text
@@ -56,14 +56,14 @@ class Range(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", t
 
 
 class OneOf(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="values"):
-    """Rows with one of these values; `None` is an empty cell."""
+    """Rows with one of these values; `None` means an empty cell."""
 
     at: Number
     values: Annotated[list[Text | None], Meta(max_length=10_000)]
 
 
 class Contains(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="text"):
-    """Rows whose text contains this one, in any case."""
+    """Rows that contain this text, ignoring case."""
 
     at: Number
     text: Text
@@ -76,7 +76,7 @@ Filters = Annotated[list[Filter], Meta(max_length=100)]
 
 
 class TableQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which rows of a table, in which order."""
+    """Which rows of a table to show, and in which order."""
 
     sort: Sorts = []
     filters: Filters = []
@@ -85,7 +85,7 @@ class TableQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChartWish(Struct, frozen=True, forbid_unknown_fields=True):
-    """What was chosen of a chart; what is `None` is chosen by the panel."""
+    """The user's choices for a chart; the panel chooses what is `None`."""
 
     kind: Literal["line", "bar"] | None = None
     measure: Name | None = None
@@ -101,7 +101,7 @@ Searched = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
 class PageRequest(Struct, forbid_unknown_fields=True, kw_only=True):
-    """What every request has."""
+    """The fields of every request."""
 
     v: Literal[1]
     id: Number
@@ -109,13 +109,13 @@ class PageRequest(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class ResultRequest(PageRequest):
-    """About the result of this number; another one may be shown by now."""
+    """A request about the result with this number, which may no longer be shown."""
 
     run: Number
 
 
 class RequestKind(NamedTuple):
-    """A kind of request: its structure, which method of what answers it, how, and why a visitor's page gets none."""
+    """A kind of request: its structure, the method that answers it, how, and why visitors are refused."""
 
     request: type[PageRequest]
     method: str
@@ -125,12 +125,12 @@ class RequestKind(NamedTuple):
 
 
 _OF_RESULT = {"result", "table", "tree"}
-_SPELT = {"first": "from", "end": "to", "ending": "format"}  # fields that Python has other uses for
+_SPELT = {"first": "from", "end": "to", "ending": "format"}  # names that Python reserves or shadows
 KINDS: dict[str, RequestKind] = {}
 
 
 def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
-    """Let the page ask for what a method does, by its name or another one; the fields are its parameters."""
+    """Let the page call a method by its name or `kind`; its parameters are the fields of the request."""
 
     def register(method: Method) -> Method:
         types, fields = get_type_hints(method, include_extras=True), []
@@ -148,7 +148,7 @@ def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str
 
 
 def read(content: object) -> PageRequest:
-    """Return the request that the page has sent, if it is of a known kind, with known fields and values in range."""
+    """Return a request of the page, if its kind and fields are known and its values are in range."""
     kind = content.get("kind") if isinstance(content, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise ArgumentError(f"The panel takes no request of the kind {quote(clip(str(kind), 60))}.", _RELOAD)
@@ -160,6 +160,6 @@ def read(content: object) -> PageRequest:
 
 
 def fields_of(request: PageRequest) -> dict[str, Any]:
-    """Return what the method that answers a request takes."""
+    """Return the arguments for the method that answers a request."""
     given = msgspec.structs.asdict(request)
     return {name: value for name, value in given.items() if name not in ResultRequest.__struct_fields__}

@@ -1,4 +1,4 @@
-"""A run in the panel: how far it is, its result, why it failed, and what stays of it in a saved notebook."""
+"""A run in the panel: its progress, its result or error, and its output in a saved notebook."""
 
 from __future__ import annotations
 
@@ -49,30 +49,30 @@ _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", 
 
 @dataclass(eq=False)
 class ResultView:
-    """One finished run, as the panel shows it: its methods may be called from any thread, and give plain JSON."""
+    """A finished run, as the panel shows it. Methods may be called from any thread, and return plain JSON."""
 
     function: RemoteCall
     args: Args
     frame: pd.DataFrame
     reply: bytes | None
     started: dt.datetime
-    variable: str  # as it was named last
+    variable: str  # its latest name
     summary: str
-    recipe: str  # the code of the frame where no variable holds it
+    recipe: str  # the code of the frame if no variable holds it
     partial: dict[str, Any] | None = None
     warnings: Sequence[str] = ()
     sweep: SweepJob | None = None
-    picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
+    picture: Mapping[str, Any] | None = None  # the last chart
     number: int = 0
 
     def __post_init__(self) -> None:
         self.table = TableView(self.frame, about := self.function.function.description)
         self._chart = Chart(self.table.flat, about)
-        self._first = self.table.view()  # each change of the panel writes it again
+        self._first = self.table.view()  # computed once, because every change of the panel sends it
 
     @property
     def held_as(self) -> str:
-        """The variable that holds the frame; empty if a person has deleted it or assigned something else to it."""
+        """The variable that holds the frame; empty if the user deleted or reassigned it."""
         return self.variable if notebook.variables().get(self.variable) is self.frame else ""
 
     def view(self, note: str) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class ResultView:
 
     @cached_property
     def tree(self) -> JsonTree:
-        """The reply, as far as it was kept."""
+        """The reply as a tree, if it was kept."""
         if self.reply is None:
             raise ArgumentError("The reply of this run was not kept.", "The table shows what came of it.")
         return JsonTree(self.reply)
@@ -114,7 +114,7 @@ class ResultView:
     def save(
         self, ending: FileFormat, name: Name, filtered: TableQuery | None, *, replace: bool, download: bool
     ) -> dict[str, Any]:
-        """Save a file beside the notebook, unless there is one of that name already, or hand it to the browser."""
+        """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
         name = _file_name(name, ending)
         told = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
@@ -130,7 +130,7 @@ class ResultView:
                 raise ArgumentError(what, "Save it beside the notebook instead.")
             return told | {"data": base64.b64encode(buffer.getvalue()).decode()}
         path = Path(name).absolute()
-        if path.is_symlink():  # it may lead out of the folder
+        if path.is_symlink():  # it may point outside the folder
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
         export.save(frame, path, ending)
         rows = f"{len(frame):,} of " * (len(frame) < self.table.rows) + f"{self.table.rows:,} rows"
@@ -138,7 +138,7 @@ class ResultView:
 
 
 def _file_name(text: str, ending: str) -> str:
-    """Return the name of a file of this kind in the notebook's own folder."""
+    """Return a checked file name with this ending, for the notebook's own folder."""
     name = text.strip()
     is_plain = name.isprintable() and not set(name) & set('/\\:*?"<>|') and not name.startswith(".")
     what = "is too long" if len(name.encode("utf-8", "replace")) > _LONGEST_NAME else ""
@@ -150,13 +150,13 @@ def _file_name(text: str, ending: str) -> str:
 
 
 def running_view(job: Job) -> dict[str, Any]:
-    """Return how far a run is; the page counts the seconds on."""
+    """Return the progress of a run; the page itself counts the seconds."""
     progress = job.progress
     sweep = progress if isinstance(progress, SweepProgress) else None
     alone = f"attempt {progress.attempts}" if progress.attempts > 1 else progress.said
     return {
         "name": clip(inert(job.function), _LONGEST),
-        # The same all through the first second, or the run and the result before it would be sent again.
+        # Constant during the first second; otherwise the run and the previous result would be sent again.
         "elapsed": round(job.elapsed, 1) if job.elapsed >= 1 else 0.0,
         "bytes": progress.received if job.elapsed >= 1 else 0,
         "done": sweep.done + sweep.failed if sweep else 0,
@@ -166,7 +166,7 @@ def running_view(job: Job) -> dict[str, Any]:
 
 
 def frame_of(job: Job) -> pd.DataFrame:
-    """Return the result of a run that has ended, or raise why there is none."""
+    """Return the result of a run that has ended, or raise its error."""
     if error := job.error():
         raise error
     frame = job.future.result()
@@ -176,18 +176,18 @@ def frame_of(job: Job) -> pd.DataFrame:
 
 
 def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str, recipe: str) -> ResultView:
-    """Return what is said of a run that has ended with a frame."""
+    """Return the view of a run that ended with a frame."""
     sweep = job if isinstance(job, SweepJob) else None
     summary = " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)]))
     started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
     failed, reply = _partial(frame, sweep) if sweep else None, job.progress.reply
-    # The last of a sweep says how many runs failed, as `partial` does.
+    # The last note of a sweep repeats how many runs failed.
     notes = [clip(inert(text), _LONGEST) for text in job.notes[: -1 if failed else None]]
     return ResultView(function, job.args, frame, reply, started, variable, summary, recipe, failed, notes, sweep)
 
 
 def _partial(frame: pd.DataFrame, sweep: SweepJob) -> dict[str, Any] | None:
-    """Return which runs of a sweep have failed, and why; `None` if none has."""
+    """Return which runs of a sweep failed, and why; `None` if none did."""
     if not (errors := frame.attrs["errors"]):
         return None
     rows = []
@@ -199,7 +199,7 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> dict[str, Any] | None:
 
 
 def error_view(error: BaseException, redact: Callable[[str], str], job: Job | None = None) -> dict[str, Any]:
-    """Return why a run failed: what happened, what to do, and the details behind it; never a token."""
+    """Return what happened, what to do, and details of an error; never a token."""
     request = f"Request {job.progress.request_id}" if job is not None and job.progress.request_id else ""
     what, *hint = lines_of(error)
     details = "" if isinstance(error, FuncsError) else "".join(traceback.format_exception(error))
@@ -213,21 +213,21 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
 
 
 def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df") -> dict[str, Any]:
-    """Return what the form holds as code: the magic, Python, and the request of the first run; no token in it."""
+    """Return the form as code: a magic, Python, and curl for the first run. It never contains a token."""
     args, swept = form.args, form.swept
     if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_IN_CODE:
         note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
         return {"blocks": [{"name": "python", "code": "", "note": note}]}
-    sweeps, held = bool(swept), dict(form.values)  # a copy, since a person may change it now
+    sweeps, held = bool(swept), dict(form.values)  # a copy, because the user may change it now
     alone = {name: only(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
     named = {name: one.name for name, one in alone.items() if isinstance(one, Variable)}
     line = snippets.magic(function, args, sweeps=sweeps, result=variable)
     setup, _, call = snippets.python(function, args, where, named, sweeps=sweeps).partition("\ndf = ")
     blocks = [{"name": "python", "code": f"{setup}\n{variable} = {call}", "note": "a script or a notebook"}]
-    if not (where.startswith("[") or snippets.allowed_server(function)):  # %funcs connect takes neither
+    if not (where.startswith("[") or snippets.allowed_server(function)):  # %funcs connect supports neither
         note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
         blocks.insert(0, {"name": "magic", "code": line, "note": note})
-    with suppress(FuncsError):  # values that give no request
+    with suppress(FuncsError):  # values that make no valid request
         command = snippets.curl(function, form.first)
         note = "the first of the runs, in a shell" if sweeps else "a shell; the token comes from the environment"
         note = note if command else "a run isn't a single HTTP request, so there is no curl command"
@@ -236,14 +236,14 @@ def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df"
 
 
 def lines_of(error: BaseException) -> list[str]:
-    """Return what a person reads of an error, whole: a secret that was cut could no longer be masked."""
+    """Return the lines of an error, uncut: a secret that was cut could no longer be masked."""
     if isinstance(error, FuncsError):
         return error.lines
     return [f"Something failed inside jupyter_funcs: {type(error).__name__}: {error}"]
 
 
 def still_html(name: str = "", result: ResultView | None = None) -> str:
-    """Return what is shown where there is no panel: how to open it, its last result, and the chart as drawn last."""
+    """Return the output for pages without the panel: how to open it, its last result, and its last chart."""
     what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
     head = f"<p><b>{escaped(name) if name else 'Functions'}</b>: {what}</p>"
     if result is None:
@@ -260,10 +260,10 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
         said.append(f"The DataFrame was kept as <code>{escaped(variable)}</code>.")
     again = snippets.magic(result.function, result.args, sweeps=result.sweep is not None)
     command = f"df = %funcs {'sweep' if result.sweep else 'call'}"
-    if again.startswith(command) and len(again) <= LONGEST_TEXT:  # a long one would be cut, and open nothing
+    if again.startswith(command) and len(again) <= LONGEST_TEXT:  # a line that is cut would not work
         filled = again.replace(command, "%funcs panel", 1)
         said.append(f"<code>{escaped(filled)}</code> opens the panel with these values.")
-    # On the cells: a page's own style for cells would win over one around them.
+    # On each cell, because the page's style for cells overrides the table's.
     table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS).replace("<td", '<td style="white-space: nowrap"')
     table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'

@@ -1,4 +1,4 @@
-"""The options of a field: its own, or those that a listing function gives, asked for in the background."""
+"""The options of a field: its own, or the values of a listing function, which is called in the background."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 PAGE = 200  # options in one reply
 _FIRST = 50  # options of a longer list: it is searched
-# Values are typed rather than waited for after so many seconds.
+# After so many seconds, the user is told to type the value instead.
 _SLOW = 3.0
 _NOUNS = {Kind.SYMBOL: "symbols", Kind.PANEL: "panels"}
-# A control of other kinds has no place for values that were listed, or has those of the description.
+# Controls of other kinds have no room for listed values, or show those of the description.
 _LISTED = {Kind.SYMBOL, Kind.PANEL, Kind.TEXT, Kind.LIST}
 
 
 class FieldSource:
-    """The options of a field: its own, or as its listing function gives them."""
+    """The options of a field: its own, or those of its listing function."""
 
     def __init__(self, field: Field, function: RemoteCall, form: Form, on_news: Callable[[FieldSource], None]) -> None:
         self.field, self._function, self._form, self._on_news = field, function, form, on_news
         self.is_listed = _has_source(field, function)
         self.trouble, self.is_slow, self.asking = "", False, False
-        self.at: float | None = None  # when they were listed
-        self.gone: set[str] = set()  # listed the time before, and no longer
+        self.at: float | None = None  # when the values were listed
+        self.gone: set[str] = set()  # listed before, and no longer
         self.missing: list[str] = []
         self._listed: set[str] = set()
         self._future: Future[None] | None = None
@@ -46,14 +46,14 @@ class FieldSource:
         self.hold([Choice(option) for option in field.options])
 
     def hold(self, choices: Sequence[Choice]) -> None:
-        """Take new choices, and what stands for each, in any case: itself, or its first word, such as a ticker."""
+        """Take new choices, and their spellings, ignoring case: the value, or its first word, such as a ticker."""
         self.choices = choices
         self._near: dict[str, str] = {}
         words = [one.value.casefold().split() for one in choices]
         self._spelt = {" ".join(each) for each in words} | {each[0] for each in words if each}
 
     def nearest(self, value: str) -> str:
-        """Return the choice that looks most like a value, or without choices what would make it valid, if anything."""
+        """Return the choice most similar to a value, or without choices a valid spelling of it; empty if none."""
         if not self.choices:
             return fixed(self.field, value)
         if value not in self._near:  # comparing with thousands takes a while
@@ -61,7 +61,7 @@ class FieldSource:
         return self._near[value]
 
     def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:
-        """Return options that match a search, or without a start the first ones: the `OptionPage` of the protocol."""
+        """Return a page of options that match a search, by default the first ones: the `OptionPage` of the protocol."""
         found = search(self.choices, query)
         groups = Counter(one.group for one in found)
         if not 1 < len(groups) <= PAGE:
@@ -82,7 +82,7 @@ class FieldSource:
         }
 
     def ask(self, *, again: bool = False, after: float = 0.0) -> None:
-        """Take the values that are known, or ask for them after so many seconds; the latest question wins."""
+        """Take the values if they are known, or request them after so many seconds; the latest request wins."""
         self.stop()
         args = self._form.first
         missing = listing_args(self.field, self._listing, args)[1]
@@ -104,7 +104,7 @@ class FieldSource:
         args = self._form.first
         try:
             choices, missing = await self._function.choices(self.field, args, again=again)
-        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
+        except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             trouble = error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
             self._take(args, [], [], trouble)
         else:
@@ -130,11 +130,11 @@ class FieldSource:
 
     @property
     def can_ask(self) -> bool:
-        """Whether the values can be listed now: nothing is missing for it."""
+        """Whether the values can be listed now."""
         return self.is_listed and not (self.asking or self.missing)
 
     def unlisted(self, values: Iterable[str]) -> list[str]:
-        """Return the values that the listing function doesn't give; a ticker alone stands for its symbol."""
+        """Return the values that aren't listed; a ticker alone counts as its symbol."""
         known = self._spelt if self.known else set()
         return [value for value in values if known and " ".join(value.split()).casefold() not in known]
 
@@ -155,7 +155,7 @@ class FieldSource:
 
 
 def _has_source(field: Field, function: RemoteCall) -> bool:
-    """Return whether a listing function of the catalog gives the values of a field."""
+    """Return whether a function of the catalog lists the values of a field."""
     if field.source is None or field.kind not in _LISTED or field.options:
         return False
     found = function.session.catalog.peek(field.source)

@@ -1,4 +1,4 @@
-"""What a panel shows, and what its page may ask of it: functions, their forms, runs and results. No widget here."""
+"""The state of a panel, and the requests of its page: functions, forms, runs and results. No widget here."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from jupyter_funcs.records.run import Run
 
 GONE = "This result is no longer shown: another run has ended since."
-_SECOND = 1.0  # from one event of progress to the next
+_SECOND = 1.0  # between two events of progress
 _UNLISTED = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
-# Of all panels of this kernel: a cell that is run again has the results that it has shown before.
+# Shared by all panels of this kernel: a cell that runs again still has its earlier results.
 _held = Held()
 
 
 @dataclass(slots=True, eq=False)
 class Visit:
-    """What a panel remembers of one function while another one is on the screen."""
+    """What a panel remembers of a function while another one is shown."""
 
     function: RemoteCall
     form: Form
@@ -54,19 +54,19 @@ class Visit:
     is_listed: bool = True
     state: str = "form"
     job: Job | None = None
-    shown: Future[None] | None = None  # done when the job's result is on the screen
+    shown: Future[None] | None = None  # done when the panel shows the job's result
     refusal: ArgumentError | None = None
     error: dict[str, Any] | None = None
-    asked: Args | None = None  # the arguments of very many runs that a person was asked about
+    asked: Args | None = None  # the arguments of a large sweep that the user was asked about
     result: ResultView | None = None
     note: str = ""  # what happened to the result's variable
 
 
 class PanelState:
     """
-    What one panel shows. Runs may be begun on any thread; they end on the background loop.
+    The state of one panel. Runs may start on any thread; they end on the background loop.
 
-    The parameters of a method that is `asked` are what the page sends; it returns the reply.
+    A method marked `asked` answers a request of the page: its parameters are the fields, and it returns the reply.
     """
 
     def __init__(
@@ -80,15 +80,15 @@ class PanelState:
     ) -> None:
         self.session, self.trusted = session, trusted
         self.tab = "table"
-        self.number = 0  # of the last run that was begun
+        self.number = 0  # of the last run that started
         self.visit: Visit | None = None
         self.running: Job | None = None
         self.header = HeaderView(session)
         self.cell = notebook.this_cell()
-        self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output that stays in the notebook
-        self._stills = asyncio.Lock()  # one after the other, or an older one could be published last
+        self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output in the saved notebook
+        self._stills = asyncio.Lock()  # one at a time, or an older one could be published last
         self.history = HistoryView(session, _held)
-        self.lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
+        self.lock = threading.RLock()  # requests arrive on the loop, `run` and `form[…] = …` on any thread
         self.publish, self.send, self.recipe = publish, send, recipe
         self._presets: list[dict[str, Any]] = []
         self._visits: dict[str, Visit] = {}
@@ -99,7 +99,7 @@ class PanelState:
         except FuncsError as error:
             self.header.trouble = error.lines
 
-    # What is chosen
+    # The chosen function
 
     @property
     def chosen(self) -> Visit:
@@ -116,7 +116,7 @@ class PanelState:
         self.enter(self.session[function])
 
     def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
-        """Show a function's form, at first this one; it takes values of the one before, which keeps its own."""
+        """Show a function's form, at first `form`; values of the previous form carry over, which keeps its own."""
         with self.lock:
             before, shown = self.visit, self.visit.inputs.form if self.visit else None
             if function.slug not in self._visits:
@@ -137,13 +137,13 @@ class PanelState:
 
     @asked()
     async def refresh(self) -> dict[str, Any]:
-        """Take each function as it is listed now, with the values of its form; one that is gone stays as it was."""
+        """Update each function to the new listing, and keep the values of its form; a removed one stays as it was."""
         before = self.session.listed
         await asyncio.to_thread(self.session.refresh)
         self.header.trouble = []
         shown, visits, self._visits = self.visit, list(self._visits.values()), {}
         now = [listed_again(visit.function) for visit in visits]
-        # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
+        # Removed ones first: if another function has the slug now, that one is to be chosen.
         for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
             visit.is_listed = function is not None
             self._visits[(function or visit.function).slug] = visit
@@ -156,11 +156,11 @@ class PanelState:
         return {"said": await asyncio.to_thread(changes, before, self.session.catalog)}
 
     async def look(self) -> None:
-        """Read how long the token lasts: its source may be a command that takes seconds."""
+        """Read the status of the service; the token's source may be a command that takes seconds."""
         self.header.status = await asyncio.to_thread(self.session.status, asks=False)
         self.publish()
         is_demo = self.session.kind == "service" and not self.session.address
-        if self.visit is None and is_demo:  # it may be asked for what its examples take
+        if self.visit is None and is_demo:  # list the values for its examples
             for call in self.header.offered():
                 with suppress(FuncsError):
                     await example_values(call, call.form())
@@ -170,7 +170,7 @@ class PanelState:
     async def preset(self, name: requests.Name, function: requests.Name) -> dict[str, Any]:
         visit = self.enter(self.session[function]) if function else self.chosen
         unknown = fill(visit.form, self.session.presets.get(visit.function.name, name))
-        if name in self.session.presets.shipped(visit.function.name):  # what a run needs besides
+        if name in self.session.presets.shipped(visit.function.name):  # other values that a run needs
             visit.form.update(await example_values(visit.function, visit.form, broken_down=False))
         self.inputs.preset = (name, visit.form.args)
         gone = f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter."
@@ -193,13 +193,13 @@ class PanelState:
         return {"said": f"Deleted {quote(name, 40)}. The form keeps its values."}
 
     def _read_presets(self, function: RemoteCall) -> None:
-        """Read the names of a function's presets: once, since each change of the form shows them again."""
+        """Read the names of a function's presets once, because every change of the form sends them."""
         try:
             self._presets = self.header.presets(function.name)
         except FuncsError as error:  # a broken file must not keep the panel from opening
             self._presets, self.header.trouble = [], error.lines
 
-    # What the page shows
+    # The view
 
     @asked()
     def hello(self) -> dict[str, Any]:
@@ -216,14 +216,14 @@ class PanelState:
         return view | about | {"fields": visit.inputs.fields()}
 
     def values(self) -> dict[str, Any] | None:
-        """Return the `Values` of the protocol, or nothing where no function is chosen."""
+        """Return the `Values` of the protocol; ``None`` if no function is chosen."""
         if (visit := self.visit) is None:
             return None
         values = visit.inputs.values(visit.result.args if visit.result else None)
         return values if visit.is_listed else values | {"advice": [*values["advice"], _UNLISTED]}
 
     def run_state(self) -> dict[str, Any]:
-        """Return the `Run` of the protocol; the page knows what is left out where no function is chosen."""
+        """Return the `Run` of the protocol; the page fills in the rest if no function is chosen."""
         visit, running = self.visit, self.running
         if visit is None:
             return {"state": "empty", "number": self.number}
@@ -240,7 +240,7 @@ class PanelState:
         }
 
     def publish_soon(self, *_: object) -> None:
-        """Publish on the loop: from any thread, and after what is being done."""
+        """Publish later, on the loop; may be called from any thread."""
         background.background_loop().call_soon_threadsafe(self.publish)
 
     # A run
@@ -269,7 +269,7 @@ class PanelState:
 
     @asked()
     def retry_failed(self, rows: requests.FailedRows) -> None:
-        """Run again what failed of the sweep that is shown, or some of it, whatever the form holds by now."""
+        """Repeat failed runs of the sweep that is shown, all or some, whatever the form contains now."""
         visit = self.chosen
         if visit.result is None or visit.result.sweep is None:
             raise ArgumentError(GONE)
@@ -283,7 +283,7 @@ class PanelState:
         self.run()
 
     def run(self, function: RemoteCall | None = None) -> Job:
-        """Start what the form holds, with this function's options; say at its fields what is wrong with it."""
+        """Run the form, with the options of this function; show errors at the fields."""
         visit = self.chosen
         visit.inputs.press()
         try:
@@ -298,7 +298,7 @@ class PanelState:
         return job
 
     def start(self, visit: Visit, begin: Callable[[], Job]) -> Job:
-        """Start a run, or a sweep; one that goes on is cancelled."""
+        """Start a run or a sweep, and cancel the current one."""
         with self._beginning:
             self.cancel()
             job = begin()
@@ -311,25 +311,25 @@ class PanelState:
 
     @asked()
     def cancel(self) -> None:
-        """Stop waiting for the run that goes on, if one does."""
+        """Cancel the current run, if there is one."""
         if self.running is not None:
             self.running.cancel()
 
     async def _follow(self, visit: Visit, job: Job) -> None:
-        """Say that a run has begun, once a second how far it is, and how it has ended."""
+        """Publish the start of a run, its progress every second, and its end."""
         self.publish()
         ended = asyncio.wrap_future(job.future)
         while not (await asyncio.wait([ended], timeout=_SECOND))[0]:
             if self.running is job:
                 self.send({"ev": "progress", "running": run_view.running_view(job)})
-        _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
+        _ = ended.cancelled() or ended.exception()  # retrieved, or asyncio would print it
         with self.lock:
             if self.running is job:
                 self.running = None
         await self.end(visit, job)
 
     async def end(self, visit: Visit, job: Job) -> None:
-        """Show how a run has ended, unless it was run again by now."""
+        """Show the end of a run, unless a newer one has started."""
         if visit.job is not job:
             return
         try:
@@ -341,7 +341,7 @@ class PanelState:
             visit.state, visit.error = "cancelled", None
             self.send({"ev": "said", "text": stopped_text(job.progress)})
             self.publish()
-        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
+        except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             self._fail(visit, error, job)
 
     def _fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
@@ -353,17 +353,17 @@ class PanelState:
         self.publish()
 
     async def show(self, visit: Visit, make: Callable[[], ResultView]) -> None:
-        """Show a result; the tables and charts of the one before are dropped."""
+        """Show a result, and drop the tables and charts of the previous one."""
         result = await asyncio.to_thread(make)
         result.number = next(self._numbers)
         _held.keep(result.frame)
         with self.lock:
             visit.result, visit.state, visit.error = result, "done", None
-        self.publish()  # a page that waits comes before a file that is saved later
+        self.publish()  # before the saved output, because the page is waiting
         await self.keep_still(visit)
 
     def close(self) -> None:
-        """Follow the form no longer; what is chosen stays."""
+        """Stop following the form; the choice of function stays."""
         if self.visit is not None:
             self.visit.inputs.close()
 
@@ -398,7 +398,7 @@ class PanelState:
 
     @asked()
     def again(self, number: requests.RunNumber) -> None:
-        """Run what an earlier run has run, and take nothing from the cache that is as old."""
+        """Repeat an earlier run, without cached results that are as old."""
         run = self.session.history.get(number)
         visit, max_age = self._filled(run), self.session.history.function(run).options.max_age
         self.run(visit.function.with_options(max_age=max_age))
@@ -412,32 +412,32 @@ class PanelState:
         await self.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *told))
 
     def _filled(self, run: Run) -> Visit:
-        """Show the form of a run, with its arguments."""
+        """Show the form of a run, filled in with its arguments."""
         function = self.session[run.function]
         visit = self.enter(function)
         fill(visit.form, values_of(run, function))
         return visit
 
-    # What a saved notebook keeps
+    # The saved notebook
 
     def still_html(self, visit: Visit | None) -> str:
-        """Return what is shown where the panel isn't: the result, and the chart as it was drawn last."""
+        """Return the output for pages without the panel: the result, and the last chart."""
         return run_view.still_html(visit.function.name, visit.result) if visit else run_view.still_html()
 
     async def keep_still(self, visit: Visit) -> None:
-        """Let the notebook keep a result in place of the one before."""
+        """Replace the output in the saved notebook."""
         async with self._stills:
             html = await asyncio.to_thread(self.still_html, visit)
             notebook.publish_html(html, self.still, again=True)
 
 
 def _begun(visit: Visit, function: RemoteCall, args: Args) -> Job:
-    """Start what a form holds: one run, or one per combination where fields have several values."""
+    """Start one run, or one per combination if fields have several values."""
     if not visit.form.swept:
         return function.start(args, keep_reply=True)
     confirmed = {"most_runs": visit.form.runs} if visit.asked == args else {}
     if function.function.changes_data:
         visit.asked = None  # the next press is another change
-    # A panel shows a DataFrame of every combination, whatever else the function's own sweeps give.
+    # A panel shows a DataFrame of every combination, whatever the function's own options say.
     options = {"pairs": False, "to": None, **confirmed}
     return start_sweep(function.with_options(**options), None, args, warns=False)  # the form shows them

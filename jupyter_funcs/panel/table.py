@@ -1,4 +1,4 @@
-"""The table of a result: sorted, filtered and searched over all rows, shown a window at a time; the same as code."""
+"""The table of a result: sorts, filters and searches all rows, shows a window of them, and writes the same as code."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` is all of them as they are
+    Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` means all rows in their own order
 
 FIRST_COLUMNS = 60  # a block of the page, as in front/src/grid.js
 _MOST_ROWS, _MOST_CELLS = 1_000, 50_000  # of a page
 _MOST_VALUES = 200  # in the filter box
-_LONGEST_VALUE = 1_000  # characters; a longer one can't be picked from a list
+_LONGEST_VALUE = 1_000  # characters; longer values can't be picked from the list
 _LONGEST_COPY = 5_000_000  # characters
-_SUMMARIZED = 10_000_000  # cells that are read for the first view; later columns are summarized when they are seen
-_ROWS = "rows"  # the lane of orders, rows and sums
+_SUMMARIZED = 10_000_000  # cells to read for the first view; later columns are summarized when they are shown
+_ROWS = "rows"  # the lane for orders, rows and sums
 
 
 def _bytes(made: Any) -> int:
@@ -38,7 +38,7 @@ def _bytes(made: Any) -> int:
 
 
 class Latest:
-    """The latest results, up to a number and their bytes; the last one stays whatever its size."""
+    """A cache of the latest results, up to a number of them and of bytes; the last one stays whatever its size."""
 
     def __init__(self, limit: int, most: int = sys.maxsize) -> None:
         self._limit, self._most = limit, most
@@ -54,10 +54,10 @@ class Latest:
         return sum(size for _, size in list(self._held.values()))
 
     def get(self, lane: object, key: object, make: Callable[[], Any], size: Callable[[Any], int] = _bytes) -> Any:
-        """Return what is held, or make it: one at a time of a lane, since each takes memory and several may ask."""
+        """Return a cached result, or make it: one at a time per lane, because each takes memory."""
         held = self._held.get(key)
         if held is None:
-            with self._lanes.setdefault(lane, threading.RLock()), np.errstate(all="ignore"):  # infinities may be summed
+            with self._lanes.setdefault(lane, threading.RLock()), np.errstate(all="ignore"):  # of summing infinities
                 held = self._held.get(key)
                 if held is None:
                     made = make()
@@ -71,10 +71,10 @@ class Latest:
 
 
 class TableView:
-    """A frame as a table. All methods may be called from any thread, and give plain JSON."""
+    """A frame as a table. Methods may be called from any thread, and return plain JSON."""
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
-        # What the run returned, whatever becomes of its variable; before pandas 3 that takes a copy.
+        # The result as the run returned it, even if its variable changes; before pandas 3 that needs a copy.
         self._frame = frame.copy(deep=int(pd.__version__.partition(".")[0]) < 3)
         self._about = about
         self.flat = flat(Coded(self._frame, "")).value
@@ -93,14 +93,14 @@ class TableView:
 
     @asked(of="table")
     def columns(self, columns: Columns) -> list[dict[str, Any]]:
-        """Return what there is to say of some columns, with their summaries."""
+        """Return columns with their summaries."""
         if len(columns) > FIRST_COLUMNS:
             raise ArgumentError(f"{len(columns):,} columns are too many at once.", f"Ask for {FIRST_COLUMNS} at most.")
         return [self._column(at).view(summary=True) for at in columns]
 
     @asked("rows", of="table")
     def page(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> dict[str, Any]:
-        """Return the shown texts of some rows and columns, and the sums over all rows of the view."""
+        """Return the texts of some rows and columns, and the sums over all rows of the view."""
         if not 0 <= end - first <= _MOST_ROWS:
             raise ArgumentError(f"A page of the table has at most {_MOST_ROWS:,} rows, not {end - first:,}.")
         chosen = [self._column(at) for at in columns]
@@ -114,7 +114,7 @@ class TableView:
 
     @asked(of="table")
     def values(self, at: Number, query: Text) -> dict[str, Any]:
-        """Return the most frequent values of a column whose text contains this one, with their counts."""
+        """Return the most frequent values of a column that contain a text, with their counts."""
         column = self._column(at)
         texts = ((plain_text(value), count) for value, count in column.ranked()[1])
         wanted = query.casefold()
@@ -126,7 +126,7 @@ class TableView:
 
     @asked("copy", of="table")
     def text(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> str:
-        """Return a selection as text with tabs, numbers as exact as they are."""
+        """Return a selection as tab-separated text, with exact numbers."""
         chosen = [self._column(at) for at in columns]
         rows, _ = self._window(query, first, end)
         lines, length = list[str](), 0
@@ -139,7 +139,7 @@ class TableView:
         return "\n".join(lines)
 
     def code(self, query: TableQuery, name: str) -> str:
-        """Return the view as code of pandas, whose last line is the view of the frame with this name."""
+        """Return the view as pandas code; its last line is the view of the frame with this name."""
         lines, source = list[str](), flat(Coded(self._frame.head(0), name)).code
         if not source.isidentifier():
             name = "frame" if name == "df" else "df"
@@ -163,12 +163,12 @@ class TableView:
         return "\n".join([*imports, *lines, view])
 
     def frame(self, query: TableQuery) -> pd.DataFrame:
-        """Return the rows of a view in its order, as a frame."""
+        """Return a view as a frame."""
         rows = self.positions(query)
         return self._frame if rows is None else self._frame.iloc[rows]
 
     def positions(self, query: TableQuery) -> Positions:
-        """Return which rows a view shows, in its order; `None` for all of them as they are."""
+        """Return the positions of the rows of a view, in its order; `None` for all rows in their own order."""
         if not (query.sort or query.filters or query.find) or not self.rows:
             return None
 
@@ -203,7 +203,7 @@ class TableView:
         return np.lexsort(keys).astype(np.uint32) if keys else None
 
     def _tests(self, query: TableQuery, name: str) -> Iterator[Coded]:
-        """Yield which rows pass each filter, and the search."""
+        """Yield a mask of the rows for each filter, and for the search."""
         for each in query.filters:
             column = self._column(each.at)
             ref = column.code(name)
@@ -220,7 +220,7 @@ class TableView:
             yield reduce(operator.or_, tests) if tests else nowhere
 
     def _sum(self, query: TableQuery, column: TableColumn) -> str | None:
-        """Return a sum over the rows of a view; nothing where it would count the days of periods to date twice."""
+        """Return a sum over the rows of a view; `None` if it would count the days of periods to date twice."""
 
         def make() -> str | None:
             rows: Any = self.positions(query)

@@ -1,4 +1,4 @@
-"""A column of a table: how its values compare, how they are written, and what a row must pass, the same as code."""
+"""A column of a table: how its values compare and are formatted, and filters of its rows, with their code."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.frames.display import ColumnFormat
 
-    Held = Callable[[object, object, Callable[[], Any], Callable[[Any], int]], Any]  # of a lane and a key, or made
+    Held = Callable[[object, object, Callable[[], Any], Callable[[Any], int]], Any]  # `Latest.get`
     Codes = tuple[NDArray[Any], Any]
-    Bound = tuple[str, Any]  # an operator, and what is compared
+    Bound = tuple[str, Any]  # an operator, and the value to compare with
 
 FIRST_ROWS = 40  # a block of the page, as in front/src/grid.js
 _BINS = 24
@@ -38,7 +38,7 @@ _DAY = re.compile(r"\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6}
 _TYPED = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)", re.ASCII)
 _OF_ARROW = {"i": "Int64", "u": "UInt64", "f": "Float64", "b": "boolean", "U": "string"}  # by the kind of the type
 _COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operator.eq}
-# What reading values of any type may raise: they can't be compared, are too large, or contain themselves.
+# Errors from values of any type: they can't be compared, are too large, or contain themselves.
 TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
 
 
@@ -95,14 +95,14 @@ class TableColumn:
         return self.type in {"money", "count", "number"} and adds_up(self.name)
 
     def cell(self, value: Any) -> str | None:
-        """Return a value as it is shown; `None` if it is empty."""
+        """Return a value as the table shows it; `None` if it is empty."""
         try:
             return None if is_empty(value) else self._format.text(value)
         except TROUBLE:
             return short_text(plain_text(value))
 
     def copied(self, value: Any) -> str:
-        """Return a value as it is copied: numbers as exact as they are, texts disarmed and quoted for a spreadsheet."""
+        """Return a value for the clipboard: exact numbers, and texts disarmed and quoted for a spreadsheet."""
         if is_empty(value):
             return ""
         if self.kind == "number":
@@ -114,7 +114,7 @@ class TableColumn:
         return '"' + text.replace('"', '""') + '"' if re.search(r'[\t\r\n"]', text) else text
 
     def sum(self, values: pd.Series[Any]) -> str:
-        """Return the sum of some of the values as it is shown."""
+        """Return the sum of some of the values, as the table shows it."""
         total: Any = 0.0
         try:
             if values.dtype.kind in "iu":
@@ -128,12 +128,12 @@ class TableColumn:
             return short_text(plain_text(total))
 
     def floats(self) -> NDArray[np.float64]:
-        objects = pd.api.types.is_object_dtype(self.data.dtype)  # the kind itself is found by them
+        objects = pd.api.types.is_object_dtype(self.data.dtype)  # not `kind`, which calls this
         numbers = self.data.map(as_float, na_action="ignore") if objects else self.data
         return numbers.to_numpy(dtype=float, na_value=np.nan)
 
     def factorized(self) -> Codes:
-        """Return the place of each value, or of its text, among the sorted distinct ones (-1 if empty), and these."""
+        """Return the sorted distinct values or texts, after the index of each row in them (-1 if empty)."""
         return self._codes(by_text=self.kind == "mixed")
 
     def _codes(self, *, by_text: bool) -> Codes:
@@ -151,14 +151,14 @@ class TableColumn:
         return found
 
     def ranked(self) -> tuple[int, Iterator[tuple[Any, int]]]:
-        """Return how many values are distinct, and these with how often they occur, the most frequent first."""
+        """Return the number of distinct values, and an iterator of them with their counts, most frequent first."""
         codes, found = self.factorized()
         counts = np.bincount(codes[codes >= 0], minlength=len(found))
         order, distinct = np.argsort(-counts, kind="stable"), int(np.count_nonzero(counts))
         return distinct, ((found[at], int(counts[at])) for at in order[:distinct])
 
     def key(self, *, descending: bool) -> NDArray[Any]:
-        """Return numbers or times that numpy sorts as the values are sorted, with the empty ones last."""
+        """Return numbers or times that numpy sorts in the order of the values, with empty ones last."""
         data = self.data
         if data.dtype.kind in "iuf" and isinstance(data.dtype, np.dtype):
             values = data.to_numpy()
@@ -171,7 +171,7 @@ class TableColumn:
         codes = codes.astype(np.min_scalar_type(-len(found) - 1))
         return np.where(codes < 0, len(found), len(found) - 1 - codes if descending else codes)
 
-    # The tests of its values, each of which is tested once
+    # Filters, which test each distinct value once
 
     def _distinct(self, ref: str) -> Coded:
         return Coded(pd.Series(self.factorized()[1]), ref)
@@ -182,21 +182,21 @@ class TableColumn:
         return Coded(texts, f'{ref}{objects}.map(str, na_action="ignore")')
 
     def _spread(self, test: Coded) -> Coded:
-        """Return which rows have a value that has passed a test; no empty value passes."""
+        """Return a mask of the rows whose value passed a test; empty values never pass."""
         passed = np.append(test.value.to_numpy(dtype=bool), [False])
         return Coded(passed[self.factorized()[0]], test.code)
 
     def contains(self, text: str, ref: str) -> Coded:
-        """Test whether the texts contain this one, in any case."""
+        """Test whether the texts contain a text, ignoring case."""
         if self.right:
             raise ArgumentError(f"{quote(self.name)} holds numbers, not texts.", "Filter it by a range or by values.")
         texts = self._distinct(ref) if self.kind == "text" else self._texts(ref)
-        if texts.value.empty:  # pandas takes no texts from a column without any
+        if texts.value.empty:  # pandas has no text methods for a column without texts
             return self.one_of((), ref)
         return self._spread(texts.str.contains(text, case=False, regex=False, na=False))
 
     def one_of(self, texts: Iterable[str | None], ref: str) -> Coded:
-        """Test whether the values are among these texts; `None` is an empty value."""
+        """Test whether the values are among these texts; `None` means an empty value."""
         chosen = set(texts)
         by_value = self.kind in {"number", "text"} or self.type == "bool"
         values = self._distinct(ref) if by_value else self._texts(ref)
@@ -208,7 +208,7 @@ class TableColumn:
         return Coded(np.asarray(found.value), found.code, found.sign)
 
     def within(self, low: str, high: str, ref: str) -> Coded:
-        """Test whether the values lie between two texts as they were typed, both included."""
+        """Test whether the values are between two typed bounds, inclusive."""
         if self.kind not in {"number", "date"}:
             raise ArgumentError(f"{quote(self.name)} has no numbers or dates.", "Filter it by text or by values.")
         find = self._day if self.kind == "date" else self._number
@@ -245,14 +245,14 @@ class TableColumn:
         if op == "<=" and not (self.type == "date" and period.freqstr == "D"):
             try:  # 2025 ends before 2026, and 14:30 before 14:31
                 op, time = "<", pd.Timestamp(str(period + 1).zfill(4))
-            except ValueError:  # 9999 is the last year that dates have, in any zone
+            except ValueError:  # 9999 is the last year
                 op, time = "<=", pd.Timestamp("9999-12-31" if zone is not None else "9999-12-31 23:59:59")
-        if zone is not None:  # where clocks change, a midnight may not exist
+        if zone is not None:  # a midnight may not exist where clocks change
             time = time.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
         return op, time.isoformat(sep=" ").removesuffix(" 00:00:00")
 
     def found(self, text: str, ref: str) -> Coded | None:
-        """Test for a text that is searched in all columns: numbers are found whole, as typed or as shown."""
+        """Test for the text of a search, if it can occur: numbers must match whole, as typed or as shown."""
         if self.kind == "date":
             if not re.fullmatch(r"[\d: -]+", text, re.ASCII):
                 return None
@@ -268,11 +268,11 @@ class TableColumn:
         number, places = Decimal(typed[1]), len(typed[1].partition(".")[2])
         if self.data.dtype.kind != "f":
             return self._compared([("==", self._comparable(number))], ref)
-        half = Decimal(5).scaleb(-places - 1)  # what is shown as this number, however halves are rounded
+        half = Decimal(5).scaleb(-places - 1)  # numbers that are shown as this one, however halves are rounded
         low, high = ((each.scaleb(-2) if percent else each) for each in (number - half, number + half))
         return self._compared([(">=", self._comparable(low)), ("<=", self._comparable(high))], ref)
 
-    # What is said of all its values
+    # Summaries
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -305,9 +305,9 @@ class TableColumn:
         texts = [f"{self.name[:14]}     ", *(self.cell(each) or "" for each in self.data.head(FIRST_ROWS))]
         texts += [said["minimum"], said["maximum"], *(each["text"] for each in said["top"])] if said else []
         texts += [f"{said['minimum']} –"] if said and self.kind == "date" else []
-        if said and self.type in {"money", "count"}:  # a sum that is cut would be another number
+        if said and self.type in {"money", "count"}:  # a sum that is cut would look like another number
             texts.append(f"{self.sum(self.data)} ")
-        longest = max(len(each) + sum(map(str.isupper, each)) / 5 for each in texts)  # capitals are wide
+        longest = max(len(each) + sum(map(str.isupper, each)) / 5 for each in texts)  # capital letters are wide
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * longest)))
         return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": said}
 
@@ -320,7 +320,7 @@ def plain_text(value: Any) -> str:
 
 
 def _plainer(data: pd.Series[Any]) -> Any:
-    """Return the type that compares as the values do: of dates and nested values of Arrow, and of whole identifiers."""
+    """Return a simpler type for values of Arrow and whole identifiers; empty if the column needs none."""
     dtype: Any = data.dtype
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
         unit, zone = getattr(dtype.pyarrow_dtype, "unit", "s"), getattr(dtype.pyarrow_dtype, "tz", None)
@@ -334,7 +334,7 @@ def _plainer(data: pd.Series[Any]) -> Any:
 
 
 def _histogram(values: NDArray[np.float64]) -> list[float]:
-    """Return the heights of the bars, 0 to 1."""
+    """Return the heights of the bars, from 0 to 1."""
     if not len(values):
         return []
     low, high = float(values.min()) / 4, float(values.max()) / 4  # their difference must not overflow
