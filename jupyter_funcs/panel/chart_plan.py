@@ -174,16 +174,6 @@ class Plan:
         totals = self.y.additive and not of_rows and self.x is not None
         return (self.base if totals and self.base and self.show != "sum" else self.step), totals
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether each time is the start of its period."""
-        return self.first[0] == self.base and STEPS[self.base].seconds <= STEPS["day"].seconds
-
-    @property
-    def title(self) -> str:
-        by = self.colour.name if self.colour else ""
-        return f"{self.y.name} by {by.lower() if by.istitle() else by}" if by else self.y.name
-
     def offer(self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()) -> None:
         offered = [{"value": each, "label": text, "disabled": each in off} for each, text in options.items()]
         self.choices.append({"name": name, "label": label, "value": value, "options": offered})

@@ -120,7 +120,8 @@ class _Points:
         if plan.x is None:
             data = self.do("data", data.reset_index(drop=True))
         by: Any = plan.x.name if plan.x else data.index // self.each * self.each
-        if is_longer := bool(step) and not plan.is_exact:
+        # Times up to a day are the starts of their own periods.
+        if is_longer := bool(step) and (step != plan.base or STEPS[step].seconds > STEPS["day"].seconds):
             by = data[by].dt.to_period(STEPS[step].period)
         how = {"columns": plan.lines.name} if plan.lines else {}
         table = data.pivot_table(plan.y.name, by, **how, aggfunc="sum" if totals else "mean", observed=True)
@@ -138,8 +139,11 @@ class _Points:
     @property
     def title(self) -> str:
         """The measure and what it is split by; for a single line its name, because it has no legend."""
-        alone = self.plan.lines and len(self.table.columns) == 1
-        return f"{self.plan.y.name} · {self.table.columns[0]}" if alone else self.plan.title
+        name, colour = self.plan.y.name, self.plan.colour
+        if self.plan.lines and len(self.table.columns) == 1:
+            return f"{name} · {self.table.columns[0]}"
+        by = colour.name if colour else ""
+        return f"{name} by {by.lower() if by.istitle() else by}" if by else name
 
     def do(self, name: str, step: Coded, why: str = "") -> Coded:
         """Assign the result of a step to a variable of the code."""

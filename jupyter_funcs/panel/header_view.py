@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from contextlib import suppress
 from importlib.metadata import version
@@ -47,12 +46,11 @@ class HeaderView:
     def service(self) -> dict[str, Any]:
         """Return the `ServiceView` of the protocol."""
         session, status, known = self._session, self.status, self._session.listed
-        ends = status.ends if status else math.inf
         return {
             "name": _shown(session.service),
             "synthetic": session.synthetic,
             "account": _shown(status.user) if status else "",
-            "tokenEnds": f"The token {ends_in(ends)}." if status and status.remaining < _SOON else "",
+            "tokenEnds": f"The token {ends_in(status.ends)}." if status and status.remaining < _SOON else "",
             "trouble": [*self.trouble, *(status.trouble.splitlines() if status else [])][:3],
             "functions": len(known) if known is not None else 0,
             "nothing": "" if known is None or len(known) else no_functions(session.service, session.kind),
