@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from jupyter_funcs.frames.display import LONGEST_CELL, format_of
+from jupyter_funcs.frames.display import LONGEST_CELL, format_of, table_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,8 +108,8 @@ def test_numbers_stand_at_the_right_and_nothing_else_does() -> None:
     """Numbers of any type are right-aligned; texts, days and booleans are left-aligned."""
     right = [[1], [1.5], pd.array([1], "Int64"), [Decimal(1)], [2**80]]
     left = [["1"], [True], pd.to_datetime(["2025-01-02"]), pd.Series([[1]], dtype=object), [None]]
-    assert all(format_of(pd.Series(values)).right for values in right)
-    assert not any(format_of(pd.Series(values)).right for values in left)
+    assert all("right" in table_html(pd.DataFrame({"a": values})) for values in right)
+    assert not any("right" in table_html(pd.DataFrame({"a": values})) for values in left)
 
 
 class Counted(list[int]):
