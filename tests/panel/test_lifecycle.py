@@ -238,6 +238,19 @@ def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(service: S
     assert state(page.panel)["result"]["number"] == 1
 
 
+def test_a_run_without_a_result_is_not_opened(service: Service) -> None:
+    """The history says why there is nothing to show, and shows the form with the arguments of the run."""
+    page = service.page("F", a="x")
+    service.runs = lambda: httpx.Response(200, json={"error": "no", "body": None})
+    page.panel.run()
+    with pytest.raises(jf.FunctionError):
+        page.panel.result(20)
+    page.ask("clear")
+    number = page.ask("history")["rows"][0]["number"]
+    assert page.ask("open", number=number)["error"][0] == f"Run {number} failed and gave no result."
+    assert (page.args, state(page.panel)["result"]) == ({"a": "x"}, None)
+
+
 @pytest.mark.parametrize("sent", ["yoyo", ["QoQ", "yoyo"], {"each": ["yoyo", "x"]}], ids=str)
 def test_a_refusal_comes_with_what_would_fix_it(service: Service, sent: Any) -> None:
     """The banner offers the option nearest to a value that the service names, also of several that the field has."""
