@@ -79,7 +79,8 @@ class HistoryView:
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
         told = [(name, _text(value)) for name in varying if (value := run.args.get(name)) is not None]
-        told = told[:_MOST_ARGS] + [("runs", f"{run.runs:,}")] * run.is_sweep
+        says_runs = not run.is_sweep or f"{run.runs:,} values" in dict(told[:_MOST_ARGS]).values()
+        told = told[:_MOST_ARGS] + [("runs", f"{run.runs:,}")] * (not says_runs)
         return {
             "number": run.label if run.kernel else run.number,
             "time": f"{began:%H:%M}" if today else f"{began:%Y-%m-%d %H:%M}",

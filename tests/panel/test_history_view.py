@@ -82,6 +82,10 @@ def test_rows_say_what_differs_between_the_runs_of_a_function(funcs: Any, view: 
     del kept
     gc.collect()
     assert not view.rows(earlier=False)[-1]["held"]
+    _ = funcs["Sales"].sweep(factor=[1.0, 2.0, 3.0, 4.0]), funcs["Sales"].sweep(factor=[1.0, 2.0])
+    few, many = (row["differs"] for row in view.rows(earlier=False)[:2])
+    assert many == [{"name": "Factor", "value": "4 values"}]  # which are its runs
+    assert few == [{"name": "Factor", "value": "1.0, 2.0"}, {"name": "runs", "value": "2"}]
 
 
 def test_the_last_results_are_held_by_memory(funcs: Any) -> None:
