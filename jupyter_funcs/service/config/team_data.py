@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.service.config import cards
 from jupyter_funcs.service.config.settings import Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, read_rows
-from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period, relation
+from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period
 from jupyter_funcs.service.engine.calendar import periods as fiscal_quarters
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
@@ -202,8 +202,8 @@ def _by_rows(
     shared = by_symbol.get("", [])
     found = {}
     try:
-        for symbol, (_, last) in days.items():
-            own = [_period(row, section, last, today) for row in (*shared, *by_symbol.get(symbol, []))]
+        for symbol in days:
+            own = [_period(row, section, today) for row in (*shared, *by_symbol.get(symbol, []))]
             found[symbol] = _in_order(symbol, own)
     except TeamDataError as error:
         settings.fail(_CALENDAR, str(error))
@@ -226,7 +226,7 @@ def _year_end(periods: Sequence[Period]) -> str:
     return f"{ends[-1].day} {ends[-1]:%B}" if ends else ""
 
 
-def _period(row: Row, section: Calendar, last: date, today: date) -> Period:
+def _period(row: Row, section: Calendar, today: date) -> Period:
     name = row.required("period_name")
     if not (found := _QUARTER_NAME.fullmatch(name)):
         raise TeamDataError(
@@ -239,7 +239,7 @@ def _period(row: Row, section: Calendar, last: date, today: date) -> Period:
     reported = row.flag("is_historical")
     if reported is None:
         reported = end + timedelta(days=section.reported_after_days) <= today
-    return Period(int(found[2]), int(found[1]), start, end, reported, relation(start, end, last))
+    return Period(int(found[2]), int(found[1]), start, end, reported)
 
 
 def _in_order(symbol: str, periods: list[Period]) -> tuple[Period, ...]:

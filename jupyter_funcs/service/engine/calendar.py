@@ -11,7 +11,7 @@ import itertools
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 _DAY = timedelta(days=1)
 _QUARTER = timedelta(weeks=13)
 _SATURDAY = 5
-
-Relation = Literal["previous", "current", "next"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,6 @@ class Period:
     start: date
     end: date
     is_historical: bool
-    relation: Relation
 
     @property
     def period_name(self) -> str:
@@ -51,11 +48,6 @@ class Window(NamedTuple):
     compared_label: str
 
 
-def relation(start: date, end: date, last: date) -> Relation:
-    """Compare the quarter from `start` to `end` with the last day with data."""
-    return "previous" if end < last else "next" if start > last else "current"
-
-
 def periods(fiscal_year_end: str, first: date, last: date, is_reported: Callable[[date], bool]) -> tuple[Period, ...]:
     """Return the quarters that overlap the days from `first` to `last`, and the next one."""
     first_days = FISCAL_YEAR_ENDS[fiscal_year_end]
@@ -64,7 +56,7 @@ def periods(fiscal_year_end: str, first: date, last: date, is_reported: Callable
         for number, (start, after) in enumerate(itertools.pairwise(first_days(year)), 1):
             end = after - _DAY
             if end >= first and start <= last + _QUARTER:
-                found.append(Period(year, number, start, end, is_reported(end), relation(start, end, last)))
+                found.append(Period(year, number, start, end, is_reported(end)))
     return tuple(found)
 
 

@@ -504,7 +504,7 @@ def quarters(*rows: tuple[int, int, bool]) -> tuple[Period, ...]:
     """Return some of the quarters of years of months, and whether each has been reported."""
     ends = {1: (3, 31), 2: (6, 30), 3: (9, 30), 4: (12, 31)}
     return tuple(
-        Period(year, quarter, date(year, 3 * quarter - 2, 1), date(year, *ends[quarter]), reported, "previous")
+        Period(year, quarter, date(year, 3 * quarter - 2, 1), date(year, *ends[quarter]), reported)
         for year, quarter, reported in rows
     )
 

@@ -178,11 +178,11 @@ def test_one_calendar_may_apply_to_all_companies(tmp_path: Path) -> None:
     own = reference.calendars["A US EQUITY"]
     assert own == reference.calendars["B US EQUITY"]
     # The calendar doesn't say it of the last one, which ended less than 45 days before 10 January.
-    assert [(each.period_name, each.is_historical, each.relation) for each in own] == [
-        ("FQ1 2024", True, "previous"),
-        ("FQ2 2024", True, "previous"),
-        ("FQ3 2024", False, "previous"),
-        ("FQ4 2024", False, "current"),
+    assert [(each.period_name, each.is_historical) for each in own] == [
+        ("FQ1 2024", True),
+        ("FQ2 2024", True),
+        ("FQ3 2024", False),
+        ("FQ4 2024", False),
     ]
     assert {each.fiscal_year_end for each in reference.companies} == {"31 December"}
 

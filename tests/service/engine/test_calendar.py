@@ -64,15 +64,10 @@ def test_a_retail_year_ends_on_the_saturday_nearest_31_january() -> None:
 
 
 @pytest.mark.parametrize("end", calendar.FISCAL_YEAR_ENDS)
-def test_one_period_is_current_those_before_are_previous_and_those_after_next(end: str) -> None:
-    relations = [(each.relation, each.start <= LAST, each.end >= LAST) for each in periods(end)]
-    assert relations.count(("current", True, True)) == 1
-    assert set(relations) == {("previous", True, False), ("current", True, True), ("next", False, True)}
-
-
-def test_on_its_last_day_a_period_still_runs() -> None:
-    [running] = [each for each in periods("December", last=date(2025, 9, 30)) if each.relation == "current"]
-    assert running.period_name == "FQ3 2025"
+def test_one_period_runs_on_the_last_day_others_are_before_and_after_it(end: str) -> None:
+    places = [(each.start <= LAST, each.end >= LAST) for each in periods(end)]
+    assert places.count((True, True)) == 1
+    assert set(places) == {(True, False), (True, True), (False, True)}
 
 
 def windows(**options: Any) -> list[calendar.Window]:
@@ -141,12 +136,13 @@ def test_the_demo_has_four_calendars_all_running_and_a_quarter_that_is_ended_but
     calendars = companies.reference().calendars
     ends = {each.company.fiscal_year_end for each in companies.PROFILES}
     assert ends == {"December", "September", "June", "Saturday nearest 31 January"}
-    running = [period for each in calendars.values() for period in each if period.relation == "current"]
+    all_of_them = [period for each in calendars.values() for period in each]
+    running = [period for period in all_of_them if period.start <= companies.LAST_DAY <= period.end]
     assert len(running) == len(companies.PROFILES)
     assert all(period.end > companies.LAST_DAY and not period.is_historical for period in running)
     waiting = {
         symbol for symbol, each in calendars.items() for period in each
-        if period.relation == "previous" and not period.is_historical
+        if period.end < companies.LAST_DAY and not period.is_historical
     }  # fmt: skip
     assert {"NVRA US EQUITY", "CLQM US EQUITY"} <= waiting
     assert len(waiting) < len(companies.PROFILES)
