@@ -26,7 +26,7 @@ def hashed(password: str) -> str:
     plain = _bytes(password)
     if plain is None:
         raise SetupError(f"The password is not valid text of at most {_LONGEST} bytes. Choose another one.")
-    return _hasher().hash(plain)
+    return _hasher()[0].hash(plain)
 
 
 def verified(password: str, hash_: str | None) -> tuple[bool, str | None]:
@@ -36,8 +36,7 @@ def verified(password: str, hash_: str | None) -> tuple[bool, str | None]:
     plain = _bytes(password)
     if plain is None:
         return False, None
-    hasher = _hasher()
-    dummy = _dummy(hasher)  # always made, so that the first unknown user takes no longer than a known one
+    hasher, dummy = _hasher()
     try:
         hasher.verify(hash_ or dummy, plain)
     except (VerificationError, InvalidHashError):
@@ -55,16 +54,12 @@ def secret_hash(secret: str) -> bytes:
 
 
 @functools.cache
-def _hasher() -> PasswordHasher:
+def _hasher() -> tuple[PasswordHasher, str]:
+    """Return what hashes, and a hash to verify where there is none, so that an unknown user takes as long as others."""
     from argon2 import PasswordHasher
 
-    return PasswordHasher()
-
-
-@functools.cache
-def _dummy(hasher: PasswordHasher) -> str:
-    """Return a hash to verify where there is none."""
-    return hasher.hash(b"")
+    hasher = PasswordHasher()
+    return hasher, hasher.hash(b"")
 
 
 def _bytes(password: str) -> bytes | None:

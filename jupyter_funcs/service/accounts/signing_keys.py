@@ -128,8 +128,7 @@ class SigningKeys:
 
     def _reload_if_changed(self) -> None:
         """Read the file again if it changed; an unusable one is ignored with a warning."""
-        seen = _file_state(self._path)
-        if self._path is None or seen == self._seen:
+        if self._path is None or (seen := _file_state(self._path)) == self._seen:
             return
         self._seen = seen
         try:
@@ -161,9 +160,7 @@ def _unexpired(keys: list[SigningKey]) -> list[SigningKey]:
     return [key for key in keys if key.ends is None or key.ends > now]
 
 
-def _file_state(path: Path | None) -> tuple[int, ...] | None:
-    if path is None:
-        return None
+def _file_state(path: Path) -> tuple[int, ...] | None:
     try:
         found = path.stat()
     except OSError:
@@ -244,7 +241,7 @@ def _locked_folder(path: Path) -> Iterator[None]:
 def _decode_base64(text: str) -> bytes | None:
     """Decode base64 of either alphabet, padded or not."""
     try:
-        plain = text.rstrip("=").replace("-", "+").replace("_", "/")
-        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+        plain = text.rstrip("=")
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), "-_", validate=True)
     except ValueError:
         return None
