@@ -12,7 +12,7 @@ import math
 import secrets
 import shlex
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.database import Database
@@ -149,25 +149,26 @@ class Grants:
             self.audit.change("users add", name, organisation)
             return User(*sql.execute("SELECT id, name, email, at FROM users_at WHERE id = ?", (number,)).fetchone())
 
-    def remove_user(self, name: str) -> str:
-        """Remove a user with their grants and API keys; return the name as it was entered."""
-        return self._remove("user", name)
-
-    def disable_user(self, name: str) -> str:
-        """Refuse a user's API keys and password from now on, and revoke their tokens."""
-        return self._revoke_tokens("users disable", name, is_disabled=True)
-
-    def enable_user(self, name: str) -> str:
-        """Accept a disabled user again; revoked tokens stay revoked."""
-        return self._revoke_tokens("users enable", name, is_disabled=False)
-
     def set_password(self, name: str, password: str) -> str:
         """Set the password of a user and revoke their tokens."""
-        return self._revoke_tokens("users password", name, password=passwords.hashed(password))
+        return self._change_user("password", name, passwords.hashed(password))
 
-    def revoke(self, name: str) -> str:
-        """Revoke the tokens of a user."""
-        return self._revoke_tokens("users revoke", name)
+    def revoke(self, name: str, *, is_disabled: bool | None = None) -> str:
+        """Revoke the tokens of a user, and from now on refuse (or accept again) their API keys and password too."""
+        action = {True: "disable", False: "enable", None: "revoke"}[is_disabled]
+        return self._change_user(action, name, None, is_disabled=is_disabled)
+
+    def _change_user(self, action: str, name: str, password: str | None, *, is_disabled: bool | None = None) -> str:
+        with self._database.change() as sql:
+            number, spelled = _find_named(sql, "user", name)
+            # Never earlier, even if the clock was set back: a revoked token stays revoked.
+            sql.execute(
+                """UPDATE users SET is_disabled = coalesce(?, is_disabled), password = coalesce(?, password),
+                valid_from = max(valid_from, ?) WHERE id = ?""",
+                (is_disabled, password, time.time(), number),
+            )
+            self.audit.change(f"users {action}", spelled)
+            return spelled
 
     # Assets and grants.
 
@@ -195,10 +196,6 @@ class Grants:
             ).fetchone()
             self.audit.change("assets add", name, "shared" if is_shared else None)
             return _asset_of(sql, number)
-
-    def remove_asset(self, name: str) -> str:
-        """Remove an asset with its grants; return the name as it was entered."""
-        return self._remove("asset", name)
 
     def share(self, name: str, *, is_shared: bool) -> Asset:
         """Share an asset with its whole organisation, or only with those to whom it is granted."""
@@ -247,6 +244,19 @@ class Grants:
             self.audit.change("grants remove", user_name, asset_name)
             return user_name, _asset_of(sql, asset_id)
 
+    def remove(self, kind: Literal["user", "asset"], name: str) -> str:
+        """Remove a user with API keys, or an asset, with their grants; return the name as it was entered."""
+        with self._database.change() as sql:
+            number, spelled = _find_named(sql, kind, name)
+            sql.execute(f"DELETE FROM {kind}s WHERE id = ?", (number,))  # noqa: S608 - 'user' or 'asset'
+            self.audit.change(f"{kind}s remove", spelled)
+            # Organisations without users and assets go too.
+            sql.execute(
+                """DELETE FROM organisations WHERE id NOT IN (SELECT organisation FROM users)
+                AND id NOT IN (SELECT organisation FROM assets)"""
+            )
+            return spelled
+
     # API keys.
 
     def api_keys(self) -> list[ApiKey]:
@@ -282,32 +292,6 @@ class Grants:
             if found is None:
                 raise SetupError(f"No API key {number}.\n'jupyter funcs admin keys list' shows all of them.")
             self.audit.change("keys remove", found[0], f"key {number}")
-
-    def _remove(self, kind: str, name: str) -> str:
-        with self._database.change() as sql:
-            number, spelled = _find_named(sql, kind, name)
-            sql.execute(f"DELETE FROM {kind}s WHERE id = ?", (number,))  # noqa: S608 - 'user' or 'asset'
-            self.audit.change(f"{kind}s remove", spelled)
-            # Organisations without users and assets go too.
-            sql.execute(
-                """DELETE FROM organisations WHERE id NOT IN (SELECT organisation FROM users)
-                AND id NOT IN (SELECT organisation FROM assets)"""
-            )
-            return spelled
-
-    def _revoke_tokens(
-        self, action: str, name: str, *, is_disabled: bool | None = None, password: str | None = None
-    ) -> str:
-        with self._database.change() as sql:
-            number, spelled = _find_named(sql, "user", name)
-            # Never earlier, even if the clock was set back: a revoked token stays revoked.
-            sql.execute(
-                """UPDATE users SET is_disabled = coalesce(?, is_disabled), password = coalesce(?, password),
-                valid_from = max(valid_from, ?) WHERE id = ?""",
-                (is_disabled, password, time.time(), number),
-            )
-            self.audit.change(action, spelled)
-            return spelled
 
     def _renew_hash(self, user_id: int, stored: str, renewed: str) -> None:
         try:

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
-from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.records import Asset, AuditRecord, User, folded, utc
 from jupyter_funcs.service.messages import SetupError, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from jupyter_funcs.service.accounts.grants import Grants
 
 
 class Service(NamedTuple):
@@ -195,7 +196,7 @@ def _add_user(service: Service, given: Namespace) -> str:
 
 
 def _enable_user(service: Service, given: Namespace) -> str:
-    user = service.grants.active_user(service.grants.enable_user(given.name))
+    user = service.grants.active_user(service.grants.revoke(given.name, is_disabled=False))
     return _functions_of(service, user, "is enabled again and, with a new token, may run")
 
 
@@ -350,10 +351,14 @@ ACTIONS = {
         "list": _list("list all users", lambda service: service.grants.users()),
         "add": Action("add a user, without a password", _add_user, ("name", "--email", "--organisation")),
         "remove": _named(
-            "remove a user, with grants and API keys", Grants.remove_user, "was removed, with all grants and API keys."
+            "remove a user, with grants and API keys",
+            lambda grants, name: grants.remove("user", name),
+            "was removed, with all grants and API keys.",
         ),
         "disable": _named(
-            "refuse a user and revoke their tokens", Grants.disable_user, "may not run anything until enabled again."
+            "refuse a user and revoke their tokens",
+            lambda grants, name: grants.revoke(name, is_disabled=True),
+            "may not run anything until enabled again.",
         ),
         "enable": Action("accept a disabled user again", _enable_user, ("name",)),
         "password": Action(
@@ -368,7 +373,7 @@ ACTIONS = {
         ),
         "remove": _named(
             "remove an asset and its grants",
-            Grants.remove_asset,
+            lambda grants, name: grants.remove("asset", name),
             "was removed; nobody may run its functions any more.",
         ),
         "share": _share("share an asset with its organisation", is_shared=True),

@@ -79,7 +79,7 @@ def test_a_user_has_what_is_granted_and_what_is_shared_in_their_organisation(acm
     assert assets_of(acme, "ann") == ["A", "C"]
     assert assets_of(acme, "bob") == ["C"]
     acme.withdraw("ann", "A")
-    acme.remove_asset("C")
+    acme.remove("asset", "C")
     assert assets_of(acme, "ann") == []
 
 
@@ -134,11 +134,11 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(operations: list
             grants.add_asset(asset, organisation="o")
             assets.add(asset)
         elif what == "remove user" and knows:
-            grants.remove_user(user)
+            grants.remove("user", user)
             users.discard(user)
             pairs = {pair for pair in pairs if pair[0] != user}
         elif what == "remove asset" and knows:
-            grants.remove_asset(asset)
+            grants.remove("asset", asset)
             assets.discard(asset)
             shared.discard(asset)
             pairs = {pair for pair in pairs if pair[1] != asset}
@@ -181,8 +181,8 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(operations: list
         (lambda grants: grants.add_asset("\n", organisation="Acme"), "cannot be the name of an asset"),
         (lambda grants: grants.grant("bobb", "A"), "No user 'bobb'. Did you mean 'bob'"),
         (lambda grants: grants.grant("bob", "ZZ"), "No asset 'ZZ'. Did you mean 'Z'"),
-        (lambda grants: grants.remove_user("nobody"), "No user 'nobody'"),
-        (lambda grants: grants.remove_asset("\ud800"), "No asset"),
+        (lambda grants: grants.remove("user", "nobody"), "No user 'nobody'"),
+        (lambda grants: grants.remove("asset", "\ud800"), "No asset"),
         (lambda grants: grants.set_password("Anna", PASSWORD), "Did you mean 'ann'"),
         (lambda grants: grants.active_user("Anna"), "Did you mean 'ann'"),
         (lambda grants: grants.remove_key(3), "No API key 3"),
@@ -223,8 +223,8 @@ def test_names_compare_without_case_and_keep_their_spelling(grants: Grants) -> N
     [
         lambda grants: grants.revoke("ann"),
         lambda grants: grants.set_password("ann", PASSWORD),
-        lambda grants: (grants.disable_user("ann"), grants.enable_user("ann")),
-        lambda grants: (grants.remove_user("ann"), grants.add_user("ann", organisation="Acme")),
+        lambda grants: (grants.revoke("ann", is_disabled=True), grants.revoke("ann", is_disabled=False)),
+        lambda grants: (grants.remove("user", "ann"), grants.add_user("ann", organisation="Acme")),
     ],
     ids=["revoked", "new password", "disabled and enabled", "removed and added"],
 )
@@ -243,7 +243,7 @@ def test_a_disabled_user_gets_in_by_nothing(acme: Grants) -> None:
     acme.set_password("ann", PASSWORD)
     key = acme.add_key("ann")
     assert acme.user_of_key(key) == acme.user_of_password("ann", PASSWORD) == acme.user("ann", time.time())
-    acme.disable_user("Ann")
+    acme.revoke("Ann", is_disabled=True)
     assert acme.user_of_key(key) is acme.user_of_password("ann", PASSWORD) is acme.user("ann", math.inf) is None
     with pytest.raises(SetupError, match="'ann' is disabled"):
         acme.active_user("ANN")

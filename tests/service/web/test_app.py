@@ -351,7 +351,7 @@ def test_what_an_operator_changes_shows_in_the_next_request(demo_wire: Wire) -> 
     before = len(demo_wire.post(LIST, token=guest).json())
     demo_wire.grants.grant("guest", "Demo reports")
     assert len(demo_wire.post(LIST, token=guest).json()) == before + 1
-    demo_wire.grants.disable_user("guest")
+    demo_wire.grants.revoke("guest", is_disabled=True)
     assert demo_wire.post(LIST, token=guest).content == demo_wire.post(LIST, token=None).content
 
 
