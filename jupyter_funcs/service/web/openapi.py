@@ -105,11 +105,14 @@ def _ref(kind: str, name: str) -> dict[str, str]:
     return {"$ref": f"#/components/{kind}/{name}"}
 
 
-def _reply(description: str, schema: dict[str, Any], *headers: str, media_type: str = JSON) -> dict[str, Any]:
+def _reply(
+    description: str, *headers: str, schema: str | dict[str, Any] = "Failure", media_type: str = JSON, **more: Any
+) -> dict[str, Any]:
+    schema = _ref("schemas", schema) if isinstance(schema, str) else schema
     return {
         "description": description,
         "headers": {name: _ref("headers", name) for name in ("X-Request-Id", *headers)},
-        "content": {media_type: {"schema": schema}},
+        "content": {media_type: {"schema": schema, **more}},
     }
 
 
@@ -132,37 +135,31 @@ _RUN_EXAMPLE = {
     "FunctionName": "Get Panel Daily",
     "Args": {"PanelName": "Demo Card Panel", "Symbol": "NVRA US EQUITY", "Dimensions": ["Region"]},
 }
-_LISTED = {
-    "200": _reply("The user's functions.", {"type": "array", "items": _ref("schemas", "Function")}, "X-Reply-Types")
-}
-
-_HEALTHY = {"200": _reply("The service is as it should be.", _ref("schemas", "Health"))}
-
-_FAILURE = _ref("schemas", "Failure")
+_FUNCTIONS = {"type": "array", "items": _ref("schemas", "Function")}
+_LISTED = {"200": _reply("The user's functions.", "X-Reply-Types", schema=_FUNCTIONS)}
+_ITSELF = {"200": _reply("This document.", schema={"type": "object"})}
+_HEALTHY = {"200": _reply("The service is as it should be.", schema="Health")}
 _FAILURES = {
-    400: _reply("The body is not valid JSON, or not the expected object.", _FAILURE),
-    401: _reply("The credentials are missing or not valid; the body is always the same.", _FAILURE, "WWW-Authenticate"),
-    403: _reply("Host or Origin is not one of the service's.", _FAILURE),
-    404: _reply("The user has no such function.", _FAILURE),
-    405: _reply("The path does not support this method.", _FAILURE, "Allow"),
-    408: _reply("The body did not arrive in time.", _FAILURE),
-    413: _reply("The body is larger than 1 MiB.", _FAILURE),
-    415: _reply("The content type of the body is not JSON.", _FAILURE),
-    422: _reply("Some arguments are wrong; all of them are named.", _ref("schemas", "ArgumentsFailure")),
-    429: _reply("Too many runs of the user, or too many wrong logins.", _FAILURE, "Retry-After"),
-    500: _reply("The service failed, or ran out of memory.", _FAILURE),
-    503: _reply("The service is busy or stopping.", _FAILURE, "Retry-After"),
-    504: _reply("The run exceeded the time limit of the service.", _FAILURE),
+    400: _reply("The body is not valid JSON, or not the expected object."),
+    401: _reply("The credentials are missing or not valid; the body is always the same.", "WWW-Authenticate"),
+    403: _reply("Host or Origin is not one of the service's."),
+    404: _reply("The user has no such function."),
+    405: _reply("The path does not support this method.", "Allow"),
+    408: _reply("The body did not arrive in time."),
+    413: _reply("The body is larger than 1 MiB."),
+    415: _reply("The content type of the body is not JSON."),
+    422: _reply("Some arguments are wrong; all of them are named.", schema="ArgumentsFailure"),
+    429: _reply("Too many runs of the user, or too many wrong logins.", "Retry-After"),
+    500: _reply("The service failed, or ran out of memory."),
+    503: _reply("The service is busy or stopping.", "Retry-After"),
+    504: _reply("The run exceeded the time limit of the service."),
 }
 
 _RAN = _reply(
     "The result of the function. Errors of the function itself are returned here too, in `error`.",
-    _ref("schemas", "Result"),
+    schema="Result",
+    example={"error": None, "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Synthetic Data Works"}]'},
 )
-_RAN["content"][JSON]["example"] = {
-    "error": None,
-    "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Synthetic Data Works"}]',
-}
 _RAN["content"][ARROW] = {
     "schema": {"description": "A table as an Arrow IPC stream, if Accept prefers it (see the guide); not failures."}
 }
@@ -200,8 +197,8 @@ DOCUMENT: dict[str, Any] = {
             "login",
             "Get a token for an email or name and a password.",
             {
-                "200": _reply("A token.", _ref("schemas", "Token")),
-                "401": _reply("The email or password is wrong.", _TEXT, media_type="text/plain"),
+                "200": _reply("A token.", schema="Token"),
+                "401": _reply("The email or password is wrong.", schema=_TEXT, media_type="text/plain"),
             },
             (*_WITH_BODY, 429, 503),
             requestBody=_body("Login", {"email": "ann@team.example", "password": "…"}),
@@ -209,9 +206,7 @@ DOCUMENT: dict[str, Any] = {
         ),
         "/healthz": _operation("get", "health", "Check that the service is alive.", _HEALTHY, **_PUBLIC),
         "/readyz": _operation("get", "ready", "Check that a run can start now.", _HEALTHY, [503], **_PUBLIC),
-        "/openapi.json": _operation(
-            "get", "openapi", "Get this document.", {"200": _reply("This document.", {"type": "object"})}, **_PUBLIC
-        ),
+        "/openapi.json": _operation("get", "openapi", "Get this document.", _ITSELF, **_PUBLIC),
     },
     "components": {
         "securitySchemes": {
