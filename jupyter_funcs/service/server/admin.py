@@ -86,7 +86,7 @@ def _token(given: Namespace) -> None:
         user = service.grants.active_user(given.user)
         token = Auth(state.open_keys(service.folder), service.grants).issue(user.name, given.hours)
         service.grants.audit.change("token issue", user.name, f"{given.hours:g} hours")
-        _print(token)
+        print(token)
 
 
 def _time(text: str) -> str:
@@ -103,13 +103,13 @@ def _audit(given: Namespace) -> None:
     with _service(given.config) as service:
         records = [each._asdict() for each in service.grants.audit.find(*filters, limit=limit)]
     if given.format == "json":
-        _print(json.dumps(records, indent=2))
+        print(json.dumps(records, indent=2))
     elif given.format == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(AuditRecord._fields)
         writer.writerows(map(_unarmed, each.values()) for each in records)
     else:
-        _print(_table(records) if records else "No records.")
+        print(_table(records) if records else "No records.")
 
 
 def _unarmed(value: object) -> object:
@@ -125,10 +125,10 @@ def _act(about: str, action: Action, given: Namespace) -> None:
     if not isinstance(result, str):
         records = [_shown(each) for each in result]
         if records or given.json:
-            _print(json.dumps(records, indent=2) if given.json else _table(records))
+            print(json.dumps(records, indent=2) if given.json else _table(records))
             return
         result = f"None yet. To add one: jupyter funcs admin {about} add --help"
-    _print(_with_config(result, given.config))
+    print(_with_config(result, given.config))
 
 
 @contextlib.contextmanager
@@ -185,10 +185,6 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _print(text: str, file: Any = None) -> None:
-    print(text, file=file)
-
-
 def _add_user(service: Service, given: Namespace) -> str:
     organisation, new = _organisation(service, given)
     user = service.grants.add_user(given.name, organisation=organisation, email=given.email)
@@ -234,7 +230,7 @@ def _add_key(service: Service, given: Namespace) -> str:
     secret = service.grants.add_key(given.user, label=given.label, days=given.days)
     # Only the secret goes to stdout, for scripts.
     user = quoted(service.grants.spelling(given.user))
-    _print(f"API key for {user}, shown only once. Send it as X-Api-Key.", sys.stderr)
+    print(f"API key for {user}, shown only once. Send it as X-Api-Key.", file=sys.stderr)
     return secret
 
 

@@ -169,4 +169,4 @@ def _announce(service: Hosted, address: str, config: Path | None) -> None:
         f"  export FUNCS_BASE_URL={address}",
         f'  export FUNCS_TOKEN="$({token})"',
     ]
-    print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - for the person who started it
+    print("\n".join(lines), file=sys.stderr, flush=True)
