@@ -84,14 +84,10 @@ def build(settings: Settings, config: Path | None, opened: contextlib.ExitStack)
 
 def _about(settings: Settings, built_in: int, count: int) -> str:
     functions = "1 function" if count == 1 else f"{count} functions"
-    if settings.data is not None:
-        return f"{functions} over the data of {settings.organisation}"
+    if not built_in or settings.data is not None:
+        return f"{functions} of {settings.organisation}"
     which = f", {built_in} of them" if built_in < count else ""
-    return (
-        f"{functions}{which} over the data of the demo (synthetic)"
-        if built_in
-        else f"{functions} of {settings.organisation}"
-    )
+    return f"{functions}{which} over the data of the demo (synthetic)"
 
 
 def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedFunction], DuckDBEngine]:

@@ -88,7 +88,10 @@ def bind(host: str, port: int, opened: contextlib.ExitStack, most_of_one: int | 
         except OSError as error:
             # A name may resolve to an address family that this machine doesn't support.
             if error.errno not in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
-                raise SetupError(_bind_error(error, host, port)) from None
+                raise SetupError(
+                    f"Can't listen on port {port} of {host}: {error.strerror}.\n"
+                    "Choose another with --host and --port (0: any free one)."
+                ) from None
             unavailable = error
             continue
         each.most_of_one = most_of_one
@@ -123,14 +126,6 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, socket.
             "Choose another with --host; 127.0.0.1 is for this machine only."
         ) from None
     return list(dict.fromkeys(found))  # type: ignore[arg-type] # addresses of other families are longer
-
-
-def _bind_error(error: OSError, host: str, port: int) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"Port {port} of {host} is in use.\nStop the other program, or choose another with --port (0: any)."
-    if error.errno == errno.EACCES:
-        return f"You don't have permission to listen on port {port} of {host}.\nChoose one above 1023 with --port."
-    return f"Can't listen on port {port} of {host}: {error.strerror}.\nChoose another with --host and --port."
 
 
 def configure_logs(style: Literal["text", "json"]) -> None:

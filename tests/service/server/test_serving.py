@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -206,7 +207,7 @@ def test_a_port_in_use_is_named_with_the_next_step(environment: dict[str, str]) 
         taken.listen()
         port = str(taken.getsockname()[1])
         said = refused(environment, "--port", port)
-    assert f"Port {port} of 127.0.0.1 is in use." in said
+    assert f"Can't listen on port {port} of 127.0.0.1: {os.strerror(errno.EADDRINUSE)}." in said
     assert "--port" in said.splitlines()[1]
 
 
@@ -906,7 +907,7 @@ def test_a_teams_own_data_are_served(serve: Callable[..., Served], funcs: Callab
     funcs("admin", "assets", "add", "Panel data", "--shared", "--config", str(own_data))
     funcs("admin", "users", "add", "ann", "--config", str(own_data))
     service = serve("--config", str(own_data))
-    assert "5 functions over the data of Acme at http" in service.said
+    assert "5 functions of Acme at http" in service.said
     assert "synthetic" not in service.said
     headers = bearer(funcs("token", "--user", "ann", "--config", str(own_data)))
     listing = get(service.address + GET_ALL, headers=headers).json()
