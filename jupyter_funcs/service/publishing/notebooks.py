@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import msgspec
 
-from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
+from jupyter_funcs.service.messages import SetupError, quoted
 from jupyter_funcs.service.publishing.parameters import (
     SUPPORTED,
     AtLeastOne,
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 
-# The key in the notebook's metadata, and what may be under it.
-_METADATA = "jupyter_funcs"
-_FIELDS = ("name", "asset", "group", "description", "author")
 _ADVICE = "End the notebook with the value alone on its last line."
 _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _FOR_TOOLS = re.compile(r"noqa\b|type:\s*ignore|pragma:|pylint:")
@@ -55,8 +52,19 @@ _KNOWN: dict[str, Any] = {
 }
 
 
+_Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
+
+
+class _Facts(msgspec.Struct, forbid_unknown_fields=True):
+    name: _Text | None = None
+    asset: _Text | None = None
+    group: _Text | None = None
+    description: _Text | None = None
+    author: _Text | None = None
+
+
 class _Metadata(msgspec.Struct):
-    jupyter_funcs: Any = {}
+    jupyter_funcs: _Facts = msgspec.field(default_factory=_Facts)
     language_info: dict[str, Any] = {}
     kernelspec: dict[str, Any] = {}
 
@@ -124,21 +132,21 @@ def value_of(shell: InteractiveShell, cell: str) -> Any:
 def read(path: Path, default_asset: str | None) -> PublishedFunction:
     """Read a notebook as a published function."""
     notebook = _opened(path)
-    metadata = _metadata(notebook, path)
-    asset = metadata.get("asset", default_asset)
+    own = notebook.metadata.jupyter_funcs
+    asset = own.asset or default_asset
     if asset is None:
         raise SetupError(
             f"{path} has no asset.\n"
-            f'Add one to its metadata, "{_METADATA}": {{"asset": "…"}}, or set functions.asset in the configuration.'
+            'Add one to its metadata, "jupyter_funcs": {"asset": "…"}, or set functions.asset in the configuration.'
         )
     at = _parameters_at(notebook, path)
     parameters, rules = read_parameters(notebook.cells[at].text, f"{path}, cell {at + 1}")
     heading, paragraph = _first_text(notebook)
     return PublishedFunction(
-        name=metadata.get("name") or heading or title(path.stem),
-        description=metadata.get("description", paragraph),
+        name=own.name or heading or title(path.stem),
+        description=own.description or paragraph,
         asset=asset,
-        group=metadata.get("group"),
+        group=own.group,
         parameters=parameters,
         rules=rules,
         python=NotebookRun(path, *_code(notebook, at, path), {each.name: each.default for each in parameters}),
@@ -146,7 +154,7 @@ def read(path: Path, default_asset: str | None) -> PublishedFunction:
         entry_point=f"{path.absolute().parent.name}/{path.name}",
         notebook_name=path.name,
         place=str(path),
-        author=metadata.get("author"),
+        author=own.author,
     )
 
 
@@ -154,27 +162,14 @@ def _opened(path: Path) -> _Notebook:
     try:
         notebook = msgspec.json.decode(path.read_bytes(), type=_Notebook)
     except (msgspec.MsgspecError, OSError, ValueError) as error:
-        raise SetupError(f"{path} is not a valid notebook: {error}.\nOpen it in Jupyter and save it again.") from None
+        raise SetupError(
+            f"{path} is not a valid notebook: {error}.\nCorrect it in Jupyter, and save it again."
+        ) from None
     metadata = notebook.metadata
     language = metadata.language_info.get("name") or metadata.kernelspec.get("language", "python")
     if str(language).casefold() != "python":
         raise SetupError(f"{path} is written in {quoted(language)}.\nOnly Python notebooks can be published.")
     return notebook
-
-
-def _metadata(notebook: _Notebook, path: Path) -> dict[str, str]:
-    found = notebook.metadata.jupyter_funcs
-    if not isinstance(found, dict):
-        raise SetupError(f"{path}: {_METADATA} in the metadata must be an object with {listed(_FIELDS)}.")
-    for name, value in found.items():
-        if name not in _FIELDS:
-            raise SetupError(
-                f"{path}: {_METADATA} in the metadata has the unknown key {quoted(name)}."
-                f"{did_you_mean(name, _FIELDS)}\nValid keys are {listed(_FIELDS)}."
-            )
-        if not isinstance(value, str) or not value.strip():
-            raise SetupError(f"{path}: {_METADATA}.{name} in the metadata must be text, not {quoted(value)}.")
-    return dict(found)
 
 
 def _parameters_at(notebook: _Notebook, path: Path) -> int:

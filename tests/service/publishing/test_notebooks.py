@@ -156,13 +156,10 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
     [
         (["1"], {"parameters": None}, "has no cell tagged 'parameters'.\nTag the one cell"),
         (["1"], {"jupyter_funcs": {}}, "has no asset.\nAdd one to its metadata"),
-        (
-            ["1"],
-            {"jupyter_funcs": {"aset": "a"}},
-            "jupyter_funcs in the metadata has the unknown key 'aset'. Did you mean 'asset'?",
-        ),
-        (["1"], {"jupyter_funcs": {"asset": 7}}, "jupyter_funcs.asset in the metadata must be text, not '7'"),
-        (["1"], {"jupyter_funcs": ["a"]}, "jupyter_funcs in the metadata must be an object with 'name'"),
+        (["1"], {"jupyter_funcs": {"aset": "a"}}, "unknown field `aset` - at `$.metadata.jupyter_funcs`."),
+        (["1"], {"jupyter_funcs": {"asset": 7}}, "got `int` - at `$.metadata.jupyter_funcs.asset`."),
+        (["1"], {"jupyter_funcs": {"name": " "}}, " - at `$.metadata.jupyter_funcs.name`."),
+        (["1"], {"jupyter_funcs": ["a"]}, "Expected `object`, got `array` - at `$.metadata.jupyter_funcs`."),
         (
             ["1"],
             {"parameters": "a, b = 1, 2"},
