@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import ibis
 
 from jupyter_funcs.service.config.settings import BRAND, Data, dimension_columns
-from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, group_bounds, no_column, parquet_files
+from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, no_column, parquet_files
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.messages import SetupError, listed, quoted
 
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from jupyter_funcs.service.config.settings import Settings
-
-log = logging.getLogger(__name__)
 
 _MAX_NAMED = 3
 _TYPES = {"date": "date", "spend_cents": "int64", "transactions": "int64", "cards": "int64"}
@@ -84,7 +80,6 @@ def inspect(settings: Settings, data: Data, team_tables: TeamTables) -> CardSpen
     except Exception as error:  # noqa: BLE001 - each driver has errors of its own
         settings.fail(key, f"{label} cannot be read: {team_tables.reason(error)}.")
     _check_owners(settings, brands)
-    _warn_if_unsorted(label, files, mapped["symbol"].name)
     return CardSpend(cards, brands, sorted(generations))
 
 
@@ -190,14 +185,4 @@ def _check_owners(settings: Settings, brands: Sequence[BrandDays]) -> None:
             ("data", "dimensions", BRAND),
             f"a brand can only belong to one company, but {named}{more}.\n"
             "Rename these brands, or use one symbol in all their rows.",
-        )
-
-
-def _warn_if_unsorted(label: str, files: Mapping[str, pq.FileMetaData], symbol: str) -> None:
-    """Log a warning if a query for one symbol would read nearly all rows."""
-    bounds = [each for found in files.values() for each in group_bounds(found, symbol)]
-    falls = sum(after[0] < before[1] for before, after in itertools.pairwise(bounds))
-    if falls > len(bounds) / 2:
-        log.warning(
-            "%s is not sorted by %s, so every query reads all of it. Sort it to make queries faster.", label, symbol
         )

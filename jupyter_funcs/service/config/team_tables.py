@@ -118,14 +118,6 @@ def parquet_files(pattern: Path) -> dict[str, pq.FileMetaData]:
     return {file: _metadata(file) for file in found}
 
 
-def group_bounds(found: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
-    """Return the minimum and maximum of a column in each row group that has statistics."""
-    groups = [found.row_group(number) for number in range(found.num_row_groups)]
-    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
-    known = [each.statistics for each in columns if each.path_in_schema == column and each.is_stats_set]
-    return [(each.min, each.max) for each in known if each.has_min_max]
-
-
 def _metadata(file: str) -> pq.FileMetaData:
     """Return the metadata of a Parquet file."""
     try:

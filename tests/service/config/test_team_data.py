@@ -445,12 +445,3 @@ def test_folder_names_may_replace_a_column(tmp_path: Path) -> None:
     wire = configured(tmp_path, LEAST.replace("cards/*.parquet", "cards/*/*.parquet"))
     rows = wire.rows("Get Panel Dimensions", PanelName="card panel", Dimensions=["Region"])
     assert [row["Region"] for row in rows] == ["CA", "NY"]
-
-
-def test_unsorted_data_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    put(tmp_path, few())
-    for frame, said in ((few(), 0), (few().sample(frac=1, random_state=1), 1)):
-        pq.write_table(pa.Table.from_pandas(frame), tmp_path / "cards" / "2024.parquet", row_group_size=100)
-        caplog.clear()
-        loaded(tmp_path, LEAST)
-        assert sum("*.parquet is not sorted by ticker" in each for each in caplog.messages) == said
