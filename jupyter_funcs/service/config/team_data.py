@@ -6,11 +6,12 @@ import itertools
 import re
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
 
 from jupyter_funcs.service.config import cards
 from jupyter_funcs.service.config.settings import Data, dimension_columns
-from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, read_rows
+from jupyter_funcs.service.config.team_tables import TeamTables, read_rows
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period
 from jupyter_funcs.service.engine.calendar import periods as fiscal_quarters
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
@@ -106,10 +107,7 @@ class _Loader:
         if section is None:
             return []
         rows = read_rows(self._settings, key, section, ("symbol", "name"), self._tables)
-        try:
-            kpis = [self._kpi(number, row) for number, row in enumerate(rows, 1) if row.text("symbol") in self._days]
-        except TeamDataError as error:
-            self._settings.fail(key, str(error))
+        kpis = [self._kpi(number, row) for number, row in enumerate(rows, 1) if row.text("symbol") in self._days]
         by_id = {kpi.id: kpi for kpi in kpis}
         if twice := next((kpi for kpi in kpis if by_id[kpi.id] is not kpi), None):
             self._settings.fail(key, f"two KPIs have the id {twice.id}: {listed([twice.name, by_id[twice.id].name])}.")
@@ -117,16 +115,12 @@ class _Loader:
 
     def _kpi(self, number: int, row: Row) -> Kpi:
         symbol, is_primary = row.text("symbol"), row.flag("is_primary")
-        try:
-            panel = self._panel(row.text("panel"))
-        except TeamDataError as error:
-            raise TeamDataError(f"{row.where}: {error}") from error
         brands = tuple(brand.strip() for brand in row.text("brands").split(",") if brand.strip())
         return Kpi(
             id=number if not row.text("id") else row.whole("id"),
             name=row.required("name"),
             symbol=symbol,
-            panel=panel,
+            panel=self._panel(row.text("panel"), row.fail),
             unit=row.text("unit"),
             statement=row.text("statement"),
             kpi_class=row.text("kpi_class"),
@@ -135,13 +129,13 @@ class _Loader:
             is_primary=is_primary is not False,
         )
 
-    def _panel(self, name: str | None) -> str:
+    def _panel(self, name: str | None, fail: Callable[[str], NoReturn]) -> str:
         if name in self._panels:
             return name
         if name:
-            raise TeamDataError(f"there is no panel {quoted(name)}.{did_you_mean(name, self._panels)}")
+            fail(f"there is no panel {quoted(name)}.{did_you_mean(name, self._panels)}")
         if len(self._panels) > 1:
-            raise TeamDataError(f"choose a panel: there are {listed(self._panels)}.")
+            fail(f"choose a panel: there are {listed(self._panels)}.")
         return self._panels[0]
 
     def _reports(self, reference: Reference) -> list[Report]:
@@ -150,10 +144,7 @@ class _Loader:
             key = ("data", "reports", number)
             if each.id.casefold() in found:
                 self._settings.fail((*key, "id"), f"two reports have the id {quoted(each.id)}.")
-            try:
-                panel = self._panel(each.panel)
-            except TeamDataError as error:
-                self._settings.fail((*key, "panel"), str(error))
+            panel = self._panel(each.panel, partial(self._settings.fail, (*key, "panel")))
             symbols = []
             for symbol in each.symbols:
                 try:
@@ -201,12 +192,9 @@ def _by_rows(
         by_symbol.setdefault(row.text("symbol"), []).append(row)
     shared = by_symbol.get("", [])
     found = {}
-    try:
-        for symbol in days:
-            own = [_period(row, section, today) for row in (*shared, *by_symbol.get(symbol, []))]
-            found[symbol] = _in_order(symbol, own)
-    except TeamDataError as error:
-        settings.fail(_CALENDAR, str(error))
+    for symbol in days:
+        own = [_period(row, section, today) for row in (*shared, *by_symbol.get(symbol, []))]
+        found[symbol] = _in_order(settings, symbol, own)
     without = [
         symbol
         for symbol, periods in found.items()
@@ -229,30 +217,32 @@ def _year_end(periods: Sequence[Period]) -> str:
 def _period(row: Row, section: Calendar, today: date) -> Period:
     name = row.required("period_name")
     if not (found := _QUARTER_NAME.fullmatch(name)):
-        raise TeamDataError(
-            f"{row.where}: {quoted(row.columns['period_name'])} must be FQ<number> <fiscal year>, such as "
+        row.fail(
+            f"{quoted(row.columns['period_name'])} must be FQ<number> <fiscal year>, such as "
             f"'FQ3 2024', not {quoted(name)}."
         )
     start, end = row.day("start"), row.day("end")
     if start > end:
-        raise TeamDataError(f"{row.where}: {name} ends on {end}, before its start on {start}.")
+        row.fail(f"{name} ends on {end}, before its start on {start}.")
     reported = row.flag("is_historical")
     if reported is None:
         reported = end + timedelta(days=section.reported_after_days) <= today
     return Period(int(found[2]), int(found[1]), start, end, reported)
 
 
-def _in_order(symbol: str, periods: list[Period]) -> tuple[Period, ...]:
+def _in_order(settings: Settings, symbol: str, periods: list[Period]) -> tuple[Period, ...]:
     periods = sorted(periods, key=lambda each: (each.start, each.end))
     for one, next_ in itertools.pairwise(periods):
         if next_.start <= one.end:
-            raise TeamDataError(
+            settings.fail(
+                _CALENDAR,
                 f"{one.period_name} ({one.start} to {one.end}) and {next_.period_name} ({next_.start} to {next_.end}) "
-                f"of {symbol} overlap. A day can only be in one quarter."
+                f"of {symbol} overlap. A day can only be in one quarter.",
             )
         if (next_.year, next_.quarter) <= (one.year, one.quarter):
-            raise TeamDataError(
+            settings.fail(
+                _CALENDAR,
                 f"{next_.period_name} of {symbol} starts on {next_.start}, after {one.period_name}. "
-                "Quarters must be in chronological order, and each name unique."
+                "Quarters must be in chronological order, and each name unique.",
             )
     return tuple(periods)

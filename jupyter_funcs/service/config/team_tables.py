@@ -7,9 +7,9 @@ import csv
 import math
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import duckdb
 import ibis
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.config.settings import Calendar, Companies, Kpis, Settings
 
     SmallTable = Companies | Calendar | Kpis
-    # A row and its number.
-    Record = tuple[int, dict[str, Any]]
 
 _T = TypeVar("_T")
 
@@ -115,25 +113,16 @@ def parquet_files(pattern: Path) -> dict[str, pq.FileMetaData]:
         if pattern.is_dir():
             raise TeamDataError(f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}.")
         raise TeamDataError(f"no file matches {pattern}.")
-    return {file: _metadata(file) for file in found}
+    files = {}
+    for file in found:
+        try:
+            files[file] = pq.read_metadata(file)
+        except (pa.ArrowException, OSError) as error:
+            raise TeamDataError(f"{file} is not a Parquet file.") from error
+    return files
 
 
-def _metadata(file: str) -> pq.FileMetaData:
-    """Return the metadata of a Parquet file."""
-    try:
-        return pq.read_metadata(file)
-    except (pa.ArrowException, OSError) as error:
-        raise TeamDataError(f"{file} is not a Parquet file.") from error
-
-
-def _parquet_rows(path: Path) -> tuple[list[str], list[Record]]:
-    """Return the columns of a Parquet file, and its rows with their numbers."""
-    _metadata(str(path))
-    table = pq.read_table(path)
-    return table.column_names, list(enumerate(table.to_pylist(), 1))
-
-
-def _csv_rows(path: Path) -> tuple[list[str], list[Record]]:
+def _csv_rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
     """Return the columns of a CSV file, and its rows (all text) with the number of their last line."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
@@ -152,6 +141,7 @@ class Row:
     where: str
     values: Mapping[str, Any]
     columns: Mapping[str, str]
+    refuse: Callable[[str], NoReturn]
 
     def text(self, use: str) -> str:
         """Return a value as trimmed text, empty if it is absent."""
@@ -162,9 +152,9 @@ class Row:
 
     def required(self, use: str) -> str:
         """Return a text that must not be empty."""
-        if text := self.text(use):
-            return text
-        raise self._error(use, "is empty")
+        if not (text := self.text(use)):
+            self.fail(f"{quoted(self.columns[use])} is empty.")
+        return text
 
     def whole(self, use: str) -> int:
         """Return a whole number."""
@@ -183,10 +173,11 @@ class Row:
         try:
             return parse(text)
         except (ValueError, KeyError):
-            raise self._error(use, f"must be {wanted}, not {quoted(text)}") from None
+            self.fail(f"{quoted(self.columns[use])} must be {wanted}, not {quoted(text)}.")
 
-    def _error(self, use: str, text: str) -> TeamDataError:
-        return TeamDataError(f"{self.where}: {quoted(self.columns[use])} {text}.")
+    def fail(self, text: str) -> NoReturn:
+        """Raise a `SetupError` about the row."""
+        self.refuse(f"{self.where}: {text}")
 
 
 def _day(text: str) -> date:
@@ -207,11 +198,11 @@ def read_rows(
     kind = next(kind for kind in ("parquet", "csv", "table") if getattr(section, kind) is not None)
     name = getattr(section, kind)
     try:
-        if kind == "table":
-            opened = team_tables.table(name)
-            names, found = list(opened.table.columns), list(enumerate(opened.rows(opened.table), 1))
+        if kind == "csv":
+            names, found = _csv_rows(name)
         else:
-            names, found = (_parquet_rows if kind == "parquet" else _csv_rows)(name)
+            opened = team_tables.table(name) if kind == "table" else team_tables.parquet([*parquet_files(name)])
+            names, found = list(opened.table.columns), list(enumerate(opened.rows(opened.table), 1))
     except TeamDataError as error:
         settings.fail((*key, kind), str(error))
     label = quoted(name) if kind == "table" else name.name
@@ -220,9 +211,9 @@ def read_rows(
         if column not in names and (use in required or use in section.columns):
             settings.fail((*key, "columns", use), f"{label} {no_column(column, names)}")
     there = {use: column for use, column in mapped.items() if column in names}
-    unit = "line" if kind == "csv" else "row"
+    unit, refuse = "line" if kind == "csv" else "row", partial(settings.fail, key)
     return [
-        Row(f"{label}, {unit} {number}", {use: record[column] for use, column in there.items()}, mapped)
+        Row(f"{label}, {unit} {number}", {use: record[column] for use, column in there.items()}, mapped, refuse)
         for number, record in found
     ]
 
