@@ -140,8 +140,10 @@ def _cached(home: Path) -> Path:
             if time.time() - left.stat().st_mtime > _STALE_SECONDS:
                 shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="demo-", suffix=".part", dir=home) as work:
+        from jupyter_funcs.service.builtin import synthesis
+
         built = Path(work) / path.name
-        build(built)
+        synthesis.write(built)
         if not _is_complete(path):  # another process may have been first
             built.replace(path)
     return path
@@ -154,10 +156,3 @@ def _is_complete(path: Path) -> bool:
             return file.read() == _END
     except OSError:
         return False
-
-
-def build(into: Path) -> None:
-    """Generate the demo's numbers and write its file, which takes seconds."""
-    from jupyter_funcs.service.builtin import synthesis
-
-    synthesis.write(into)

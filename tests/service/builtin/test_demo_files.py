@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service.builtin import demo
+from jupyter_funcs.service.builtin import demo, synthesis
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,13 +36,13 @@ def never(_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FUNCS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(demo, "build", write)
+    monkeypatch.setattr(synthesis, "write", write)
     return tmp_path / "cache"
 
 
 def test_the_file_is_built_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert demo.spend_file() == home / NAME
-    monkeypatch.setattr(demo, "build", never)
+    monkeypatch.setattr(synthesis, "write", never)
     assert demo.spend_file() == home / NAME
     assert text_in(home / NAME) == "whole"
     assert [path.name for path in home.iterdir()] == [NAME]
@@ -65,7 +65,7 @@ def test_a_build_that_fails_leaves_nothing(home: Path, monkeypatch: pytest.Monke
         write(path)
         raise MemoryError
 
-    monkeypatch.setattr(demo, "build", fail)
+    monkeypatch.setattr(synthesis, "write", fail)
     with pytest.raises(MemoryError):
         demo.spend_file()
     assert list(home.iterdir()) == []
@@ -84,10 +84,10 @@ def test_if_another_process_is_first_its_file_is_used(home: Path, monkeypatch: p
     def slow(path: Path) -> None:
         write(path, "late")
         # Meanwhile another process finishes first.
-        monkeypatch.setattr(demo, "build", write)
+        monkeypatch.setattr(synthesis, "write", write)
         demo.spend_file()
 
-    monkeypatch.setattr(demo, "build", slow)
+    monkeypatch.setattr(synthesis, "write", slow)
     assert demo.spend_file() == home / NAME
     assert text_in(home / NAME) == "whole"
     assert [path.name for path in home.iterdir()] == [NAME]
@@ -99,11 +99,11 @@ def test_processes_at_once_all_get_the_file(home: Path) -> None:
 import time
 import pyarrow as pa
 import pyarrow.parquet as pq
-from jupyter_funcs.service.builtin import demo
+from jupyter_funcs.service.builtin import demo, synthesis
 def build(path):
     pq.write_table(pa.table({"text": ["whole"]}), path)
     time.sleep(0.3)
-demo.build = build
+synthesis.write = build
 print(demo.spend_file())
 """
     processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -134,7 +134,7 @@ def test_a_temporary_folder_replaces_a_cache_that_cannot_be_written(
             raise OSError(28, "No space left on device")
         write(path)
 
-    monkeypatch.setattr(demo, "build", build)
+    monkeypatch.setattr(synthesis, "write", build)
     if obstacle == "a file is in the way":
         home.write_text("")
     elif obstacle == "a folder has its name":
