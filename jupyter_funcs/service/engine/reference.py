@@ -83,12 +83,9 @@ class Reference:
         return self.dimensions[dimension].capitalize()
 
     @cached_property
-    def _panels(self) -> dict[str, str]:
-        return _by_spelling(panel.name for panel in self.panels)
-
-    @cached_property
-    def _symbols(self) -> dict[str, str]:
-        return _by_spelling(company.symbol for company in self.companies)
+    def _names(self) -> dict[str, dict[str, str]]:
+        kinds = ("panels", "companies", "brands")  # whose items begin with their names
+        return {kind: _by_spelling(each[0] for each in getattr(self, kind)) for kind in kinds}
 
     @cached_property
     def _tickers(self) -> dict[str, list[str]]:
@@ -98,29 +95,26 @@ class Reference:
         return found
 
     @cached_property
-    def _brands(self) -> dict[str, str]:
-        return _by_spelling(brand.name for brand in self.brands)
-
-    @cached_property
     def _owners(self) -> dict[str, str]:
         return {brand.name: brand.symbol for brand in self.brands}
 
     def panel(self, text: str) -> str:
         """Return the name of a data set in its own spelling; raises `ValueError`."""
-        return _match(text, self._panels)
+        return _match(text, self._names["panels"])
 
     def brand(self, text: str) -> str:
         """Return the name of a brand in its own spelling; raises `ValueError`."""
-        return _match(text, self._brands)
+        return _match(text, self._names["brands"])
 
     def symbol(self, text: str) -> str:
         """Return a symbol, matched whole or by an unambiguous ticker; raises `ValueError`."""
-        if whole := self._symbols.get(text) or self._symbols.get(_folded(text)):
+        symbols = self._names["companies"]
+        if whole := symbols.get(text) or symbols.get(_folded(text)):
             return whole
         by_ticker = self._tickers.get(_folded(text), [])
         if len(by_ticker) > 1:
             raise ValueError(f"is the ticker of {listed(by_ticker)}; use one of these.")
-        return by_ticker[0] if by_ticker else _match(text, self._symbols)
+        return by_ticker[0] if by_ticker else _match(text, symbols)
 
     def owner(self, brand: str) -> str:
         """Return the symbol of the company that owns a brand."""
