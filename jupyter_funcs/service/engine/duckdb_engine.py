@@ -151,12 +151,6 @@ class DuckDBEngine:
                 self._con = self._open_database(None, self._spill_folder())
             return self._con.cursor()
 
-    def memory_limit(self) -> str:
-        """Return the memory limit of all queries together, such as ``11.7 GiB``."""
-        with self.cursor() as cursor:
-            [(limit,)] = cursor.execute("SELECT current_setting('memory_limit')").fetchall()
-        return str(limit)
-
     def _loaded_cards(self, check: Callable[[], None]) -> Cards:
         with self._lock:
             if self._loading is None:
@@ -289,10 +283,7 @@ class DuckDBCall:
                 cursor.execute(statement.sql, statement.values)
                 yield cursor, statement.schema
         except (duckdb.OutOfMemoryException, MemoryError) as error:
-            raise MemoryLimitError(
-                f"The query needs more memory than the {self._engine.memory_limit()} that all queries share. "
-                "Ask for less: fewer dimensions or brands."
-            ) from error
+            raise MemoryLimitError("The query needs more memory than all queries may share. Ask for less.") from error
 
     @contextlib.contextmanager
     def _interruptible(self, interrupt: Callable[[], object]) -> Iterator[None]:
