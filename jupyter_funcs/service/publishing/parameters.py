@@ -349,7 +349,10 @@ class Parameter:
             raise ValueError(f"must be {_NAMES[self.type]}, not {_JSON_NAMES.get(type(value), 'this')}.")  # noqa: TRY004 - the caller's value, not ours
         text = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
         if options:
-            text = _option(text, options, known)
+            if (folded := text.casefold()) not in known:
+                near = did_you_mean(text, options)
+                raise ValueError(f"has no option {quoted(text)}.{near} Options are {listed(options)}.")
+            text = known[folded]
         if self.type is str:
             return self._matched(text, reference)
         try:
@@ -410,12 +413,6 @@ def _parsed(kind: type, text: str) -> Any:
     if (kind is float and not abs(found) < math.inf) or (kind is date and str(found) != text):
         raise ValueError(text)
     return found
-
-
-def _option(text: str, options: Sequence[str], known: Mapping[str, str]) -> str:
-    if (folded := text.casefold()) in known:
-        return known[folded]
-    raise ValueError(f"has no option {quoted(text)}.{did_you_mean(text, options)} Options are {listed(options)}.")
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:

@@ -33,6 +33,8 @@ ReplyForm = Literal["json", "arrow", "either"]
 SCALAR = "Result"
 """The column of values without a name."""
 
+_SCALARS = str | bytes | int | float | date | time | timedelta | Decimal | None
+
 # Records are encoded in pieces of this number, so that a result that is too large is noticed early.
 _PIECE = 100
 
@@ -65,7 +67,7 @@ def encoded(result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "j
     """
     if isinstance(result, ReplyContent):
         return result
-    if form == "arrow" and not _is_scalar(result):
+    if form == "arrow" and not isinstance(result, _SCALARS):
         with contextlib.suppress(ResultError):  # JSON may support what Arrow doesn't
             table = arrow(result, call)
             return ReplyContent(ARROW, stream(table), table.num_rows)
@@ -76,10 +78,6 @@ def encoded(result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "j
         return ReplyContent(ARROW, stream(records), records.num_rows)
     content = msgspec.json.encode({"error": None, "body": _encoded(records).decode()})
     return ReplyContent(JSON, content, len(records) if isinstance(records, list) else None)
-
-
-def _is_scalar(result: Any) -> bool:
-    return result is None or isinstance(result, str | bytes | int | float | date | time | timedelta | Decimal)
 
 
 def stream(table: pa.Table) -> bytes:
@@ -131,8 +129,15 @@ def arrow(result: Any, call: Call | None = None) -> pa.Table:
         return call.arrow(result)
     table = _as_table(result)
     if table is None:
-        columns = _columns(_records(result, call))
-        return pa.table({name: _array(name, values) for name, values in columns.items()})
+        records = _records(result, call)
+        records = records if isinstance(records, list) else [{SCALAR: records}]
+        columns = {}
+        for name in dict.fromkeys(name for record in records for name in record):
+            try:
+                columns[str(name)] = pa.array([record.get(name) for record in records], from_pandas=True)
+            except (pa.ArrowException, ValueError, OverflowError) as error:
+                raise ResultError(f"Column {quoted(name)} has no single Arrow type: {error}.") from error
+        return pa.table(columns)
     if isinstance(table, pa.Table):
         return table
     try:
@@ -210,14 +215,6 @@ def _column(values: Any) -> Sequence[Any] | None:
 def _rows(columns: dict[str, Sequence[Any]]) -> list[dict[str, Any]]:
     check_size(len(next(iter(columns.values()), ())), len(columns))
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _columns(records: Any) -> dict[str, list[Any]]:
-    """Return the columns of records, which may lack some."""
-    if not isinstance(records, list):
-        records = [{SCALAR: records}]
-    names = dict.fromkeys(name for record in records for name in record)
-    return {str(name): [record.get(name) for record in records] for name in names}
 
 
 def needs_engine(result: Any) -> bool:
@@ -303,15 +300,6 @@ def _values(array: Any) -> list[Any]:
         array[np.isnat(times)] = None
     values: list[Any] = array.tolist()
     return values
-
-
-def _array(name: str, values: list[Any]) -> pa.Array:
-    import pyarrow as pa
-
-    try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, ValueError, OverflowError) as error:
-        raise ResultError(f"Column {quoted(name)} has no single Arrow type: {error}.") from error
 
 
 def _encoded(records: Any) -> bytes:
