@@ -132,7 +132,7 @@ def _failure(source: str, error: BaseException) -> SetupError:
         place, is_last = _place(source, error)
         reason = str(error).strip().partition("\n")[0]
         if not is_last or error.__cause__ is not None:  # otherwise the line is enough
-            log.error("%s cannot be imported.", source, exc_info=(type(error), error, _trace_from_file(error)))
+            log.error("%s cannot be imported.", source, exc_info=error)
     headline = "" if place.startswith(source) else f"{source} cannot be imported.\n"
     return SetupError(
         f"{headline}{place}: {type(error).__name__}{f': {reason}' if reason else ''}.\n"
@@ -145,15 +145,6 @@ def _place(source: str, error: BaseException) -> tuple[str, bool]:
     frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith("<frozen")]
     own = [each for each in frames if each.filename == source] or frames[-1:]
     return f"{own[-1].filename}, line {own[-1].lineno}", own[-1] is frames[-1]
-
-
-def _trace_from_file(error: BaseException) -> types.TracebackType | None:
-    """Return the trace of an error without the import machinery at its beginning."""
-    importing = {__file__, importlib.__file__, importlib.metadata.__file__}
-    rest = error.__traceback__
-    while rest and (rest.tb_frame.f_code.co_filename in importing or "<frozen" in rest.tb_frame.f_code.co_filename):
-        rest = rest.tb_next
-    return rest or error.__traceback__
 
 
 def _package(folder: Path) -> str:
