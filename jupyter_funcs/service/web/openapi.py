@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from jupyter_funcs.service.publishing.results import ARROW, JSON
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _TEXT = {"type": "string"}
 
@@ -121,15 +118,14 @@ def _body(schema: str, example: Any, *, required: bool = True) -> dict[str, Any]
 
 
 def _operation(
-    method: str, name: str, summary: str, replies: dict[str, Any], statuses: Iterable[int] = (), **more: Any
+    method: str, name: str, summary: str, replies: dict[str, Any], *statuses: int, is_public: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """Describe the one method of a path, with its own replies and the statuses of its refusals."""
-    refusals = {str(status): _ref("responses", f"Failure{status}") for status in (*statuses, 403, 405, 500)}
-    return {method: {"operationId": name, "summary": summary, "responses": replies | refusals, **more}}
+    """Describe the one method of a path, with its own replies and the statuses of its own refusals."""
+    of_all = (403, 405, 500, *(() if is_public else (401,)), *((400, 408, 413, 415) if "requestBody" in more else ()))
+    refusals = {str(status): _ref("responses", f"Failure{status}") for status in (*of_all, *statuses)}
+    more |= {"security": []} if is_public else {}
+    return {method: {"operationId": name, "summary": summary, "responses": refusals | replies, **more}}
 
-
-_WITH_BODY = (400, 408, 413, 415)
-_PUBLIC: dict[str, Any] = {"security": []}
 
 _RUN_EXAMPLE = {
     "FunctionName": "Get Panel Daily",
@@ -180,16 +176,15 @@ DOCUMENT: dict[str, Any] = {
             "listUserFunctions",
             "List the functions of the user.",
             _LISTED,
-            (401, *_WITH_BODY),
             requestBody=_body("Listing", {}, required=False),
         ),
-        "/api/function/getAll": _operation("get", "getAll", "List the functions of the user.", _LISTED, [401]),
+        "/api/function/getAll": _operation("get", "getAll", "List the functions of the user.", _LISTED),
         "/api/function/runFunction": _operation(
             "post",
             "runFunction",
             "Run a function.",
             {"200": _RAN},
-            (401, *_WITH_BODY, 404, 422, 429, 503, 504),
+            *(404, 422, 429, 503, 504),
             requestBody=_body("Run", _RUN_EXAMPLE),
         ),
         "/api/account/login": _operation(
@@ -200,13 +195,13 @@ DOCUMENT: dict[str, Any] = {
                 "200": _reply("A token.", schema="Token"),
                 "401": _reply("The email or password is wrong.", schema=_TEXT, media_type="text/plain"),
             },
-            (*_WITH_BODY, 429, 503),
+            *(429, 503),
             requestBody=_body("Login", {"email": "ann@team.example", "password": "…"}),
-            **_PUBLIC,
+            is_public=True,
         ),
-        "/healthz": _operation("get", "health", "Check that the service is alive.", _HEALTHY, **_PUBLIC),
-        "/readyz": _operation("get", "ready", "Check that a run can start now.", _HEALTHY, [503], **_PUBLIC),
-        "/openapi.json": _operation("get", "openapi", "Get this document.", _ITSELF, **_PUBLIC),
+        "/healthz": _operation("get", "health", "Check that the service is alive.", _HEALTHY, is_public=True),
+        "/readyz": _operation("get", "ready", "Check that a run can start now.", _HEALTHY, 503, is_public=True),
+        "/openapi.json": _operation("get", "openapi", "Get this document.", _ITSELF, is_public=True),
     },
     "components": {
         "securitySchemes": {
