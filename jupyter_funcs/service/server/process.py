@@ -29,19 +29,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
+    from jupyter_funcs.service.config.settings import Server
     from jupyter_funcs.service.server.reloading import LiveService
 
 log = logging.getLogger(__name__)
 
 MOST_OF_ONE = 128
 """How many connections one address may have."""
-GRACE_SECONDS = 10
-"""How long runs may take to end on shutdown."""
-# Afterwards uvicorn drops what is left, such as requests without their body.
-LAST_SECONDS = 2
-KEEP_ALIVE_SECONDS = 5
-# Longer than a proxy's, which could otherwise send a request on a connection that is just closing.
-PROXY_KEEP_ALIVE_SECONDS = 75
+# For runs to end on shutdown; afterwards uvicorn drops what is left, such as requests without their body.
+_GRACE_SECONDS, _LAST_SECONDS = 10, 2
+# The second is longer than a proxy's, which could otherwise send a request on a connection that is just closing.
+_KEEP_ALIVE_SECONDS, _PROXY_KEEP_ALIVE_SECONDS = 5, 75
 
 
 # h11 backtracks over white space before an invalid character, in quadratic time: 30 kB of it stop the service for
@@ -207,9 +205,27 @@ def _shown(value: Any) -> str:
 class GracefulServer(uvicorn.Server):
     """Serves an application until a signal, then lets the runs end."""
 
-    def __init__(self, config: uvicorn.Config, runs: LiveService, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._runs = runs
+    def __init__(self, live: LiveService, server: Server, ready: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                live,
+                http=HttpConnection,
+                # uvloop doesn't ask the listeners to accept.
+                loop="asyncio",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                # `Hosts` decides what to trust from a proxy.
+                proxy_headers=False,
+                ssl_certfile=server.tls_certificate,
+                ssl_keyfile=server.tls_key,
+                timeout_keep_alive=_PROXY_KEEP_ALIVE_SECONDS if server.behind_proxy else _KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=_GRACE_SECONDS + _LAST_SECONDS,
+            )
+        )
+        self._runs = live
         self._ready = ready
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -226,8 +242,8 @@ class GracefulServer(uvicorn.Server):
         """Accept no more requests and wait for the runs, within limits."""
         count = self._runs.admitted
         runs = "1 run" if count == 1 else f"{count} runs"
-        log.info("Stopping: %s.", f"waiting up to {GRACE_SECONDS} s for {runs}" if count else "no runs in progress")
-        stop = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._end_runs)
+        log.info("Stopping: %s.", f"waiting up to {_GRACE_SECONDS} s for {runs}" if count else "no runs in progress")
+        stop = asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._end_runs)
         await super().shutdown(sockets)
         stop.cancel()
         log.info("Stopped.")

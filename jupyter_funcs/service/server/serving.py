@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.service.messages import SetupError, quoted
 
 if TYPE_CHECKING:
-    import socket
-
     from jupyter_funcs.service.config.settings import Server, Settings
     from jupyter_funcs.service.server.hosted import Hosted
-    from jupyter_funcs.service.server.reloading import LiveService
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +78,10 @@ def _serve(given: argparse.Namespace) -> None:
         _warn_of_missing_names(server)
         if given.reload:
             live.watch()
-        _run(live, server, sockets, given.config)
+        address = _address(server, sockets[0].getsockname()[1])
+        process.GracefulServer(live, server, lambda: _announce(live.service, address, given.config)).run(sockets)
+        if live.busy_threads:
+            log.warning("%s function(s) that ignore cancellation end with the process.", live.busy_threads)
     if live.busy_threads:
         # The interpreter would wait for their threads for ever.
         logging.shutdown()
@@ -118,34 +118,6 @@ def _warn_of_missing_names(server: Server) -> None:
             "Requests from other machines will be refused: the service has no host name. "
             "Set it with --allowed-host NAME, or allowed_hosts in the configuration."
         )
-
-
-def _run(live: LiveService, server: Server, sockets: list[socket.socket], config: Path | None) -> None:
-    import uvicorn
-
-    from jupyter_funcs.service.server import process
-
-    options = uvicorn.Config(
-        live,
-        http=process.HttpConnection,
-        # uvloop doesn't ask the listeners to accept.
-        loop="asyncio",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        # `Hosts` decides what to trust from a proxy.
-        proxy_headers=False,
-        ssl_certfile=server.tls_certificate,
-        ssl_keyfile=server.tls_key,
-        timeout_keep_alive=process.PROXY_KEEP_ALIVE_SECONDS if server.behind_proxy else process.KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=process.GRACE_SECONDS + process.LAST_SECONDS,
-    )
-    address = _address(server, sockets[0].getsockname()[1])
-    process.GracefulServer(options, live, lambda: _announce(live.service, address, config)).run(sockets)
-    if live.busy_threads:
-        log.warning("%s function(s) that ignore cancellation end with the process.", live.busy_threads)
 
 
 def _address(server: Server, port: int) -> str:
