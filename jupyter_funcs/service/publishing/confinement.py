@@ -55,7 +55,7 @@ class WorkerSetup:
 
     folders: tuple[Path, ...]
     entry_points: bool = False
-    default_asset: str | None = None
+    default_asset: str = ""
     reference: Any = None
     readable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()

@@ -38,7 +38,7 @@ def load(
     folders: Sequence[Path],
     *,
     entry_points: bool,
-    default_asset: str | None,
+    default_asset: str = "",
     begins: Callable[[str], bool] = lambda _: True,
     problems: list[str] | None = None,
 ) -> list[PublishedFunction]:
@@ -63,13 +63,13 @@ def load(
     for folder in folders:
         package = _package(folder)
         for path in _files(folder):
-            add(str(path), functools.partial(_in_file, path, package, default_asset))
+            add(str(path), functools.partial(_in_file, path, package))
     for each in sorted(importlib.metadata.entry_points(group=GROUP)) if entry_points else ():
         source = f"The entry point {each.name} = {each.value!r}"
         add(source, functools.partial(_in_entry_point, each, source))
     # A module may have imported a function that another one publishes.
     unique = {id(each): each for each in found}.values()
-    return [replace(each, asset=each.asset or default_asset or "") for each in unique]
+    return [replace(each, asset=each.asset or default_asset) for each in unique]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -83,11 +83,11 @@ def _files(folder: Path) -> list[Path]:
     return [each for each in files if each.suffix in (".py", ".ipynb")]
 
 
-def _in_file(path: Path, package: str, default_asset: str | None) -> list[PublishedFunction]:
+def _in_file(path: Path, package: str) -> list[PublishedFunction]:
     if path.suffix == ".ipynb":
         from jupyter_funcs.service.publishing import notebooks
 
-        return [notebooks.read(path, default_asset)]
+        return [notebooks.read(path)]
     found = _functions(_imported(functools.partial(importlib.import_module, f"{package}.{path.stem}"), str(path)))
     if not found:
         log.warning(

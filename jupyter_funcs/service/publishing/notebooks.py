@@ -129,23 +129,17 @@ def value_of(shell: InteractiveShell, cell: str) -> Any:
     return values[-1]
 
 
-def read(path: Path, default_asset: str | None) -> PublishedFunction:
+def read(path: Path) -> PublishedFunction:
     """Read a notebook as a published function."""
     notebook = _opened(path)
     own = notebook.metadata.jupyter_funcs
-    asset = own.asset or default_asset
-    if asset is None:
-        raise SetupError(
-            f"{path} has no asset.\n"
-            'Add one to its metadata, "jupyter_funcs": {"asset": "…"}, or set functions.asset in the configuration.'
-        )
     at = _parameters_at(notebook, path)
     parameters, rules = read_parameters(notebook.cells[at].text, f"{path}, cell {at + 1}")
     heading, paragraph = _first_text(notebook)
     return PublishedFunction(
         name=own.name or heading or title(path.stem),
         description=own.description or paragraph,
-        asset=asset,
+        asset=own.asset or "",
         group=own.group,
         parameters=parameters,
         rules=rules,

@@ -64,11 +64,6 @@ class PublishedFunction:
         # So that help and completion show the signature and docstring of the Python function.
         vars(self).update(__wrapped__=self.python, __doc__=self.python.__doc__)
 
-    @property
-    def notebook_id(self) -> str:
-        """An identifier that all functions of a module or notebook share."""
-        return _identifier(self.entry_point.partition(":")[0])
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the Python function directly."""
         return self.python(*args, **kwargs)
@@ -367,7 +362,7 @@ class Registry:
             "isShared": asset.is_shared,
             "entryPoint": each.entry_point,
             "uniqueId": _identifier(each.entry_point),
-            "notebookId": each.notebook_id,
+            "notebookId": _identifier(each.entry_point.partition(":")[0]),
             "notebookName": each.notebook_name,
             "orgName": asset.organisation,
             "type": None,

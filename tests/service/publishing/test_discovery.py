@@ -56,7 +56,7 @@ def load(*folders: Path, **options: Any) -> list[PublishedFunction]:
         if getattr(module, "__name__", "").partition(".")[0] in siblings.folders:
             del sys.modules[name]
     siblings.folders.clear()
-    return publish.load(folders, **({"entry_points": False, "default_asset": None} | options))
+    return publish.load(folders, **({"entry_points": False, "default_asset": ""} | options))
 
 
 def values(functions: list[PublishedFunction]) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def test_a_published_function_knows_its_file_and_author(tmp_path: Path) -> None:
     assert found.entry_point == "published_team_functions.stores:get_stores"
     assert found.notebook_name == "published_team_functions.stores"
     assert (found.author, found.place) == ("ann", f"{folder / 'stores.py'}, line 4")
-    assert [each.notebook_id for each in load(folder)] == [found.notebook_id]
+    assert [each.entry_point for each in load(folder)] == [found.entry_point]
 
 
 def test_neighbours_import_each_other_by_name_or_relatively_and_are_run_once(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def notebook(tmp_path: Path) -> Callable[..., PublishedFunction]:
 
     def publish_one(*cells: str, **options: Any) -> PublishedFunction:
         (tmp_path / "shop").mkdir(exist_ok=True)
-        return notebooks.read(written(tmp_path / "shop" / "note_book.ipynb", *cells, **options), None)
+        return notebooks.read(written(tmp_path / "shop" / "note_book.ipynb", *cells, **options))
 
     return publish_one
 
@@ -106,7 +106,7 @@ def in_workers(path: Path) -> Iterator[list[PublishedFunction]]:
 
 
 def test_the_example_is_described_by_its_text_and_its_parameters_cell() -> None:
-    found = notebooks.read(EXAMPLE, None)
+    found = notebooks.read(EXAMPLE)
     assert (found.name, found.asset, found.group) == ("Get Best Days", "Shops", "Stores")
     assert found.description == "The days on which a store sold the most pieces, best first."
     assert (found.entry_point, found.notebook_name) == ("published/best_days.ipynb", "best_days.ipynb")
@@ -146,16 +146,16 @@ def test_name_and_description_are_from_the_metadata_else_from_the_first_text(
 
 
 def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.ipynb", "1", jupyter_funcs={})
-    assert notebooks.read(path, "Default").asset == "Default"
-    assert notebooks.read(written(path, "1"), "Default").asset == "a"
+    for metadata, asset in (({}, "Default"), ({"asset": "a"}, "a")):
+        written(tmp_path / "x.ipynb", "1", jupyter_funcs=metadata)
+        [found] = publish.load([tmp_path], entry_points=False, default_asset="Default")
+        assert found.asset == asset
 
 
 @each_row(
     "cells, options, says",
     [
         (["1"], {"parameters": None}, "has no cell tagged 'parameters'.\nTag the one cell"),
-        (["1"], {"jupyter_funcs": {}}, "has no asset.\nAdd one to its metadata"),
         (["1"], {"jupyter_funcs": {"aset": "a"}}, "unknown field `aset` - at `$.metadata.jupyter_funcs`."),
         (["1"], {"jupyter_funcs": {"asset": 7}}, "got `int` - at `$.metadata.jupyter_funcs.asset`."),
         (["1"], {"jupyter_funcs": {"name": " "}}, " - at `$.metadata.jupyter_funcs.name`."),
@@ -203,7 +203,7 @@ def test_two_parameters_cells_are_refused(tmp_path: Path) -> None:
     document["cells"].append(dict(document["cells"][0], id="other"))
     path.write_text(json.dumps(document))
     with pytest.raises(SetupError, match="has 2 cells tagged 'parameters'"):
-        notebooks.read(path, None)
+        notebooks.read(path)
 
 
 @pytest.mark.slow
