@@ -33,11 +33,8 @@ _CALENDAR = ("data", "calendar")
 _MAX_NAMED = 3
 
 
-def load(settings: Settings, today: date | None = None) -> tuple[Reference, Callable[[], Cards]]:
+def load(settings: Settings, data: Data, today: date | None = None) -> tuple[Reference, Callable[[], Cards]]:
     """Return the reference data, and a function that returns where card spend is."""
-    data = settings.data
-    if data is None:
-        raise ValueError("The settings have no [data] section.")
     with TeamTables(settings.engine) as team_tables:
         spend = cards.inspect(settings, data, team_tables)
         today = today or datetime.now().astimezone().date()

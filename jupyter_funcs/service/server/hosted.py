@@ -99,7 +99,7 @@ def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedF
     else:
         from jupyter_funcs.service.config import team_data
 
-        reference, cards = team_data.load(settings)
+        reference, cards = team_data.load(settings, settings.data)
         built_in = built_in_functions.published(reference, asset=asset)
         engine = connect_engine(settings.engine, reference, cards, memory_limit=limit)
     if settings.data is not None or settings.engine != IN_MEMORY:

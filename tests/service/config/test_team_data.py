@@ -209,7 +209,7 @@ def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
 def loaded(folder: Path, configuration: str) -> tuple[Settings, Reference, Callable[[], Cards]]:
     (folder / "service.toml").write_text(configuration)
     found = settings.load(folder / "service.toml")
-    return found, *team_data.load(found, TODAY)
+    return found, *team_data.load(found, found.data, TODAY)
 
 
 def configured(folder: Path, configuration: str) -> Wire:
