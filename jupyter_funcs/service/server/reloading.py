@@ -35,13 +35,9 @@ _FIXED = {"host", "port", "tls_certificate", "tls_key", "log"}
 class _Version:
     service: Hosted
     settings: Settings
+    runs: Runs
     ends: contextlib.ExitStack
     requests: int = 0
-
-    @property
-    def runs(self) -> Runs:
-        found: Runs = self.service.app.state.runs
-        return found
 
 
 class LiveService:
@@ -97,7 +93,7 @@ class LiveService:
         settings = self._load()
         with contextlib.ExitStack() as ends:
             service = hosted.build(settings, self._config, ends)
-            self._versions.append(_Version(service, settings, ends.pop_all()))
+            self._versions.append(_Version(service, settings, service.app.state.runs, ends.pop_all()))
 
     def _watch(self) -> None:
         built = last = self._files()
