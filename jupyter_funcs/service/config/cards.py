@@ -120,12 +120,9 @@ def _type_error(use: str, kind: dt.DataType) -> str:
         wanted, is_valid = "numbers", kind.is_numeric() and not kind.is_boolean()
     else:
         wanted, is_valid = "text or whole numbers", kind.is_string() or kind.is_integer()
-    return "" if is_valid else f"must have {wanted}, not {_type_name(kind)}."
-
-
-def _type_name(kind: dt.DataType) -> str:
     words = {"is_string": "text", "is_boolean": "booleans", "is_integer": "whole numbers", "is_numeric": "numbers"}
-    return next((word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}")
+    found = next((word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}")
+    return "" if is_valid else f"must have {wanted}, not {found}."
 
 
 def _counts(raw: ir.Table, mapped: Mapping[str, _Column]) -> ir.Table:
