@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import re
@@ -155,19 +156,7 @@ def function(
     ... def get_panels(call: Call) -> Table:
     ...     '''List the panel data sets.'''
     """
-
-    def publish(python: Callable[..., Any]) -> PublishedFunction:
-        return PublishedFunction(
-            **_read(python, rules),
-            name=title(python.__name__) if name is None else name,
-            asset=asset,
-            group=group,
-            python=python,
-            entry_point=f"{python.__module__}:{python.__qualname__}",
-            notebook_name=python.__module__,
-            author=getattr(python, "__globals__", {}).get("__author__"),
-        )
-
+    publish = functools.partial(_published, name=name, asset=asset, group=group, rules=rules)
     return publish if python is None else publish(python)
 
 
@@ -180,8 +169,10 @@ def title(name: str) -> str:
     )
 
 
-def _read(python: Callable[..., Any], rules: Sequence[Any] = ()) -> dict[str, Any]:
-    """Return how a Python function is called and described, or raise `SetupError` where it can't be published."""
+def _published(
+    python: Callable[..., Any], *, name: str | None, asset: str, group: str | None, rules: Sequence[Any]
+) -> PublishedFunction:
+    """Return a function as it is published, or raise `SetupError` where it can't be."""
     written = inspect.unwrap(python)
     if not inspect.isfunction(written):
         raise SetupError(f"Not a function: {quoted(python)}. Publish a function written with def.")
@@ -204,13 +195,20 @@ def _read(python: Callable[..., Any], rules: Sequence[Any] = ()) -> dict[str, An
         read_parameter(named, each.name, each.default, annotations[each.name], helps.get(each.name, ""))
         for each in parameters
     ]
-    return {
-        "place": place,
-        "description": description,
-        "takes_call": takes_call,
-        "parameters": tuple(found),
-        "rules": all_rules(named, annotations, rules),
-    }
+    return PublishedFunction(
+        name=title(python.__name__) if name is None else name,
+        description=description,
+        asset=asset,
+        group=group,
+        parameters=tuple(found),
+        rules=all_rules(named, annotations, rules),
+        python=python,
+        takes_call=takes_call,
+        entry_point=f"{python.__module__}:{python.__qualname__}",
+        notebook_name=python.__module__,
+        place=place,
+        author=getattr(python, "__globals__", {}).get("__author__"),
+    )
 
 
 def read_parameter(place: str, name: str, default: Any, annotation: Any, help_: str) -> Parameter:
