@@ -80,7 +80,7 @@ def test_it_goes_on_after_a_file_that_ends_its_process_or_never_ends(
         (["{}/absent"], "The folder of published functions {}/absent cannot be read: No such file or directory."),
         (["{}/empty"], "No function to publish in {}/empty.\nAdd @function"),
         (["{}", "--timeout", "0"], "--timeout must be a positive number of seconds, not 0."),
-        (["{}", "--config", "{}/absent.toml"], "{}/absent.toml does not exist."),
+        (["{}", "--config", "{}/absent.toml"], "{}/absent.toml cannot be read: No such file or directory."),
     ],
 )
 def test_what_cannot_be_checked_is_one_error(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Key = Sequence[str | int]
 
 _MAX_PROBLEMS = 3
+_ADVICE = "Enter the path of a configuration file in TOML."
 # What tomllib appends to its messages.
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 # Hints for the most frequent syntax errors.
@@ -50,14 +51,12 @@ class TomlFile:
     @classmethod
     def read(cls, path: Path) -> TomlFile:
         """Read a file; raises `SetupError` with the line of a syntax error."""
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise SetupError(f"{path} is not a regular file.\nEnter the path of a configuration file in TOML.")
+        if path.exists() and not path.is_file():  # to open a pipe would wait for its writer
+            raise SetupError(f"{path} is not a regular file.\n{_ADVICE}")
         try:
             text = path.read_bytes().decode("utf-8-sig")
-        except FileNotFoundError:
-            raise SetupError(f"{path} does not exist.\nEnter the path of a configuration file in TOML.") from None
         except OSError as error:
-            raise SetupError(f"{path} cannot be read: {error.strerror}.") from None
+            raise SetupError(f"{path} cannot be read: {error.strerror}.\n{_ADVICE}") from None
         except UnicodeDecodeError as error:
             raise SetupError(
                 f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8."
