@@ -66,7 +66,7 @@ class Auth:
         expires = math.ceil(now + hours * 3600)
         claims = {"sub": user, "iat": now, "exp": expires, "aud": _AUDIENCE, "iss": _ISSUER}
         signed = b".".join(map(_base64, map(msgspec.json.encode, (_HEADER, claims))))
-        return f"{signed.decode()}.{_signature(signed, self._keys.signing).decode()}"
+        return f"{signed.decode()}.{_signature(signed, self._keys.accepted[0]).decode()}"
 
     def account(self, login: str) -> str:
         """Return the same text for all spellings of a user's name and email; unknown ones each have their own."""

@@ -95,13 +95,8 @@ class SigningKeys:
         return keys
 
     @property
-    def signing(self) -> bytes:
-        """The key that signs."""
-        return self.records()[0].key
-
-    @property
     def accepted(self) -> list[bytes]:
-        """The keys that verify, newest first."""
+        """The keys that verify, newest first; the first one signs."""
         return [key.key for key in self.records()]
 
     def records(self) -> list[SigningKey]:

@@ -36,9 +36,9 @@ def path(tmp_path: Path) -> Path:
 
 def test_each_process_in_memory_has_its_own_key_of_32_bytes() -> None:
     keys = SigningKeys.in_memory()
-    assert len(keys.signing) == 32
-    assert keys.accepted == [keys.signing]
-    assert keys.signing != SigningKeys.in_memory().signing
+    assert len(keys.accepted[0]) == 32
+    assert keys.accepted == [keys.accepted[0]]
+    assert keys.accepted[0] != SigningKeys.in_memory().accepted[0]
 
 
 def test_a_file_is_made_once_for_its_owner_alone(path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_file_is_made_once_for_its_owner_alone(path: Path) -> None:
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert len(keys.signing) == 32
+    assert len(keys.accepted[0]) == 32
     assert SigningKeys.open(path).accepted == keys.accepted
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
@@ -56,11 +56,11 @@ def test_a_file_is_made_once_for_its_owner_alone(path: Path) -> None:
 @pytest.mark.slow
 def test_a_rotation_signs_with_a_new_key_and_verifies_with_the_old_one_until_the_overlap_ends(path: Path) -> None:
     keys = SigningKeys.open(path)
-    first = keys.signing
+    first = keys.accepted[0]
     keys.rotate(1)
-    second = keys.signing
+    second = keys.accepted[0]
     keys.rotate(2 / 3600)
-    third = keys.signing
+    third = keys.accepted[0]
     assert keys.accepted == [third, second, first]
     ends = [key.ends for key in keys.records()]
     assert ends[0] is None
@@ -70,17 +70,17 @@ def test_a_rotation_signs_with_a_new_key_and_verifies_with_the_old_one_until_the
     time.sleep(max(0, (ends[1] or 0) - time.time()) + 0.01)
     assert keys.accepted[1:] == [third]
     keys.rotate(0)
-    assert keys.accepted == [keys.signing]
-    assert keys.signing != third
+    assert keys.accepted == [keys.accepted[0]]
+    assert keys.accepted[0] != third
 
 
 def test_a_running_service_takes_over_a_rotation_by_another_process(path: Path) -> None:
     running = SigningKeys.open(path)
-    first = running.signing
+    first = running.accepted[0]
     code = "import sys; from pathlib import Path; from jupyter_funcs.service.accounts.signing_keys import SigningKeys\n"
     python(f"{code}SigningKeys.open(Path(sys.argv[1])).rotate(24)", str(path))
-    assert running.signing != first
-    assert running.accepted == [running.signing, first] == SigningKeys.open(path).accepted
+    assert running.accepted[0] != first
+    assert running.accepted == [running.accepted[0], first] == SigningKeys.open(path).accepted
 
 
 @pytest.mark.parametrize("overlap", [-1, 366 * 24 + 1, float("nan"), float("inf")])
@@ -198,21 +198,21 @@ def test_a_file_that_breaks_later_leaves_the_running_service_its_keys(
 
 
 def test_keys_of_the_environment_win_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from_file = state.open_keys(tmp_path).signing
+    from_file = state.open_keys(tmp_path).accepted[0]
     monkeypatch.setenv("FUNCS_SIGNING_KEY", f"{LONG}, {OTHER}")
     keys = state.open_keys(tmp_path)
     assert keys.accepted == [b"a" * 32, b"b" * 64]
-    assert keys.signing == b"a" * 32
+    assert keys.accepted[0] == b"a" * 32
     with pytest.raises(SetupError, match="come from FUNCS_SIGNING_KEY"):
         keys.rotate(24)
     monkeypatch.delenv("FUNCS_SIGNING_KEY")
-    assert state.open_keys(tmp_path).signing == from_file
+    assert state.open_keys(tmp_path).accepted[0] == from_file
 
 
 def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:
     key = b"\xfb\xff" * 20
     for text in (base64.b64encode(key), base64.urlsafe_b64encode(key), base64.b64encode(key).rstrip(b"=")):
-        assert SigningKeys.from_text(text.decode()).signing == key
+        assert SigningKeys.from_text(text.decode()).accepted[0] == key
 
 
 @each_row(
@@ -252,7 +252,7 @@ time.sleep(max(0, start - time.time()))
 keys = SigningKeys.open(path)
 if len(sys.argv) > 3:
     keys.rotate(24)
-print(keys.signing.hex())
+print(keys.accepted[0].hex())
 """
 
 
