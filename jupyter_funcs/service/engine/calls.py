@@ -154,18 +154,28 @@ class Query:
         """What determines its SQL, as the key of `ready`: SQL that was compiled beforehand."""
         return json.dumps([self.build.__name__, self.shape, self.bound()[1], sorted(self.tables)])
 
-    def expression(self, table: Callable[[str], ir.Table]) -> ir.Table:
-        """Return an expression for any engine, with the values as literals and its own tables in memory."""
+    def expression(
+        self,
+        table: Callable[[str], ir.Table],
+        own: Callable[[str], ir.Table] | None = None,
+        bound: Callable[[str, str], ir.Value] | None = None,
+    ) -> ir.Table:
+        """
+        Return an expression for any engine, with the values as literals and its own tables in memory.
+
+        Or with what `own` returns for the name of a table, and `bound` for the placeholder and the type of a value.
+        """
         import ibis
 
-        def any_table(name: str) -> ir.Table:
-            return ibis.memtable(self.tables[name]) if name in self.tables else table(name)
+        own = own or (lambda name: ibis.memtable(self.tables[name]))
 
-        def literal(value: Any) -> ir.Value:
-            return ibis.literal(value, type_of(value))
+        def made(name: str, value: Any) -> ir.Value:
+            return bound(name, type_of(value)) if bound else ibis.literal(value, type_of(value))
 
-        literals = {
-            name: [literal(each) for each in value] if isinstance(value, tuple) else literal(value)
+        values = {
+            name: [made(f"{name}_{at}", each) for at, each in enumerate(_padded(value))]
+            if isinstance(value, tuple)
+            else made(name, value)
             for name, value in self.values.items()
         }
-        return self.build(any_table, literals, *self.shape)
+        return self.build(lambda name: own(name) if name in self.tables else table(name), values, *self.shape)

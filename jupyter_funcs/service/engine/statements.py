@@ -7,10 +7,8 @@ SQL is checked before it runs: it may only read known tables, and call functions
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
 import string
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import ibis
@@ -371,23 +369,13 @@ def _called(node: Any) -> list[str]:
     return [name.translate(_LOWER) for name in called]
 
 
-@dataclass(frozen=True)
-class _Shape:
-    build: Callable[..., ir.Table]
-    shape: tuple[Hashable, ...]
-    # Name and type of each value, and the length of a tuple.
-    types: tuple[tuple[str, str, int | None], ...]
-    tables: tuple[tuple[str, ibis.Schema], ...]
-    table: Callable[[str], ir.Table] = field(compare=False)
-
-
 class Statements:
-    """Compiles expressions and queries over an engine's tables, with a cache of the shapes used last."""
+    """Compiles expressions and queries over an engine's tables; each shape of a query once."""
 
     def __init__(self, names: Callable[[], frozenset[tuple[str, ...]]]) -> None:
         self._compiler = Compiler()
         self._names = names
-        self._compile_shape = functools.lru_cache(maxsize=_MOST_CACHED)(self._compile)
+        self._known: dict[tuple[Hashable, ...], tuple[str, pa.Schema]] = {}
 
     def compile(self, result: ir.Expr | Query | Compiled, table: Callable[[str], ir.Table]) -> Statement:
         """Compile an expression or a query; `table` looks up the tables by name. Compiled SQL is only checked."""
@@ -399,22 +387,19 @@ class Statements:
             sql = self._checked(self._compiler.sql(expression), memory)
             return Statement(sql, expression.schema().to_pyarrow(), tables=memory)
         values, types = result.bound()
-        tables = tuple((name, ibis.Schema.from_pyarrow(own.schema)) for name, own in result.tables.items())
-        sql, schema = self._compile_shape(_Shape(result.build, result.shape, types, tables, table))
-        return Statement(sql, schema, values, result.tables)
-
-    def _compile(self, shape: _Shape) -> tuple[str, pa.Schema]:
-        own = {name: ibis.table(schema, name=name) for name, schema in shape.tables}
-
-        def bound(name: str, kind: str) -> ir.Value:
-            return Bound(name, dt.dtype(kind)).to_expr()
-
-        values = {
-            name: bound(name, kind) if count is None else [bound(f"{name}_{at}", kind) for at in range(count)]
-            for name, kind, count in shape.types
-        }
-        expression = shape.build(lambda name: own[name] if name in own else shape.table(name), values, *shape.shape)
-        return self._checked(self._compiler.sql(expression), own), expression.schema().to_pyarrow()
+        schemas = {name: ibis.Schema.from_pyarrow(own.schema) for name, own in result.tables.items()}
+        key = (result.build, result.shape, types, *schemas.items())
+        if (found := self._known.get(key)) is None:
+            if len(self._known) >= _MOST_CACHED:
+                self._known.clear()
+            expression = result.expression(
+                table,
+                lambda name: ibis.table(schemas[name], name=name),
+                lambda name, kind: Bound(name, dt.dtype(kind)).to_expr(),
+            )
+            sql = self._checked(self._compiler.sql(expression), schemas)
+            found = self._known[key] = sql, expression.schema().to_pyarrow()
+        return Statement(*found, values, result.tables)
 
     def _checked(self, sql: str, own: Collection[str]) -> str:
         return checked(sql, self._names() | {(name.translate(_LOWER),) for name in own})
