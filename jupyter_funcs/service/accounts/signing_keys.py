@@ -53,10 +53,10 @@ class SigningKeys:
     A changed file is read again, so that a running service follows a rotation.
     """
 
-    def __init__(self, keys: list[SigningKey], path: Path | None = None) -> None:
+    def __init__(self, keys: list[SigningKey], path: Path | None = None, seen: tuple[int, ...] | None = None) -> None:
         self._keys = keys
         self._path = path
-        self._seen: tuple[int, ...] | None = None
+        self._seen = seen
         self._lock = threading.Lock()
 
     @classmethod
@@ -90,9 +90,7 @@ class SigningKeys:
             if not path.exists():
                 _write(path, [_new_key()])
         seen = _file_state(path)
-        keys = cls(_read(path), path)
-        keys._seen = seen
-        return keys
+        return cls(_read(path), path, seen)
 
     @property
     def accepted(self) -> list[bytes]:
