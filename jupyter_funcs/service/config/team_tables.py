@@ -188,11 +188,7 @@ def _day(text: str) -> date:
 
 
 def read_rows(
-    settings: Settings,
-    key: Key,
-    section: Companies | Calendar | Kpis,
-    required: Collection[str],
-    team_tables: TeamTables,
+    settings: Settings, key: Key, section: SmallTable, required: Collection[str], team_tables: TeamTables
 ) -> list[Row]:
     """Return the rows of a small table."""
     kind = next(kind for kind in ("parquet", "csv", "table") if getattr(section, kind) is not None)
