@@ -86,15 +86,13 @@ class ExecutorRunner:
             return
         try:
             future = self._executor.submit(request)
-        except BrokenExecutor as error:
-            _set_error(outcome, _worker_died(error))
-        except RuntimeError as error:  # what every executor raises after shutdown
-            _set_error(outcome, ConfigError(f"The executor isn't accepting runs: {error}.", _RESUMES))
         except Exception as error:  # noqa: BLE001  # of any library
-            _set_error(outcome, executor_error(error))
-        else:
-            future.add_done_callback(partial(_set_outcome, outcome))
-            outcome.add_done_callback(lambda _: _cancel(request, future) if outcome.cancelled() else None)
+            future, refused = Future(), executor_error(error)
+            if isinstance(error, RuntimeError) and not isinstance(error, BrokenExecutor):  # raised after shutdown
+                refused = ConfigError(f"The executor isn't accepting runs: {error}.", _RESUMES)
+            future.set_exception(refused)
+        future.add_done_callback(partial(_set_outcome, outcome))
+        outcome.add_done_callback(lambda _: _cancel(request, future) if outcome.cancelled() else None)
 
 
 def _load_balanced(executor: Executor) -> Executor:
@@ -112,21 +110,14 @@ def _cancel(request: RunRequest, future: Future[RunOutcome]) -> None:
 
 
 def _set_outcome(outcome: Future[RunOutcome], future: Future[RunOutcome]) -> None:
-    if future.cancelled():
-        _set_error(outcome, RunCancelledError("The executor cancelled the run.", _RESUMES))
-    elif (error := future.exception()) is not None:
-        _set_error(outcome, _worker_died(error) if isinstance(error, BrokenExecutor) else executor_error(error))
-    elif outcome.set_running_or_notify_cancel():
+    cancelled = RunCancelledError("The executor cancelled the run.", _RESUMES)
+    error = cancelled if future.cancelled() else future.exception()
+    if not outcome.set_running_or_notify_cancel():
+        return
+    if error is None:
         outcome.set_result(future.result())
-
-
-def _set_error(outcome: Future[RunOutcome], error: FuncsError) -> None:
-    if outcome.set_running_or_notify_cancel():
-        outcome.set_exception(error)
-
-
-def _worker_died(error: BaseException) -> FuncsError:
-    return FuncsError(f"A worker of the executor died, and the executor with it ({type(error).__name__}).", _RESUMES)
+    else:
+        outcome.set_exception(error if isinstance(error, FuncsError) else executor_error(error))
 
 
 # In the worker, which may be another process.
@@ -210,6 +201,9 @@ def run_request(function: RemoteCall, service: ServiceAddress, args: Args) -> Ru
 
 def executor_error(error: BaseException) -> FuncsError:
     """Return an error of this package for any other."""
+    if isinstance(error, BrokenExecutor):
+        died = f"A worker of the executor died, and the executor with it ({type(error).__name__})."
+        return FuncsError(died, _RESUMES)
     text = redacted_all(str(error)).strip()
     return FuncsError(
         f"The executor failed: {type(error).__name__}{f': {text}' if text else ''}.",
