@@ -91,7 +91,8 @@ class DaskResults(FolderResults):
         fragments = list(dataset.get_fragments())
         frame = dataset.schema.empty_table().to_pandas(types_mapper={pa.large_string(): pd.StringDtype()}.get)
         for name, column in frame.items():
-            if column.dtype.kind in "iub" and any(_has_nulls(fragment, str(name)) for fragment in fragments):
+            known = [one for fragment in fragments for one in statistics(fragment, str(name))]
+            if column.dtype.kind in "iub" and any(one is None or one.null_count for one in known):
                 frame[name] = column.convert_dtypes()
         # From this metadata, readers know pandas' dtypes.
         schema = dataset.schema.with_metadata(pa.Schema.from_pandas(frame, preserve_index=False).metadata)
@@ -108,14 +109,6 @@ class DaskResults(FolderResults):
         super().close()
         if not self._is_finished:
             self._temporary.cleanup()
-
-
-def _has_nulls(fragment: ds.ParquetFileFragment, name: str) -> bool:
-    if not any(group.num_rows for group in fragment.row_groups):
-        return False
-    if name not in fragment.physical_schema.names:
-        return True
-    return any(one is None or one.null_count for one in statistics(fragment, name))
 
 
 def _release(folder: tempfile.TemporaryDirectory[str], client: weakref.ref[Any]) -> None:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 NOTE = "_sweep.json"
 _OTHER_FOLDER = "Use a different folder for each sweep (to= or --to)."
-_UNITS = ("s", "ms", "us", "ns")
 
 
 class FolderResults:
@@ -243,16 +242,14 @@ def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa
         types = {file.physical_schema.field(name).type for file in files}
     if not types:
         return default or pa.large_string()
-    if len(types) == 1:
-        return types.pop()
-    if all(map(pa.types.is_integer, types)):
-        return pa.int64()
-    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in types):
-        integers = [file for file in files if pa.types.is_integer(file.physical_schema.field(name).type)]
-        return pa.float64() if all(_has_exact_floats(file, name) for file in integers) else pa.large_string()
-    if all(map(pa.types.is_timestamp, types)) and len({kind.tz for kind in types}) == 1:
-        return max(types, key=lambda kind: _UNITS.index(kind.unit))
-    return pa.large_string()
+    try:
+        schemas = [pa.schema([(name, kind)]) for kind in types]
+        common = pa.unify_schemas(schemas, promote_options="permissive").field(name).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.large_string()
+    integers = [file for file in files if pa.types.is_integer(file.physical_schema.field(name).type)]
+    is_exact = not pa.types.is_floating(common) or all(_has_exact_floats(file, name) for file in integers)
+    return common if is_exact else pa.large_string()
 
 
 def _has_values(fragment: ds.ParquetFileFragment, name: str) -> bool:
@@ -266,6 +263,7 @@ def _has_exact_floats(fragment: ds.ParquetFileFragment, name: str) -> bool:
 
 
 def statistics(fragment: ds.ParquetFileFragment, name: str) -> list[Any]:
-    """Return a column's statistics by row group; ``None`` if unknown."""
+    """Return a column's statistics by row group with rows; ``None`` if unknown, or without such a column."""
     at = fragment.physical_schema.get_field_index(name)
-    return [fragment.metadata.row_group(group.id).column(at).statistics for group in fragment.row_groups]
+    groups = [fragment.metadata.row_group(group.id) for group in fragment.row_groups if group.num_rows]
+    return [None if at < 0 else group.column(at).statistics for group in groups]
