@@ -117,15 +117,13 @@ class EarlierResults:
         """Keep new results for the same call: in the cache, and in memory if the sweep didn't end, or for a retry."""
         self.flush()
         mine = set(self._keys)
-        if failed:
-            self.kept = {key: result for key, result in self._earlier.items() if key in mine}
-            self.kept |= {self._keys[at]: result for at, result in self._new.items()}
+        kept = {key: result for key, result in self._earlier.items() if key in mine}
+        kept |= {self._keys[at]: result for at, result in self._new.items()}
+        self.kept = kept if failed else {}
         if ended and self._earlier:
             others = {key: result for key, result in self._earlier.items() if key not in mine}
             _interrupted[self._function.session] = others
         elif self._not_cached and not ended:
             self.resumes = self._not_cached <= self._new.keys()
-            before = {key: result for key, result in self._earlier.items() if key in mine}
-            new = {self._keys[at]: result for at, result in self._new.items()}
-            _interrupted[self._function.session] = before | new
+            _interrupted[self._function.session] = kept
         self._new, self._earlier = {}, {}

@@ -220,10 +220,6 @@ def _is_number(column: Series) -> bool:
     return _is_integer(column) or pd.api.types.is_float_dtype(column.dtype)
 
 
-def _unchanged(columns: Sequence[Series]) -> Sequence[Series]:
-    return columns
-
-
 def _floats(columns: Sequence[Series]) -> Sequence[Series]:
     for column in filter(_is_integer, columns):
         known = column.dropna()
@@ -254,9 +250,9 @@ def _objects(column: Series) -> Array:
 
 # How columns are converted to one dtype, by what they all are; the first match counts.
 _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequence[Series]]]] = [
-    (_is_integer, _unchanged),
+    (_is_integer, list),
     (_is_number, _floats),
-    (_is_boolean, _unchanged),
+    (_is_boolean, list),
     (lambda column: isinstance(column.dtype, pd.StringDtype), _texts),
     (lambda column: pd.api.types.is_datetime64_any_dtype(column.dtype), _times),
 ]

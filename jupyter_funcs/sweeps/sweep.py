@@ -134,7 +134,7 @@ class Sweep:
     def _finish(self, about: dict[str, Any]) -> Any:
         with self._lock:
             self.earlier.flush()
-            return self._results.finish(about, self._errors())
+            return self._results.finish(about, ErrorList(self._failures[at] for at in sorted(self._failures)))
 
     def _close(self, *, ended: bool) -> None:
         with self._lock:
@@ -314,9 +314,6 @@ class Sweep:
             "attempts": progress.attempts,
             "cached": {"runs": progress.cached, "oldest": progress.oldest and _iso(progress.oldest)},
         }
-
-    def _errors(self) -> ErrorList:
-        return ErrorList(self._failures[at] for at in sorted(self._failures))
 
     def _warn(self) -> None:
         unique = list({(type(warning), str(warning)): warning for warning in self._warnings}.values())
