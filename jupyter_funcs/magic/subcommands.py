@@ -75,10 +75,8 @@ def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapp
     from jupyter_funcs.client.options import MOST_RUNS
     from jupyter_funcs.sweeps.combinations import combos
 
-    options = function.options
-    found = combos(
-        function, table, values, pairs=options.pairs, most=options.most_runs or MOST_RUNS, validate=options.validate
-    )
+    # Nothing is sent, so that a function that changes data may have as many runs as others.
+    found = combos(function.with_options(most_runs=function.options.most_runs or MOST_RUNS), table, values)
     function.warn_of(found.warnings)
     return [function.session.remote.source.request(function.function, args) for args in found.runs]
 

@@ -299,15 +299,13 @@ def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataF
     from jupyter_funcs.sweeps.stacking import stacked
 
     connected = session()
-    options: dict[str, Any] = {"cache": True, "to": None, "max_age": math.inf}
-    if run.options is not None and run.options.schema is not None:
-        options["schema"] = run.options.schema
+    schema = run.options.schema if run.options is not None else None
+    options = {"cache": True, "to": None, "max_age": math.inf, "schema": schema, "pairs": run.pairs}
     try:
         if connected is None or connected.catalog.peek(run.function) is None:
             return None
-        function = connected[run.function].with_options(**options)
-        given: dict[str, Any] = {"pairs": run.pairs, "most": run.runs, "validate": function.options.validate}
-        sweep = combos(function, None, run.args, **given) if run.is_sweep else None
+        function = connected[run.function].with_options(**options, most_runs=run.runs)
+        sweep = combos(function, None, run.args) if run.is_sweep else None
         runs = [run.args] if sweep is None else sweep.runs
         earlier = EarlierResults(function, runs)
         background.forbid_on_loop()

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.fields import Field, Kind
-from jupyter_funcs.catalog.form import Args, Form, HasFields
 from jupyter_funcs.catalog.values import SWEEPS, Each, WrongValueError, is_empty, is_several, items_of, shorten, to_wire
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pandas as pd
+
+    from jupyter_funcs.catalog.form import Args, Form
+    from jupyter_funcs.client.function import RemoteCall
 
 
 class Combos(NamedTuple):
@@ -37,19 +39,9 @@ class TooManyRunsError(ArgumentError):
     number = 0
 
 
-def combos(  # noqa: PLR0913  # the runs depend on each
-    function: HasFields,
-    table: pd.DataFrame | None,
-    values: Mapping[str, Any],
-    *,
-    pairs: bool,
-    most: int,  # 0: a function that changes data
-    validate: bool = True,
-) -> Combos:
+def combos(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any]) -> Combos:
     """Return the runs of a sweep; raises `ArgumentError` if any value is invalid."""
-    form = Form(function, validate=validate)
-    form.choices = getattr(function, "known_choices", form.choices)
-    form.update(dict.fromkeys(values))  # raises for unknown names
+    form, pairs, most = function.form(**dict.fromkeys(values)), function.options.pairs, function.most_runs
     given = {form.field(name).name: value for name, value in values.items()}
     swept = {name: items for name, value in given.items() if (items := _swept(form.field(name), value)) is not None}
     constant = {name: value for name, value in given.items() if name not in swept}

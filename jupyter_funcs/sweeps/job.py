@@ -62,7 +62,7 @@ def start_sweep(
     """Start a sweep, and tell the function's client about it."""
     options = function.options
     function.refuse_options(values, ".sweep")
-    runs = combos(function, table, values, pairs=options.pairs, most=function.most_runs, validate=options.validate)
+    runs = combos(function, table, values)
     if warns:
         function.warn_of(runs.warnings)
     results = results_for(function, runs)

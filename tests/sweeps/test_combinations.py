@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.catalog.form import Form
 from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.client.options import CallOptions
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.sweeps import combinations
 from jupyter_funcs.sweeps.combinations import Combos, TooManyRunsError
@@ -29,7 +30,14 @@ CARD = {"PanelName": "Card"}
 def combos(
     table: Any = None, /, *, pairs: bool = False, most: int = 10_000, validate: bool = True, **values: Any
 ) -> Combos:
-    return combinations.combos(function(), table, CARD | values, pairs=pairs, most=most, validate=validate)
+    return combinations.combos(swept(pairs=pairs, most=most, validate=validate), table, CARD | values)
+
+
+def swept(*, pairs: bool = False, most: int = 10, validate: bool = True) -> Any:
+    made = function()
+    made.options, made.most_runs = CallOptions(pairs=pairs), most
+    made.form = lambda **values: Form(made, validate=validate, **values)
+    return made
 
 
 def runs(*args: Any, **values: Any) -> list[Args]:
@@ -234,7 +242,7 @@ def test_every_wrong_value_is_named_once() -> None:
 def test_what_is_wrong_between_arguments_is_said() -> None:
     """A missing argument, a rule, and dates in the wrong order, of whatever run."""
     with pytest.raises(ArgumentError) as caught:
-        combinations.combos(function(), None, {"Symbol": ["A", "B"]}, pairs=False, most=10)
+        combinations.combos(swept(), None, {"Symbol": ["A", "B"]})
     assert list(caught.value.errors) == ["PanelName"]
     days = [dt.date(2025, 1, day) for day in (1, 2, 3)]
     assert refused(Symbol="A", StartDate="2025-01-02", EndDate=days).errors == {

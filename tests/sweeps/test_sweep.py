@@ -429,7 +429,7 @@ def test_a_sweep_that_is_cancelled_closes_when_its_threads_are_done(service: Ser
     """What is taken in at that moment, from the service or from the cache, is not closed under its hands."""
     if cached:
         service.function.sweep(a=["x", "y"])
-    runs = combos(service.function, None, {"a": ["x", "y"]}, pairs=False, most=10)
+    runs = combos(service.function, None, {"a": ["x", "y"]})
     slow = Slow()
     job = SweepJob(Sweep(service.function, runs, service.function.fetch, slow))
     assert slow.begun.wait(10)
@@ -453,7 +453,7 @@ def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(service
     """The sweep is told that its keeping failed: it had as many results on hold as it may, and sent nothing more."""
     function = service.function.with_options(concurrency=1, cache=False)
     full = Full()
-    sweep = Sweep(function, combos(function, None, {"a": list("uvwxyz")}, pairs=False, most=10), function.fetch, full)
+    sweep = Sweep(function, combos(function, None, {"a": list("uvwxyz")}), function.fetch, full)
     job = SweepJob(sweep)
     wait_until(lambda: full.begun.is_set() and len(sweep._arrived) == 2 and not sweep._tasks)
     full.may_go_on.set()
