@@ -9,7 +9,8 @@ import stat
 import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.connection.secrets import Hidden, Secret
 from jupyter_funcs.core.background import in_thread
@@ -171,24 +172,23 @@ class FromCommand(CachedToken):
             raise ConfigError(f"Cannot run the {label}: it is not a command.", 'Write ["program", "argument", …].')
 
     def _read(self) -> str:
-        problem = ""
         try:
-            output = _output(self._words)
+            return _output(self._words)
         except TimeoutError:
             problem = f"no answer within {COMMAND_SECONDS:g} s"
         except OSError as error:
             problem = f"{quote(self._words[0])}: {error.strerror or type(error).__name__}"
+        except subprocess.CalledProcessError as error:
+            problem = f"it ended with status {error.returncode}"
+        except UnicodeDecodeError:
+            problem = "its output is not UTF-8 text"
         except ValueError:
             problem = "it contains characters that a command cannot contain"
-        else:
-            if isinstance(output, str):
-                return output
-            problem = "its output is not UTF-8 text" if output is None else f"it ended with status {output}"
         raise AuthenticationError(f"The {self.label} returned no token: {problem}.", "Run it by itself to see why.")
 
 
-def _output(words: Sequence[str]) -> str | int | None:
-    """Return a command's output, its status if that isn't 0, or ``None`` if the output isn't text."""
+def _output(words: Sequence[str]) -> str:
+    """Return a command's output."""
     process = subprocess.Popen(  # noqa: S603  # the user's own command, from their profile
         words,
         stdin=subprocess.DEVNULL,
@@ -206,23 +206,18 @@ def _output(words: Sequence[str]) -> str | int | None:
     try:
         written, status = in_thread(read, "token").result(COMMAND_SECONDS)
     except BaseException:
-        _kill(process)
+        end_session(process)
+        process.poll()
         raise
     if status:
-        return status
-    try:
-        return written.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+        raise subprocess.CalledProcessError(status, words)
+    return written.decode("utf-8")
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    # With its children, which would keep the pipe open.
-    try:
+def end_session(process: Any, name: str = "SIGKILL") -> None:
+    """Send a signal to a process that has a session of its own, and to its children, which may hold its pipes."""
+    with suppress(OSError):
         if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(process.pid, getattr(signal, name))
         else:
             process.kill()
-    except OSError:
-        pass
-    process.poll()

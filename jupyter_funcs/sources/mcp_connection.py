@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import logging
 import os
-import signal
 from contextlib import asynccontextmanager, closing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from jupyter_funcs.connection.profiles import same_origin
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, too_large
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import redacted_all, redacted_line
+from jupyter_funcs.connection.tokens import end_session
 from jupyter_funcs.connection.transport import MAX_BYTES, Transport
 from jupyter_funcs.core import background, json_decoding
 from jupyter_funcs.core.errors import (
@@ -154,11 +154,7 @@ class Link:
     def kill(self, name: str = "SIGKILL") -> None:
         """Send a signal to what is left of the server's process and its children."""
         if self._process is not None and self.pid == os.getpid():
-            with suppress(ProcessLookupError, PermissionError):
-                if hasattr(os, "killpg"):
-                    os.killpg(self._process.pid, getattr(signal, name))
-                else:
-                    self._process.kill()
+            end_session(self._process, name)
 
     async def _own(self) -> None:
         _asking.set(ask := Ask())
