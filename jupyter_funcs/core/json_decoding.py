@@ -32,8 +32,6 @@ T = TypeVar("T")
 # CPython and msgspec refuse longer integers, because parsing them takes quadratic time.
 _MAX_DIGITS = 4300
 _BOM = "\ufeff"
-# Which of the first bytes are not zero in UTF-16 and UTF-32, provided that the first two characters are ASCII.
-_WIDE = {b"\1\0", b"\0\1", b"\1\0\1\0", b"\0\1\0\1", b"\1\0\0\0", b"\0\0\0\1", b"\0\0\1\1"}
 _BLANKS = " \t\r\n"
 # A half of a surrogate pair without the other half, in a document without escaped backslashes.
 _HIGH, _LOW = (rf"[{digits}][0-9a-fA-F]{{2}}" for digits in ("89abAB", "c-fC-F"))
@@ -220,7 +218,7 @@ class _TolerantDecoder:
     def text(self, data: bytes | str) -> str:
         if isinstance(data, str):
             return data
-        if data[:2] in {b"\xff\xfe", b"\xfe\xff"} or bytes(map(bool, data[:4])) in _WIDE:
+        if not json.detect_encoding(data).startswith("utf-8"):
             raise ProtocolError(f"The {self.what} is UTF-16 or UTF-32; JSON must be UTF-8.", TRY_AGAIN)
         try:
             return data.decode("utf-8")
