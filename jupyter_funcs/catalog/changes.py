@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from jupyter_funcs.catalog.fields import Kind, by_name, read_fields
 from jupyter_funcs.core.text import listed, nearest, quote
@@ -16,7 +18,7 @@ _MOST_PAIRS = 2500
 _UNIQUE_KINDS = {Kind.SYMBOL, Kind.PANEL}
 
 
-class InterfaceParam(NamedTuple):
+class InterfaceParam(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a caller relies on in a parameter."""
 
     kind: str

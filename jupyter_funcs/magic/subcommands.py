@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.catalog.values import shorten
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
 from jupyter_funcs.core.line import ROTATE, read_word, unquoted
 from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, quote, visible
@@ -31,7 +32,6 @@ _TERMINAL = "TerminalInteractiveShell"
 _NO_PANEL = "A terminal can't show the panel. Use %funcs find, describe and call; %funcs --help lists all subcommands."
 _SWITCHES = ("on", "off", "clear")
 _MOST_REQUESTS = 3
-_MOST_CHANGES = 3
 
 
 def find(state: MagicState, line: Line) -> pd.DataFrame:
@@ -204,8 +204,7 @@ def _compare(session: Session, held: Lock, names: list[str]) -> None:
     catalog = session.refresh().catalog
     changes = [text for name in names if (text := held.drifted(name, catalog.peek(name)))]
     if changes:
-        more = [f"And {len(changes) - _MOST_CHANGES:,} more."] if len(changes) > _MOST_CHANGES else []
-        raise FuncsError(" ".join([*changes[:_MOST_CHANGES], *more]), "Fix the notebook, then run %funcs lock again.")
+        raise FuncsError(" ".join(shorten(changes)), "Fix the notebook, then run %funcs lock again.")
     print(f"{_counted(len(names))} {'matches' if len(names) == 1 else 'match'} {held.path.name}.")
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from jupyter_funcs.catalog.changes import Interface, InterfaceParam, changes, interface_of
+import msgspec
+
+from jupyter_funcs.catalog.changes import Interface, changes, interface_of
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.files import atomic_write_text, named_error, read_toml
 
@@ -51,8 +53,7 @@ class Lock:
             table = tomlkit.table()
             for parameter, what in self.functions[name].items():
                 row = tomlkit.inline_table()
-                row.update({"kind": what.kind} | ({"required": True} if what.required else {}))
-                row.update({"one_of": list(what.one_of)} if what.one_of else {})
+                row.update(msgspec.to_builtins(what))
                 table.append(parameter, row)
             functions.append(name, table)
         document.append("functions", functions)
@@ -65,19 +66,18 @@ def read(folder: Path) -> Lock | None:
     found = read_toml(path, str(path), _REWRITE, _LARGEST)
     if found is None:
         return None
-    document = found[1]
-    version = document.get("version")
+    version, service = found[1].get("version"), found[1].get("service")
     if isinstance(version, int) and version > _VERSION:
         raise ConfigError(
             f"{path} was written by a newer jupyter_funcs.", "Upgrade jupyter_funcs, or create the file again."
         )
-    if version != _VERSION or not isinstance(document.get("service"), str):
+    if version != _VERSION or not isinstance(service, str):
         raise ConfigError(f"{path} isn't a lock file: it needs version {_VERSION} and a service.", _REWRITE)
     try:
-        functions = {name: _signature(table) for name, table in document.get("functions", {}).items()}
-    except (KeyError, TypeError, AttributeError):
+        functions = msgspec.convert(found[1].get("functions", {}), dict[str, Interface])
+    except msgspec.ValidationError:
         raise ConfigError(f"{path} isn't a lock file: every parameter in it needs a kind.", _REWRITE) from None
-    return Lock(path, document["service"], functions)
+    return Lock(path, service, functions)
 
 
 def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
@@ -130,10 +130,3 @@ class LockChecker:
             return ""
         self._checked.add((folder, ""))
         return text
-
-
-def _signature(table: dict[str, Any]) -> Interface:
-    return {
-        name: InterfaceParam(str(row["kind"]), bool(row.get("required", False)), tuple(map(str, row.get("one_of", ()))))
-        for name, row in table.items()
-    }

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.changes import Interface, InterfaceParam, changes, drift, interface_of
@@ -105,7 +106,7 @@ def test_what_has_changed_is_said(before: list[Any], now: list[Any], said: str, 
 def test_a_new_rule_is_a_requirement() -> None:
     """A parameter that became one of several required ones is named; unchanged rules and renames are not."""
     free: Interface = {"Symbol": InterfaceParam("symbol"), "Brand": InterfaceParam("list")}
-    rule: Interface = {name: what._replace(one_of=("Symbol", "Brand")) for name, what in free.items()}
+    rule: Interface = {name: replace(what, one_of=("Symbol", "Brand")) for name, what in free.items()}
     other: Interface = {
         "Symbol": InterfaceParam("symbol", one_of=("Symbol", "BrandName")),
         "BrandName": InterfaceParam("list", one_of=("Symbol", "BrandName")),
