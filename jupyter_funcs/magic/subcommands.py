@@ -11,7 +11,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.values import shorten
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
 from jupyter_funcs.core.line import ROTATE, read_word, unquoted
 from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, quote, visible
@@ -198,6 +197,8 @@ def _names(catalog: Catalog, words: list[str], locked: list[str]) -> list[str]:
 
 
 def _compare(session: Session, held: Lock, names: list[str]) -> None:
+    from jupyter_funcs.catalog.values import shorten
+
     service = session.address or "demo"
     if held.service != service:
         raise ArgumentError(f"{held.path} is for {held.service}, not for {service}.", "Connect to that service.")
