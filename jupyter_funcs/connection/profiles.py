@@ -134,20 +134,14 @@ def _resolved(where: object, given: _Token | None, header: str, env: Mapping[str
 
 
 def profiles_file(environment: Mapping[str, str]) -> Path:
-    """Return the path of the profiles' file, which may not exist."""
+    """Return the path of the profiles' file, which may not exist: ``FUNCS_CONFIG``, else beside Jupyter's own files."""
     if path := environment.get("FUNCS_CONFIG"):
         return expanded(path)
-    if folder := environment.get("JUPYTER_CONFIG_DIR"):
-        return expanded(folder) / _FILE
-    # The same rule as jupyter_core, which may not be installed beside the kernel.
-    if environment.get("JUPYTER_PLATFORM_DIRS", "0").strip().lower() not in {"", "0", "no", "n", "false", "off"}:
-        from platformdirs import user_config_path
+    from jupyter_core.paths import jupyter_config_dir
 
-        return user_config_path("Jupyter", appauthor=False) / _FILE
-    try:
-        return Path("~/.jupyter").expanduser() / _FILE
-    except RuntimeError:  # a user without a home folder
-        return Path("/nonexistent") / _FILE
+    with suppress(RuntimeError):  # a user without a home folder
+        return expanded(jupyter_config_dir()) / _FILE
+    return Path("/nonexistent") / _FILE
 
 
 def config_problem() -> str:

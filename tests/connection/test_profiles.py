@@ -405,14 +405,16 @@ def test_a_folder_in_place_of_the_profiles_is_named(tmp_path: Path) -> None:
         resolve("work", environment={"FUNCS_CONFIG": str(tmp_path)})
 
 
-def test_the_file_of_profiles_is_where_the_environment_says(tmp_path: Path) -> None:
+def test_the_file_of_profiles_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise in Jupyter's configuration folder, which isn't created for it."""
     assert profiles_file({"FUNCS_CONFIG": str(tmp_path / "x.toml")}) == tmp_path / "x.toml"
     assert "~" not in str(profiles_file({"FUNCS_CONFIG": "~/x.toml"}))
-    for env in ({}, {"JUPYTER_PLATFORM_DIRS": "1"}, {"JUPYTER_CONFIG_DIR": str(tmp_path)}):
-        assert profiles_file(env).name == "jupyter_funcs.toml"
-    assert profiles_file({"JUPYTER_CONFIG_DIR": str(tmp_path)}).parent == tmp_path
-    assert profiles_file({}).parent.name == ".jupyter"
+    monkeypatch.delenv("JUPYTER_CONFIG_DIR", raising=False)
+    assert profiles_file({}).parts[-2:] == (".jupyter", "jupyter_funcs.toml")
+    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
+    assert profiles_file({}).parent.name.casefold() == "jupyter"
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
+    assert profiles_file({}).parent == tmp_path
 
 
 @each_row(
@@ -485,11 +487,12 @@ def test_no_address_makes_it_fail_otherwise(text: str, scheme: str) -> None:
     assert connection.base_url.startswith(("https://", "http://"))
 
 
-def test_a_profile_may_be_the_default(tmp_path: Path) -> None:
+def test_a_profile_may_be_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes after the environment and before the demo; a missing one is an error, not the demo."""
     path = tmp_path / "jupyter_funcs.toml"
     path.write_text('default = "work"\n' + PROFILES)
-    env = {"JUPYTER_CONFIG_DIR": str(tmp_path), "WORK_TOKEN": "work-token", "WORK_KEY": "k"}
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
+    env = {"WORK_TOKEN": "work-token", "WORK_KEY": "k"}
     connection = resolve(environment=env)
     assert connection is not None
     assert (connection.name, token_of(connection)) == ("work", "work-token")
