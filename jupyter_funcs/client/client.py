@@ -68,7 +68,7 @@ class Client(ABC, Generic[CallT_co]):
         self._connection = connection
         self.remote = Remote(Transport(connection, transport))  # sends the requests on the background loop
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
-        weakref.finalize(self, _close, self.remote).atexit = False
+        weakref.finalize(self, lambda remote: background.start(remote.source.close()), self.remote).atexit = False
         self._catalog: Catalog | None = None
         self._listed_at = 0.0  # on the steady clock
         self._early: futures.Future[_Listed | None] | None = None  # a listing that was started before the first use
@@ -406,15 +406,13 @@ async def _list_early(remote: Remote, service: str) -> _Listed | None:
     return None
 
 
-def _cancel_after_fork() -> None:
-    for early in list(_running):
-        early.cancel()
-
-
 if hasattr(os, "register_at_fork"):
     _ = futures.ThreadPoolExecutor  # imported now, because its module registers for forks as well
     # A forked process has no loop that would end its parent's listings, and would have what they import half-imported.
-    os.register_at_fork(before=lambda: futures.wait(list(_running), _FORK_SECONDS), after_in_child=_cancel_after_fork)
+    os.register_at_fork(
+        before=lambda: futures.wait(list(_running), _FORK_SECONDS),
+        after_in_child=lambda: [early.cancel() for early in list(_running)],
+    )
 
 
 def _is_completing() -> bool:
@@ -431,7 +429,3 @@ def _is_completing() -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def _close(remote: Remote) -> None:
-    background.start(remote.source.close())

@@ -63,7 +63,7 @@ class Login(CachedToken):
         if self.in_keyring:
             with contextlib.suppress(KeyringUnavailableError):
                 if keyring_get(self._base_url, self.email) == secret.reveal():
-                    keyring_delete(self._base_url, self.email)
+                    _use_keyring(lambda keyring: keyring.delete_password(_entry(self._base_url), self.email))
 
     def _read(self) -> str:
         if self.in_keyring:
@@ -132,11 +132,6 @@ def keyring_set(base_url: str, user: str, secret: Secret) -> None:
         keyring.set_password(_entry(base_url), user, secret.reveal())
 
     _use_keyring(put)
-
-
-def keyring_delete(base_url: str, user: str) -> None:
-    """Delete a token from the keyring."""
-    _use_keyring(lambda keyring: keyring.delete_password(_entry(base_url), user))
 
 
 def _entry(base_url: str) -> str:

@@ -178,13 +178,11 @@ class Transport:
             if isinstance(reply.error, AuthenticationError):
                 raise AuthenticationError(f"Wrong email or password for {self.connection.name}.", "Try again.")
             raise reply.error
-        token = _token(reply.data)
+        with contextlib.suppress(ConfigError, KeyError):
+            return Secret(read_object(reply.data)["token"])
         del reply  # as above
-        if token is None:
-            raise ProtocolError(
-                "The service accepted the login, but returned no token.", "Tell the operator of the service."
-            )
-        return token
+        what = "The service accepted the login, but returned no token."
+        raise ProtocolError(what, "Tell the operator of the service.")
 
     def redact(self, text: str) -> str:
         """Mask the token that was sent last."""
@@ -215,10 +213,3 @@ class Transport:
         if self.ends <= time.time():
             raise AuthenticationError(f"The token for {self.connection.name} has expired.", NEW_TOKEN)
         return secret
-
-
-def _token(body: bytes) -> Secret | None:
-    """Return the token in the reply to a login, if there is one."""
-    with contextlib.suppress(ConfigError, KeyError):
-        return Secret(read_object(body)["token"])
-    return None

@@ -161,7 +161,7 @@ def _at_word(line: PartialLine, after: str, state: MagicState, *, is_cell: bool)
 
 def _after_subcommand(line: PartialLine, after: str, state: MagicState) -> Offer | None:
     name, *rest = line.words
-    if subcommand(name).takes_function:
+    if subcommand(name).takes.startswith("NAME"):
         return _at_argument(state.completed(line.profile), line, after, state.namespace)
     if name == "lock":
         return _offer_functions(state.completed(line.profile), "", line.typed, after)

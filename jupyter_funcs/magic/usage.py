@@ -29,10 +29,6 @@ class Subcommand(NamedTuple):
     more: str = ""
 
     @property
-    def takes_function(self) -> bool:
-        return self.takes.startswith("NAME")
-
-    @property
     def takes_arguments(self) -> bool:
         return "k=" in self.takes
 

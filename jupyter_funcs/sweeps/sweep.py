@@ -194,18 +194,16 @@ class Sweep:
         most = self._pace.at_a_time(loop_time())
         if most:
             self.progress.waiting = ""
-        # Results that aren't stored yet take memory too.
-        concurrency = self.function.options.concurrency
-        while self._pending and len(self._in_flight) < most and self._not_stored < 2 * concurrency:
+        while self._pending and len(self._in_flight) < most:
+            # Results that aren't stored yet take memory too.
+            not_stored = len(self._tasks) - len(self._in_flight) + len(self._arrived)
+            if not_stored >= 2 * self.function.options.concurrency:
+                break
             at = self._pending.popleft()
             self._in_flight.add(at)
             task = asyncio.ensure_future(self._run(at))
             self._tasks.add(task)
             task.add_done_callback(self._end)
-
-    @property
-    def _not_stored(self) -> int:
-        return len(self._tasks) - len(self._in_flight) + len(self._arrived)
 
     def _answered(self, at: int) -> None:
         self._in_flight.discard(at)
