@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 import os
 from concurrent.futures import Executor
@@ -116,7 +115,7 @@ _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "max_bytes": ("a positive number of bytes", _is_positive),
     "retries": (f"a number from 0 to {MAX_RETRIES}", lambda value: type(value) is int and 0 <= value <= MAX_RETRIES),
     "cache": ("True or False", lambda value: value is None or _is_bool(value)),
-    "max_age": ("a positive number of seconds", lambda value: _is_positive(value) and not math.isnan(value)),
+    "max_age": ("a positive number of seconds", _is_positive),
     "pairs": ("True or False", _is_bool),
     "concurrency": ("a positive integer", _is_count),
     "executor": (
