@@ -10,7 +10,7 @@ import re
 import socket
 import ssl
 import sys
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from http import HTTPStatus
@@ -321,12 +321,14 @@ class Lanes:
     async def client(self) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None], Callable[[], None]]]:
         """Wait for a place; yield a client, and what to call once it is sent and to retire the client."""
         async with self._places:
-            sent = await self._start_sending()
-            try:
+            await self._sending.acquire()
+            with ExitStack() as sending:  # until it is sent, or this takes too long: whoever closes it first
+                sending.callback(self._sending.release)
+                asyncio.get_running_loop().call_later(_MAX_SENDING, sending.close)
                 lane = self._free_lane()
                 lane.in_flight += 1
                 try:
-                    yield lane.client, sent, partial(self._retire, lane)
+                    yield lane.client, sending.close, partial(self._retire, lane)
                 except asyncio.CancelledError:
                     self._retire(lane)
                     raise
@@ -334,8 +336,6 @@ class Lanes:
                     lane.in_flight -= 1
                     if lane.is_retired:
                         await self._close_unused(lane)
-            finally:
-                sent()
 
     def _free_lane(self) -> _Lane:
         lane = next((lane for lane in self._lanes if lane.in_flight < CONNECTIONS), None)
@@ -343,21 +343,6 @@ class Lanes:
             lane = _Lane(self._open_client())
             self._lanes.append(lane)
         return lane
-
-    async def _start_sending(self) -> Callable[[], None]:
-        """Wait until fewer than two requests are being sent; return what to call when this one has been."""
-        await self._sending.acquire()
-        timer: asyncio.TimerHandle | None = None
-
-        def end() -> None:
-            nonlocal timer
-            if timer is not None:
-                timer.cancel()
-                timer = None
-                self._sending.release()
-
-        timer = asyncio.get_running_loop().call_later(_MAX_SENDING, end)
-        return end
 
     async def close(self) -> None:
         """Close the connections; one that is in use closes after its request."""
