@@ -331,15 +331,16 @@ class RemoteCall:
                 with suppress(Exception):  # nobody waits for it, and a run reports what is wrong
                     await self.choices(field, args)
 
+    @property
+    def python_names(self) -> dict[str, str]:
+        """The Python names of the parameters by wire name, except those that are the wire name of another one."""
+        wire = {field.name for field in self.fields}
+        named = {field.name: field.identifier for field in reversed(self.fields)}
+        return {name: own for name, own in named.items() if own == name or own not in wire}
+
     def code(self, args: Mapping[str, Any], variables: dict[str, str] | None = None, *, sweeps: bool = False) -> str:
         """Return the Python expression that runs or sweeps this function, for a session named ``funcs``."""
-        wire_names = {field.name for field in self.fields}
-        # A wire name wins where it equals the Python name of another parameter.
-        named = {
-            field.name: field.identifier
-            for field in reversed(self.fields)
-            if field.identifier == field.name or field.identifier not in wire_names
-        }
+        named = self.python_names
         arguments = ", ".join(
             f"{named[name]}={text}" if name in named else f"**{{{name!r}: {text}}}"
             for name, text in ({name: repr(value) for name, value in args.items()} | (variables or {})).items()

@@ -101,13 +101,7 @@ def _address(function: RemoteCall) -> str:
 
 
 def _magic_name(function: RemoteCall, name: str) -> str:
-    field = next((field for field in function.fields if field.name == name), None)
-    if field is None or _PLAIN_NAME.fullmatch(name):
-        return name
-    # Another parameter may have this one's Python name as its wire name.
-    if all(other.name != field.identifier for other in function.fields):
-        return field.identifier
-    return in_double_quotes(name)
+    return name if _PLAIN_NAME.fullmatch(name) else function.python_names.get(name) or in_double_quotes(name)
 
 
 def _magic_value(value: Any) -> str:
