@@ -84,8 +84,8 @@ class FolderResults:
         block = stacked([(args, frame)], self._combos.swept, self._fields)
         block.attrs["funcs"] = frame.attrs.get("funcs", {})
         if not self._write({self._keys[at]: block}):
-            self._omitted.append(_omitted(args))
             text = f"A result of {self._function.name} isn't stored: it holds a token, or values that aren't JSON."
+            self._omitted.append({"args": redacted_values(args), "error": text, "type": "FuncsError", "attempts": 1})
             warn(MissingRowsWarning(text))
 
     def _write(self, blocks: Mapping[str, pd.DataFrame]) -> bool:
@@ -204,15 +204,6 @@ def _read_note(folder: Path) -> dict[str, Any]:
 
 def _write_note(folder: Path, note: dict[str, Any]) -> None:
     atomic_write_text(folder / NOTE, json.dumps(note, indent=2, ensure_ascii=False) + "\n")
-
-
-def _omitted(args: Args) -> dict[str, Any]:
-    return {
-        "args": redacted_values(args),
-        "error": "The result can't be stored: it holds a token, or values that aren't JSON.",
-        "type": "FuncsError",
-        "attempts": 1,
-    }
 
 
 def _dataset(groups: Sequence[tuple[Path, int]], leading: pa.Schema) -> ds.Dataset:
