@@ -55,7 +55,6 @@ class HistoryFile:
         self._lock = threading.Lock()
         # The latest state of each run that is not written yet.
         self._waiting: dict[tuple[str, int], tuple[str, dict[str, Any]]] = {}
-        self._writing: futures.Future[None] | None = None  # the last one
 
     def switch(self, *, on: bool) -> None:
         """Save runs from now on, or stop; saved runs stay."""
@@ -87,13 +86,11 @@ class HistoryFile:
         """Save the state of a run in the background, replacing an earlier state."""
         with self._lock:
             self._waiting[kernel, run["number"]] = (service, run)
-            if self._writing is None or self._writing.running() or self._writing.done():
-                self._writing = self._writer.submit(self._write)
+        self._writer.submit(self._write)
 
     def wait(self) -> None:
         """Wait until all runs are written, or cannot be."""
-        if self._writing is not None:
-            futures.wait([self._writing])
+        self._writer.submit(self._write).result()
 
     def _write(self) -> None:
         with self._lock:
