@@ -7,7 +7,6 @@ import linecache
 import os
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from jupyter_funcs.core.text import inert
 
@@ -53,13 +52,8 @@ def as_secrets(values: Mapping[str, Any], typed: str) -> list[str]:
 
 
 def _credentials(address: str) -> list[str]:
-    """Return the user and the password in a URL; all of it if it can't be parsed."""
-    if "://" not in address or "@" not in address:
-        return []
-    with contextlib.suppress(ValueError):
-        parts = urlsplit(address)
-        return [text for text in (parts.password, parts.username) if text] or [address]
-    return [address]
+    """Return the user and the password in a URL."""
+    return address.partition("://")[2].rpartition("@")[0].split(":", 1)
 
 
 def _in_use() -> list[str]:
