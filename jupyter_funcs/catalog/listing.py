@@ -56,9 +56,8 @@ class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", r
     def read(cls, entry: Mapping[str, Any]) -> Self:
         """Read an entry of a listing, which has at least a name."""
         extra = dict(entry)
-        fields = zip(
-            cls.__annotations__.items(), cls.__struct_encode_fields__[1:], strict=True
-        )  # without `model_extra`
+        wires = cls.__struct_encode_fields__[1:]  # without `model_extra`
+        fields = zip(cls.__annotations__.items(), wires, strict=True)
         known = {name: _READERS[kind](extra.pop(wire)) for (name, kind), wire in fields if wire in entry}
         return cls(**known, model_extra=extra)
 

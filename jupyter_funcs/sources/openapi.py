@@ -228,11 +228,8 @@ class _Document:
             style = _style(one, "form" if where == "query" else "simple")
             if where == "header" and (not _HEADER.fullmatch(name) or name.casefold() in keys):
                 continue
-            if (
-                where not in {"path", "query", "header"}
-                or not name.strip()
-                or (where == "path" and style["style"] != "simple")
-            ):
+            is_simple = where in {"query", "header"} or (where == "path" and style["style"] == "simple")
+            if not (is_simple and name.strip()):
                 if required:
                     raise _UnusableError(f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent")
             else:
