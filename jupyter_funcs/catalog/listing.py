@@ -184,16 +184,14 @@ class Catalog:
         if not typed:
             return list(self.functions)
         whole, wanted = "".join(typed), [_ENDING.sub("", word) for word in typed]
-        exact, in_name, elsewhere = [], [], []
-        for function, (name, texts) in zip(self.functions, self.search_texts, strict=True):
-            if name == whole:
-                exact.append(function)
-            elif all(word in name for word in wanted):
-                in_name.append(function)
-            elif all(word in texts for word in wanted):
-                elsewhere.append(function)
-        if found := exact + in_name + elsewhere:
-            return found
+
+        def rank(name: str, texts: str) -> int:
+            found = (name == whole, all(word in name for word in wanted), all(word in texts for word in wanted))
+            return found.index(True) if True in found else 3
+
+        ranked = sorted((rank(*texts), at) for at, texts in enumerate(self.search_texts))
+        if ranked and ranked[0][0] < 3:
+            return [self.functions[at] for place, at in ranked if place < 3]
         counts = [sum(word in texts for word in wanted) for _, texts in self.search_texts]
         most = max(counts, default=0)
         few = 2 * most <= len(wanted)
