@@ -140,19 +140,15 @@ class FolderResults:
 
     def _unify_arguments(self) -> None:
         """If some results have a column ``S (argument)``, add it to the others too."""
-        located = self._segments.locate(self._keys)
-        columns = {segment.path: segment.layout.names for segment, _ in located.values() if segment.layout}
         for name in self._combos.swept:
-            title = ARGUMENT.format(name)
-            lacking = [key for key, (segment, _) in located.items() if title not in columns[segment.path]]
+            located, title = self._segments.locate(self._keys), ARGUMENT.format(name)
+            lacking = [key for key, (one, _) in located.items() if one.layout and title not in one.layout.names]
             if 0 < len(lacking) < len(located):
                 blocks = self._segments.read(lacking)
                 for block in blocks.values():
                     block.insert(0, title, block[name])
                 self._write(blocks)
                 self._flush()
-                return self._unify_arguments()
-        return None
 
     def close(self) -> None:
         """Finish the files, so that the same call finds what was added."""
