@@ -243,14 +243,12 @@ def _format(given: argparse.Namespace) -> Format:
 
 def login(given: argparse.Namespace) -> None:
     from jupyter_funcs.connection.login import Login, ask_password
-    from jupyter_funcs.connection.profiles import resolve
 
-    connection = resolve(given.profile)
-    source = connection.token if connection is not None else None
+    session = _session(given)
+    source = session.remote.transport.connection.token
     if not isinstance(source, Login) or not source.in_keyring:
         what = "This profile has no login whose token is stored in the keyring."
         raise ConfigError(what, 'Add login = "EMAIL" and keep = "keyring" to a profile, and use --profile NAME.')
-    session = _session(given)
     session.login(source.email, ask_password(source.email))
     print(session.status())
 
