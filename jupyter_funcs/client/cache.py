@@ -156,19 +156,16 @@ class Cache:
 
     def _salt(self) -> bytes:
         """Return the salt for hashes of tokens, from a file beside the results that only this user can read."""
-        if self._salt_bytes:
-            return self._salt_bytes
         path = self.folder / "salt"
-        salt = _read_salt(path)
-        if not salt:
+        self._salt_bytes = self._salt_bytes or _read_salt(path)
+        if not self._salt_bytes:
             salt = secrets.token_bytes(_SALT_BYTES)
             if self._segments() is not None:
                 with suppress(OSError):  # then only this session finds its own results
                     self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                     atomic_write_bytes(path, salt, 0o600)
-                salt = _read_salt(path) or salt  # another process may have replaced the file meanwhile
-        self._salt_bytes = salt
-        return salt
+            self._salt_bytes = _read_salt(path) or salt  # another process may have replaced the file meanwhile
+        return self._salt_bytes
 
 
 class CacheWriter:

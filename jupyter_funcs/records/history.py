@@ -221,14 +221,12 @@ class _Log:
     def file(self, *, create: bool = False) -> HistoryFile | None:
         """Return the file of saved runs, if it exists or is to be created."""
         path = own_path("history.sqlite")
-        try:
-            if not create and not path.exists():
-                return None
-        except OSError:  # the home directory is not accessible
-            return None
-        from jupyter_funcs.records.history_file import at
+        with suppress(OSError):  # the home directory is not accessible
+            if create or path.exists():
+                from jupyter_funcs.records.history_file import at
 
-        return at(path)
+                return at(path)
+        return None
 
     def begin(self, run: Run, job: Job) -> None:
         run.begin(job)
