@@ -15,7 +15,8 @@ from jupyter_funcs.catalog.fields import by_name
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.connection.secrets import long_secrets, redacted_values
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.files import atomic_write_text, expanded, open_regular
+from jupyter_funcs.core.files import atomic_write_text, expanded, read_small
+from jupyter_funcs.core.json_decoding import read_object
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.frames.columns import MAX_EXACT
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.sweeps.combinations import Combos
 
 NOTE = "_sweep.json"
+_LARGEST_NOTE = 2**28  # bytes
 _OTHER_FOLDER = "Use a different folder for each sweep (to= or --to)."
 
 
@@ -188,12 +190,8 @@ def _shown(value: Any) -> str:
 
 
 def _read_note(folder: Path) -> dict[str, Any]:
-    try:
-        with open_regular(folder / NOTE) as file:
-            note = json.load(file)
-    except (ValueError, RecursionError):
-        note = None
-    if not isinstance(note, dict):
+    note = read_object(read_small(folder / NOTE, _LARGEST_NOTE))
+    if not note:
         raise ArgumentError(f"{folder / NOTE} is broken: it doesn't describe a sweep.", _OTHER_FOLDER)
     return note
 
