@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from concurrent import futures
 from contextlib import closing, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as as_uri
 
@@ -171,13 +172,11 @@ def _json(run: dict[str, Any], tokens: list[str]) -> str:
     return json.dumps({**run, "args": {}, "is_whole": False, "error": ""})
 
 
-_files: dict[Path, HistoryFile] = {}
-
-
+@cache
 def at(path: Path) -> HistoryFile:
     """Return the history at a path; always the same object for a path."""
-    return _files.setdefault(path, HistoryFile(path))
+    return HistoryFile(path)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_files.clear)  # the parent's thread doesn't exist here
+    os.register_at_fork(after_in_child=at.cache_clear)  # the parent's thread doesn't exist here
