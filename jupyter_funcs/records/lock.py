@@ -112,21 +112,17 @@ class LockChecker:
         if (folder, function.name) in self._checked:
             return ""
         self._checked.add((folder, function.name))
+        lock, problem = None, ""
         try:
             lock = read(Path(folder))
         except ConfigError as error:
-            return self._once(folder, f"{error.what} Runs are not compared with it.")
+            problem = f"{error.what} Runs are not compared with it."
         if lock is not None and lock.service != self._service:
-            return self._once(
-                folder, f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared."
-            )
-        if lock is None or function.name not in lock.functions:
+            problem = f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared."
+        if problem and (folder, "") not in self._checked:  # once for all functions
+            self._checked.add((folder, ""))
+            return problem
+        if problem or lock is None or function.name not in lock.functions:
             return ""
         changed = lock.drifted(function.name, function)
         return f"{changed} {NAME} has the old signature; update it with %funcs lock." if changed else ""
-
-    def _once(self, folder: str, text: str) -> str:
-        if (folder, "") in self._checked:
-            return ""
-        self._checked.add((folder, ""))
-        return text
