@@ -11,6 +11,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
+from jupyter_core.paths import jupyter_config_dir
+
 from jupyter_funcs.connection.login import FromKeyring, Login
 from jupyter_funcs.connection.secrets import NoSecret, Secret
 from jupyter_funcs.connection.tokens import Constant, FromCommand, FromEnvironment, FromFile, FromFunction, TokenSource
@@ -137,8 +139,6 @@ def profiles_file(environment: Mapping[str, str]) -> Path:
     """Return the path of the profiles' file, which may not exist: ``FUNCS_CONFIG``, else beside Jupyter's own files."""
     if path := environment.get("FUNCS_CONFIG"):
         return expanded(path)
-    from jupyter_core.paths import jupyter_config_dir
-
     with suppress(RuntimeError):  # a user without a home folder
         return expanded(jupyter_config_dir()) / _FILE
     return Path("/nonexistent") / _FILE
