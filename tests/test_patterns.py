@@ -183,7 +183,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.descriptions._SAYS[1]": [("if none, adefault", "d "), "if none, adefault"],
     "catalog.descriptions._SAYS[2]": [("use the functio", "n "), "use the function"],
     "catalog.descriptions._SAYS[3]": [("the format is YYYY-MM-DD", ":'"), ("the format is YYYY-MM-DD", "-<")],
-    "catalog.descriptions._SAYS_WHERE": [("Functi", '\n"'), "\na"],
+    "catalog.descriptions.SAYS_WHERE": [("Functi", '\n"'), "\na"],
     "catalog.descriptions._SENTENCE_END": ["\t;", "\t."],
     "catalog.descriptions._SEPARATOR": ["/,", "|"],
     "catalog.descriptions._SET": [("{'a'", ", 'a'"), "{'a', "],

@@ -129,7 +129,7 @@ _SOURCES = tuple(
         rf"\b(?:[Uu]se|[Cc]all|[Rr]un|[Ss]ee)\s(?:the\s)?{_NAMED}\sfunction\b",
     )
 )
-_SAYS_WHERE = re.compile(rf"\b[Ff]unctions?:?\s[{QUOTES}A-Z][^.;]*")
+SAYS_WHERE = re.compile(rf"\b[Ff]unctions?:?\s[{QUOTES}A-Z][^.;]*")
 _SENTENCE_END = re.compile(r"(?<=[.;])\s+")
 _SAYS = (
     re.compile(r"(?:valid |available )?(?:options|values|choices)\b|(?:must be )?one of\b", re.IGNORECASE),
@@ -195,11 +195,6 @@ def without(text: str, *shown: bool) -> str:
     """Return a text without the sentences about options, default, source and date format, each if `shown`."""
     says = [pattern for pattern, is_shown in zip(_SAYS, shown, strict=True) if is_shown]
     return " ".join(one for one in _SENTENCE_END.split(text) if not any(pattern.match(one) for pattern in says))
-
-
-def without_source(text: str) -> str:
-    """Return a text without what it says about its listing function."""
-    return _SAYS_WHERE.sub("", text)
 
 
 def is_yes_no(options: Iterable[str]) -> bool:

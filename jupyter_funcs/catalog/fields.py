@@ -246,7 +246,7 @@ def _kind(param: Param, text: str, options: tuple[str, ...], declared: Declarati
     if descriptions.is_yes_no(options):
         return Kind.YES_NO, Evidence.DESCRIBED
     # "… to get list of panels" describes the listing function, not the parameter.
-    about = descriptions.without_source(text)
+    about = descriptions.SAYS_WHERE.sub("", text)
     for kind, pattern in _KINDS_BY_WORDS:
         # Lists and dates may have options too. A declared text isn't a list or a number.
         if (options and kind in _PLAIN) or (declared.kind and kind in {Kind.INTEGER, Kind.NUMBER, Kind.LIST}):

@@ -140,20 +140,16 @@ def wait(future: Future[T], timeout: float | None = None, *, is_shared: bool = F
     until = math.inf if timeout is None else time.monotonic() + timeout
     try:
         while not future.done() and (left := until - time.monotonic()) > 0:
-            _look(future, min(_POLL, left, threading.TIMEOUT_MAX))
+            try:
+                futures.wait([future], min(_POLL, left, threading.TIMEOUT_MAX))
+            except RuntimeError as error:
+                # Python turns an interrupt at one moment of this wait into "release unlocked lock".
+                raise (error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error) from None
         return future.result(0)
     except KeyboardInterrupt:
         if not is_shared:
             future.cancel()
         raise
-
-
-def _look(future: Future[Any], seconds: float) -> None:
-    try:
-        futures.wait([future], seconds)
-    except RuntimeError as error:
-        # Python turns an interrupt at one moment of this wait into "release unlocked lock".
-        raise (error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error) from None
 
 
 def in_thread(work: Callable[[], T], name: str) -> Future[T]:

@@ -223,7 +223,9 @@ def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa
     files = [file for file in files if name in file.physical_schema.names]
     types = {file.physical_schema.field(name).type for file in files}
     if len(types) > 1:  # columns with nulls only don't count
-        files = [file for file in files if _has_values(file, name)] or files
+        files = [
+            file for file in files if any(one is None or one.num_values for one in statistics(file, name))
+        ] or files
         types = {file.physical_schema.field(name).type for file in files}
     if not types:
         return default or pa.large_string()
@@ -235,10 +237,6 @@ def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa
     integers = [file for file in files if pa.types.is_integer(file.physical_schema.field(name).type)]
     is_exact = not pa.types.is_floating(common) or all(_has_exact_floats(file, name) for file in integers)
     return common if is_exact else pa.large_string()
-
-
-def _has_values(fragment: ds.ParquetFileFragment, name: str) -> bool:
-    return any(one is None or one.num_values for one in statistics(fragment, name))
 
 
 def _has_exact_floats(fragment: ds.ParquetFileFragment, name: str) -> bool:
