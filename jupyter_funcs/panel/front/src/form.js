@@ -18,7 +18,12 @@ export function Form() {
 function Inputs() {
   const { view, values, live, folded, fold, pressed, run } = usePanel();
   const [more, setMore] = useState(false);
-  const [help, setHelp] = useState(/** @type {P.FieldView | null} */ (null));
+  const [help, putHelp] = useState(/** @type {P.FieldView | null} */ (null));
+  const latest = useRef({ help, isPressed: false });
+  /** Help changes the height of the pane: nothing may move from under the pointer. @param {P.FieldView | null} field */
+  const setHelp = (field) => ((latest.current.help = field), latest.current.isPressed || putHelp(field));
+  const released = () => setTimeout(() => ((latest.current.isPressed = false), putHelp(latest.current.help)));
+  const press = () => ((latest.current.isPressed = true), ["pointerup", "pointercancel"].forEach((kind) => addEventListener(kind, released, { once: true })));
   const [shown, setShown] = useState(/** @type {string[]} */ ([]));
   const pane = useRef(/** @type {HTMLElement | null} */ (null));
   const wanted = useRef("");
@@ -56,7 +61,7 @@ function Inputs() {
 
   const draw = (/** @type {P.FieldView} */ field) => html`<${Field} key=${field.name} field=${field} missing=${missing.includes(field.name) && shown.includes(field.name)} onHelp=${setHelp} />`;
   const isRed = wrong.length > 0 || missing.some((name) => shown.includes(name));
-  return html`<section ref=${pane} class=${`jf-form ${folded ? "is-folded" : ""}`} aria-label="Inputs" data-jf="inputs">
+  return html`<section ref=${pane} class=${`jf-form ${folded ? "is-folded" : ""}`} aria-label="Inputs" data-jf="inputs" onPointerDown=${press}>
     <${Fold} fields=${fields} edit=${() => ((wanted.current = fields[0]?.name ?? ""), fold(false))} />
     <fieldset class="jf-fields" disabled=${live === "gone"} data-jf="form" aria-label=${view?.function?.name}>
       ${view?.function?.about && html`<p class="jf-about">${view.function.about}</p>`}

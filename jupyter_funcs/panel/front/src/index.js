@@ -36,7 +36,9 @@ function keepFocus(root, signal) {
   });
   observer.observe(root, { childList: true, subtree: true });
   root.addEventListener("focusin", (event) => void (path = /** @type {HTMLElement[]} */ (event.composedPath())), { signal });
-  window.addEventListener("pointerdown", () => void (path = []), { capture: true, signal });
+  // A person who leaves by mouse or Tab is let go.
+  const leave = (/** @type {Event} */ event) => void (("key" in event && event.key !== "Tab") || (path = []));
+  for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, leave, { capture: true, signal });
   signal.addEventListener("abort", () => observer.disconnect());
 }
 
