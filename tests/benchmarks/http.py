@@ -4,6 +4,11 @@ Requests a second of a service over HTTP, at 1, 8 and 64 clients: ``python -m te
 Each client sends its next request when it has the reply to the last. Beside it stand, in the same run, the same
 application in process, which shows what HTTP costs, and a bare "hello" of starlette on the same uvicorn, which shows
 what the service costs. A reply that is absent, cut or not 200 is lost, and there must be none.
+
+The targets at 8 clients are 0.50 of the hello for a listing and 0.30 for Get Panels; seen are 0.47 to 0.50 and 0.37. Of
+the processor's time of a listing, py-spy finds 28 % in sending its 12 kB, which for the hello are 39 bytes, 14 % in
+reading the request, 11 % in the line of the log, and 11 % in the token and the grants: a look at the version of the
+accounts, twice, and at the file of keys. The rest is Starlette's layers, the check of the body and the event loop.
 """
 # ruff: noqa: T201 - a table is what it gives
 
