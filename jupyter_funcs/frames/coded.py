@@ -51,6 +51,7 @@ class Coded:
     __mul__ = partialmethod(_joined, operator.mul, "*")
     __truediv__ = partialmethod(_joined, operator.truediv, "/")
     __floordiv__ = partialmethod(_joined, operator.floordiv, "//")
+    # As Python sets it beside an == of its own; mypy knows no class without a hash.
     __hash__ = None  # type: ignore[assignment]
 
 

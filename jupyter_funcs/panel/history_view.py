@@ -56,8 +56,8 @@ def _size(frame: pd.DataFrame) -> int:
     """Estimate the bytes of a frame; objects by a sample, because there may be millions of them."""
     every = max(len(frame) // 1000, 1)
     objects = frame.select_dtypes(["object", "string"]).iloc[::every]
-    deep, flat = (objects.memory_usage(index=False, deep=deep).sum() for deep in (True, False))
-    return int(frame.memory_usage().sum() + every * (deep - flat))
+    whole, pointers = (objects.memory_usage(index=False, deep=deep).sum() for deep in (True, False))
+    return int(frame.memory_usage().sum() + every * (whole - pointers))
 
 
 class HistoryView:

@@ -136,7 +136,7 @@ class Query:
     is_kept: bool = False
 
     def bound(self) -> tuple[dict[str, Any], tuple[tuple[str, str, int | None], ...]]:
-        """Return the values by placeholder; and of each value its name, its type, and the length of a tuple."""
+        """Return the values by the names they are bound to; and for each its name, type, and the length of a tuple."""
         values: dict[str, Any] = {}
         types: list[tuple[str, str, int | None]] = []
         for name, value in sorted(self.values.items()):
@@ -163,7 +163,7 @@ class Query:
         """
         Return an expression for any engine, with the values as literals and its own tables in memory.
 
-        Or with what `own` returns for the name of a table, and `bound` for the placeholder and the type of a value.
+        `own`, if given, returns each of these tables by its name, and `bound` each value by its bound name and type.
         """
         import ibis
 
