@@ -87,7 +87,10 @@ class HistoryFile:
         """Save the state of a run in the background, replacing an earlier state."""
         with self._lock:
             self._waiting[kernel, run["number"]] = (service, run)
-        self._writer.submit(self._write)
+        try:
+            self._writer.submit(self._write)
+        except RuntimeError:  # the process is ending, and starts no more work
+            self._write()
 
     def wait(self) -> None:
         """Wait until all runs are written, or cannot be."""

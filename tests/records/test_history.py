@@ -153,8 +153,7 @@ def test_the_history_holds_no_result_and_no_session(answering: Callable[..., Ses
     noted, session = funcs.history.get(1), weakref.ref(funcs)
     assert noted.frame is held() is not None
     del job, funcs
-    for _ in range(3):
-        gc.collect()
+    forgotten()
     assert held() is noted.frame is None
     assert session() is None
     assert noted.rows == 1
@@ -601,6 +600,17 @@ def test_two_kernels_keep_their_runs_in_one_file(file: Path) -> None:
     labels = [run.label for run in jf.connect().history.earlier]
     assert len(set(labels)) == len(labels) == 40
     assert {label.partition("/")[0] for label in labels} == {"1", "2"}
+
+
+def test_a_run_that_ends_while_the_process_ends_is_saved(demo: Session, file: Path) -> None:
+    """Its end is in the file, although no thread starts any more."""
+    demo.history.save(on=True)
+    history_file.at(file)._writer.shutdown()
+    demo.get_panels()
+    background.run(asyncio.sleep(0))
+    history_file.at.cache_clear()
+    [run] = later(demo).history.earlier
+    assert (run.status, run.rows) == ("done", 2)
 
 
 def test_only_the_latest_runs_are_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
