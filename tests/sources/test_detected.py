@@ -280,7 +280,8 @@ def test_a_search_costs_no_retries(connected: Connect) -> None:
             _ = funcs.names
     [health] = [each for origin, each in retries.HEALTH.items() if origin == funcs.address]
     assert (health.budget.left, health.breaker.is_open) == (health.budget.most, False)
-    assert len(server.seen) == 24
+    # The MCP library's own messages may be more under load.
+    assert [server.seen.count(asked) for asked in (f"POST {LIST} 404", "GET / 500")] == [6, 6]
 
 
 def test_first_uses_at_once_search_once(connected: Connect) -> None:
