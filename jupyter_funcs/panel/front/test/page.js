@@ -1,4 +1,5 @@
 /** A page by happy-dom, with the built bundle in it. */
+import { afterEach } from "node:test";
 import { Window } from "happy-dom";
 import { FakeModel, pause } from "./fake.js";
 
@@ -11,19 +12,24 @@ for (const name of ["window", ...NAMES]) {
 
 const { default: panel } = await import("../../static/panel.js");
 
-/** Draw a panel; `$` finds by `data-jf`. */
-export async function shown(traits, answers) {
-  const model = new FakeModel(traits, answers);
+/** What a test that failed has left open: a panel's interval would keep Node from ending. */
+const opened = new Set();
+afterEach(() => Promise.all([...opened].map((close) => close())));
+
+/** Draw a panel, of its own model if there is none; `$` finds by `data-jf`. */
+export async function shown(traits, answers, model = new FakeModel(traits, answers)) {
   const el = document.createElement("div");
   document.body.append(el);
   const away = panel.render({ model, el });
   await pause(10);
   const $ = (hook) => el.querySelector(`[data-jf="${hook}"]`);
   const close = async () => {
+    opened.delete(close);
     away();
     el.remove();
     await pause();
   };
+  opened.add(close);
   return { model, el, $, close, root: $("panel") };
 }
 

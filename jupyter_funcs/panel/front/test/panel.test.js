@@ -1,5 +1,6 @@
 /** What the built bundle does with a model, without a browser. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { pause } from "./fake.js";
 import { press, shown, soon, type } from "./page.js";
@@ -46,17 +47,21 @@ test("every state is drawn", async () => {
 
 test("two views of one model show the same, and each leaves on its own", async () => {
   const first = await staged("table");
-  const el = document.createElement("div");
-  document.body.append(el);
-  const { default: panel } = await import("../../static/panel.js");
-  const away = panel.render({ model: first.model, el });
-  await pause(20);
-  first.model.write({ tab: "code" });
+  const { model, root, el, close } = await shown({}, {}, first.model);
+  model.write({ tab: "code" });
   for (const each of [first.el, el]) await soon(() => assert.equal(each.querySelector('[data-jf="tab:code"]').getAttribute("aria-selected"), "true"));
   await first.close();
-  assert.ok(el.querySelector('[data-jf="panel"]'));
-  away();
-  await soon(() => assert.equal(el.childElementCount, 0));
+  assert.ok(el.contains(root));
+  await close();
+  assert.equal(el.childElementCount, 0);
+});
+
+test("a test that fails ends, with the panel that it left open", () => {
+  const code = 'import { test } from "node:test"; import { shown } from "./page.js"; test("fails", async () => { await shown(); throw new Error(); });';
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", code], { cwd: import.meta.dirname, env, timeout: 30_000, encoding: "utf8" });
+  assert.equal(status, 1);
+  assert.match(stdout, /# fail 1/);
 });
 
 test("a kernel that is gone is said at once, and nothing can be asked of it", async () => {
