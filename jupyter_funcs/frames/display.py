@@ -77,8 +77,13 @@ def short_number(value: float) -> str:
     """Return a number in three digits: ``124k``, ``62.5``."""
     for size, unit in ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "B"), (1e12, "T")):
         if abs(value) < 999.5 * size:
-            return f"{value / size:.3g}{unit}".replace("-", "−")
-    return f"{value:.3g}"
+            return with_minus(f"{value / size:.3g}{unit}")
+    return with_minus(f"{value:.3g}")
+
+
+def with_minus(number: str) -> str:
+    """Return the text of a number with the minus sign of the screen; copies, files and code keep the hyphen."""
+    return number.replace("-", "−")
 
 
 class ColumnFormat(NamedTuple):
@@ -109,7 +114,11 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
 
 
 def _format(named: str, text: Callable[[Any], str]) -> ColumnFormat:
-    return ColumnFormat(named, lambda value: "" if is_empty(value) else short_text(text(value)))
+    def written(value: Any) -> str:
+        shown = "" if is_empty(value) else short_text(text(value))
+        return with_minus(shown) if named in NUMBERS and not isinstance(value, str) else shown
+
+    return ColumnFormat(named, written)
 
 
 def is_empty(value: Any) -> bool:
@@ -123,7 +132,7 @@ def _number_format(column: pd.Series[Any], about: str) -> tuple[str, Callable[[A
     if whole and is_identifier(name):
         return "id", str if integers else "{:.0f}".format
     if is_growth_fraction(known, name, about):
-        return "percent", lambda value: f"{value:+,.1%}".replace("-", "−")
+        return "percent", "{:+,.1%}".format
     if not MONEY.isdisjoint(words(name)) and not is_growth(name):
         return "money", "{:,}".format if integers else "{:,.2f}".format
     if whole:

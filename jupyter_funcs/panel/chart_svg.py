@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.display import short_number
+from jupyter_funcs.frames.display import short_number, with_minus
 from jupyter_funcs.panel.chart_plan import STEPS, time_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _text(x: float, y: float, text: str, anchor: str = "start", longest: int = 2
 
 
 def _number(value: float, written: str) -> str:
-    return f"{value * 100:.3g}%" if written == "percent" else short_number(value)
+    return with_minus(f"{value * 100:.3g}%") if written == "percent" else short_number(value)
 
 
 def _bars(view: Mapping[str, Any]) -> Iterator[str]:

@@ -16,7 +16,15 @@ import pandas as pd
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.coded import Coded, literal
-from jupyter_funcs.frames.display import NUMBERS, NUMBERS_OF_PYTHON, format_of, is_empty, short_number, short_text
+from jupyter_funcs.frames.display import (
+    NUMBERS,
+    NUMBERS_OF_PYTHON,
+    format_of,
+    is_empty,
+    short_number,
+    short_text,
+    with_minus,
+)
 from jupyter_funcs.frames.export import unarmed
 from jupyter_funcs.frames.roles import adds_up, as_float, is_identifier
 
@@ -123,7 +131,7 @@ class TableColumn:
             else:
                 with np.errstate(invalid="ignore"):  # infinities of both signs
                     total = values.sum()
-            return f"{total:,.0f}" if abs(total) >= 1_000_000 else self.cell(total) or ""
+            return with_minus(f"{total:,.0f}") if abs(total) >= 1_000_000 else self.cell(total) or ""
         except TROUBLE:
             return short_text(plain_text(total))
 
@@ -296,7 +304,7 @@ class TableColumn:
         else:
             values, percent = self.floats(), self.type == "percent"
             ends = map(as_float, (low, high))
-            short = [f"{end:+,.0%}".replace("-", "−") if percent else short_number(end) for end in ends]
+            short = [with_minus(f"{end:+,.0%}") if percent else short_number(end) for end in ends]
         histogram = _histogram(values[np.isfinite(values)])
         return {"minimum": self.cell(low), "maximum": self.cell(high), "short": short, "histogram": histogram}
 

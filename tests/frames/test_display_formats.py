@@ -34,9 +34,11 @@ def texts(values: object, name: str = "a", about: str = "", dtype: object = None
         ("Transactions per Card", [1.095713], ["1.0957"]),
         ("Cardholder Count", [2608.399729], ["2,608.40"]),
         ("Count", [12345.0, None], ["12,345", ""]),
-        ("p", [0.00001234], ["1.234e-05"]),
+        ("p", [-0.00001234], ["−1.234e−05"]),
         ("big", [1.5e20], ["1.5e+20"]),
-        ("a", [float("inf"), -float("inf")], ["inf", "-inf"]),
+        ("a", [float("inf"), -float("inf")], ["inf", "−inf"]),
+        ("Spend", [-1234.5], ["−1,234.50"]),
+        ("Count", [-12345.0], ["−12,345"]),
     ],
 )
 def test_a_number_has_the_decimals_that_its_size_asks_for(name: str, values: list[float], shown: list[str]) -> None:
@@ -70,6 +72,7 @@ def test_a_whole_number_that_names_something_is_not_grouped(name: str) -> None:
     assert texts(pd.array([12345, None], dtype="Int64"), name) == ["12345", ""]
     assert texts([12345.0, None], name) == ["12345", ""]
     assert texts([2**70], name, dtype=object) == [str(2**70)]
+    assert texts([-1, 12345], name) == ["-1", "12345"]
 
 
 @pytest.mark.parametrize("name", ["Paid", "Grid", "Valid", "Casino", "Monkey", "Number of Cards", "Year Count"])
@@ -87,7 +90,7 @@ def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
         (pd.array(["0001-01-01"], dtype="datetime64[s]"), ["0001-01-01"]),
         (pd.Series([dt.date(2025, 1, 2)], dtype=object), ["2025-01-02"]),
         (pd.to_timedelta(["1 day"]), ["1 days 00:00:00"]),
-        (pd.Series([Decimal("1234.50"), Decimal("NaN")], dtype=object), ["1,234.50", ""]),
+        (pd.Series([Decimal("-1234.50"), Decimal("NaN")], dtype=object), ["−1,234.50", ""]),
         (pd.Series([2**80, None], dtype=object), ["1,208,925,819,614,629,174,706,176", ""]),
         (pd.Series([b"caf\xc3\xa9", b"\xff\x00"], dtype=object), ["café", "b'\\xff\\x00'"]),
         (pd.Series([{"a": None, "b": ["é"]}, [1, 2]], dtype=object), ['{"a": null, "b": ["é"]}', "[1, 2]"]),
@@ -95,7 +98,7 @@ def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
         (pd.Categorical([12345, None]), ["12,345", ""]),
         (pd.array([True, None], dtype="boolean"), ["True", ""]),
         (pd.array(["a\x1b[31mb\u202e\n c", None], dtype="string"), ["a\\x1b[31mb\\u202e c", ""]),
-        (pd.Series([1.0, "x", True, None], dtype=object), ["1.0", "x", "True", ""]),
+        (pd.Series([-1.0, "-x", True, None], dtype=object), ["-1.0", "-x", "True", ""]),
     ],
     ids=lambda values: str(getattr(values, "dtype", "")),
 )

@@ -277,13 +277,25 @@ def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
     assert to_date.page(TableQuery(filters=(OneOf(0, ["False"]),)), 0, 2, [0, 1])["sums"] == {"1": "15"}
 
 
+def test_a_minus_on_the_screen_is_a_hyphen_in_a_copy_and_in_code() -> None:
+    """Shows one sign in cells, sums and summaries, and reads both; what Python may read has its own."""
+    frame = pd.DataFrame({"Spend": [-2e6, 5.0], "Spend Growth": [-0.018, 0.5]})
+    table, query = TableView(frame), TableQuery(filters=(Range(0, "", "−1,000.5"),))
+    view = table.view()
+    assert view["page"]["rows"][0] == ["−2,000,000.00", "−1.8%"]
+    assert view["page"]["sums"] == {"0": "−1,999,995"}
+    assert [each["summary"]["short"][0] for each in view["columns"]] == ["−2M", "−2%"]
+    assert table.text(query, 0, 1, [0, 1]) == "-2000000.0\t-0.018"
+    assert table.code(query, "df") == 'df[(df["Spend"] <= -1000.5)]'
+
+
 def test_a_summary_tells_of_all_values() -> None:
     """Gives range, histogram, share of empty cells, top values and their number."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"Spend": rng.normal(size=1000) * 1e5, "Region": ["a", "b", "b", None] * 250})
     frame.loc[:99, "Spend"] = None
     spend, region = (each["summary"] for each in TableView(frame).view()["columns"])
-    assert (spend["minimum"], spend["maximum"]) == (f"{frame.Spend.min():,.2f}", f"{frame.Spend.max():,.2f}")
+    assert (spend["minimum"], spend["maximum"]) == (f"−{-frame.Spend.min():,.2f}", f"{frame.Spend.max():,.2f}")
     assert spend["empty"] == 0.1
     counts, _ = np.histogram(frame.Spend.dropna(), 24)
     assert spend["histogram"] == [round(max(each, 0.002 * (each > 0)), 3) for each in counts / counts.max()]
