@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count } from "./format.js";
 import { Button, Icon } from "./icons.js";
 import { Popover } from "./popover.js";
+import { minus } from "./scales.js";
 import { usePanel } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
@@ -20,14 +21,14 @@ const isDate = (column) => column.type === "date" || column.type === "datetime";
 export const percent = (share) => (share === 0 ? "0%" : share < 0.01 ? "<1%" : `${Math.round(share * 100)}%`);
 
 /** A shown or typed number as a number. @param {string} text */
-const parsed = (text) => (text.trim() ? Number(text.replace("−", "-").replace(/[,\s%+]/g, "")) : NaN);
+const parsed = (text) => (text.trim() ? Number(text.replaceAll("−", "-").replace(/[,\s%+]/g, "")) : NaN);
 
 /** What a filter says: "Spend ≥ 400,000". @param {P.Filter} filter @param {P.ColumnView} [column] */
 export function filterText(filter, column) {
   const name = column?.name ?? "";
   if (filter.kind === "text") return `${name} contains “${filter.text}”`;
   if (filter.kind === "range") {
-    const grouped = (/** @type {string} */ text) => (isNumber(column) ? text.replace(/^\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",")) : text);
+    const grouped = (/** @type {string} */ text) => (isNumber(column) ? minus(text.replace(/(?<=^[+−-]?)\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","))) : text);
     const [low, high] = [filter.low, filter.high].map((each) => each.trim() && grouped(each.trim()) + (column?.type === "percent" && !each.includes("%") ? "%" : ""));
     return low && high ? `${name} ${low} to ${high}` : low ? `${name} ≥ ${low}` : `${name} ≤ ${high}`;
   }

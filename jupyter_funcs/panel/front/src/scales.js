@@ -93,7 +93,8 @@ const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const cents = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const plain = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 6 });
-const minus = (/** @type {string} */ text) => text.replace("-", "−");
+/** A number with the minus sign of the screen. @param {string} text */
+export const minus = (text) => text.replaceAll("-", "−");
 
 /** "786M", "−2.5k", "0.25". @param {number} value */
 function short(value) {

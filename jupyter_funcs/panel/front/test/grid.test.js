@@ -106,6 +106,9 @@ test("a range is applied as it is typed, shown as a chip, and taken back", async
   assert.equal($("filter-lo").value, "260000");
   assert.deepEqual([$("filter-lo").selectionStart, $("filter-lo").selectionEnd], [0, 6]);
   await until(() => $("chip:Spend").textContent === "Spend ≥ 260,000");
+  type($("filter-lo"), "-250000");
+  await until(() => $("chip:Spend").textContent === "Spend ≥ −250,000"); // as the cells show it, and sent as it was typed
+  assert.deepEqual([$("chip:Spend").textContent, last(model, "rows").query.filters[0].low], ["Spend ≥ −250,000", "-250000"]);
   $("chip-remove:Spend").click();
   await until(() => !$("chip:Spend"));
   assert.equal($("chip:Spend"), null);
