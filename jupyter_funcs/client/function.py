@@ -16,7 +16,7 @@ from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.listing import CHANGES_DATA, Function, Param
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.suggestions import Choice, refused, suggest
-from jupyter_funcs.catalog.values import in_words, shorten
+from jupyter_funcs.catalog.values import Variable, in_words, shorten
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import MOST_RUNS, CallOptions
@@ -24,7 +24,7 @@ from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import Progress, with_deadline
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, NotFoundError
-from jupyter_funcs.core.text import folded, quote, visible
+from jupyter_funcs.core.text import LONGEST_CODE, code_of, folded, quote, visible
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -338,16 +338,20 @@ class RemoteCall:
         named = {field.name: field.identifier for field in reversed(self.fields)}
         return {name: own for name, own in named.items() if own == name or own not in wire}
 
-    def code(self, args: Mapping[str, Any], variables: dict[str, str] | None = None, *, sweeps: bool = False) -> str:
-        """Return the Python expression that runs or sweeps this function, for a session named ``funcs``."""
-        named = self.python_names
-        arguments = ", ".join(
-            f"{named[name]}={text}" if name in named else f"**{{{name!r}: {text}}}"
-            for name, text in ({name: repr(value) for name, value in args.items()} | (variables or {})).items()
-        )
-        by_slug = not hasattr(type(self.session), self.slug)
-        method = ".sweep" if sweeps else ""
-        return f"funcs.{self.slug}{method}({arguments})" if by_slug else f"funcs[{self.name!r}]{method}({arguments})"
+    def code(self, args: Mapping[str, Any], *, sweeps: bool = False, result: str = "") -> str:
+        """Return the Python code that runs or sweeps this function, for a session named ``funcs``."""
+        named, given = self.python_names, list[tuple[str, Any]]()
+        for name, value in args.items():
+            # Text typed after a $ becomes code only if it is a variable name.
+            is_name = isinstance(value, Variable) and value.name.isidentifier()
+            held = _Bare(value.name) if is_name else value
+            given.append((f"{named[name]}=", held) if name in named else ("**", {name: held}))
+        call = f"funcs[{self.name!r}]" if hasattr(type(self.session), self.slug) else f"funcs.{self.slug}"
+        begin = f"{result} = " * bool(result) + call + ".sweep" * sweeps
+        line = f"{begin}({', '.join(f'{first}{value!r}' for first, value in given)})"
+        if len(line) <= LONGEST_CODE or not given:
+            return line
+        return "\n".join([f"{begin}(", *(code_of(value, first, ",", "    ") for first, value in given), ")"])
 
     def __repr__(self) -> str:
         return visible(f"<{self.slug}{self.__signature__} of {self.session.service}>")
@@ -356,3 +360,10 @@ class RemoteCall:
         # Without the types of the parameters, which would fill the screen; required ones are marked.
         names = ", ".join(f"{field.identifier}{'*' * field.required}" for field in by_name(self.fields).values())
         printer.text(visible(f"<{self.slug}({names}) of {self.session.service}>"))
+
+
+class _Bare(str):
+    """The name of a variable, as code."""
+
+    __slots__ = ()
+    __repr__ = str.__str__

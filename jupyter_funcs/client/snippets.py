@@ -42,18 +42,11 @@ def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False
 
 
 def python(
-    function: RemoteCall,
-    args: Mapping[str, Any],
-    where: str,
-    variables: Mapping[str, str] | None = None,
-    *,
-    sweeps: bool = False,
+    function: RemoteCall, args: Mapping[str, Any], where: str, *, sweeps: bool = False, result: str = "df"
 ) -> str:
-    """Return the run as a Python program with exactly these values."""
-    # Text typed after a $ becomes code only if it is a variable name.
-    named = {name: variable for name, variable in (variables or {}).items() if variable.isidentifier()}
-    call = function.code(args, named, sweeps=sweeps)
-    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where, allowed_server(function))}\ndf = {call}"
+    """Return the run as a Python program with exactly these values, or variables of the notebook."""
+    call = function.code(args, sweeps=sweeps, result=result)
+    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where, allowed_server(function))}\n{call}"
 
 
 def allowed_server(function: RemoteCall) -> str:

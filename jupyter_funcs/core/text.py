@@ -7,6 +7,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _IGNORABLE = re.compile(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_NAME = 200  # comparing two names takes time proportional to the product of their lengths
+LONGEST_CODE = 88  # characters of a line, as black has it
 _SEPARATORS = re.compile(r"[\W_]+")
 # A table takes a third of the time of a regular expression; a search folds the whole catalog.
 _ASCII_FOLDED = {at: chr(at).lower() if chr(at).isalnum() else None for at in range(128)}
@@ -68,6 +70,17 @@ def json_text(value: Any) -> str:
     """Return a value as JSON, with every invisible or bidirectional character escaped."""
     text = visible(json.dumps(value, ensure_ascii=False), json_escape)
     return text if text.isprintable() else "".join(char if char.isprintable() else json_escape(char) for char in text)
+
+
+def code_of(value: Any, begin: str = "", end: str = "", indent: str = "") -> str:
+    """Return a value as code between two texts: on one line or, as black does, with a line for each item."""
+    line = f"{indent}{begin}{value!r}{end}"
+    if len(line) <= LONGEST_CODE or not (value and isinstance(value, list | dict)):
+        return line
+    pairs = ((f"{key!r}: ", each) for key, each in value.items()) if isinstance(value, dict) else zip(repeat(""), value)
+    items = [code_of(each, name, ",", f"{indent}    ") for name, each in pairs]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return "\n".join([f"{indent}{begin}{first}", *items, f"{indent}{last}{end}"])
 
 
 def clip(text: str, length: int = 200) -> str:

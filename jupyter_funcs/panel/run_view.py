@@ -220,10 +220,10 @@ def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df"
         return {"blocks": [{"name": "python", "code": "", "note": note}]}
     sweeps, held = bool(swept), dict(form.values)  # a copy, because the user may change it now
     alone = {name: only(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
-    named = {name: one.name for name, one in alone.items() if isinstance(one, Variable)}
+    named = {name: one for name, one in alone.items() if isinstance(one, Variable) and one.name.isidentifier()}
     line = snippets.magic(function, args, sweeps=sweeps, result=variable)
-    setup, _, call = snippets.python(function, args, where, named, sweeps=sweeps).partition("\ndf = ")
-    blocks = [{"name": "python", "code": f"{setup}\n{variable} = {call}", "note": "a script or a notebook"}]
+    program = snippets.python(function, {**args, **named}, where, sweeps=sweeps, result=variable)
+    blocks = [{"name": "python", "code": program, "note": "a script or a notebook"}]
     if not (where.startswith("[") or snippets.allowed_server(function)):  # %funcs connect supports neither
         note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
         blocks.insert(0, {"name": "magic", "code": line, "note": note})

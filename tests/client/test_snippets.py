@@ -16,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
+from jupyter_funcs.catalog.values import Variable
 from jupyter_funcs.client.snippets import curl, magic, python
 from jupyter_funcs.core.line import NAME_AND_VALUE, read_body, read_word, split_line, unquoted
 from tests.conftest import PANEL, SYMBOL
@@ -93,7 +94,26 @@ def test_a_plain_run_reads_as_a_person_would_write_it(funcs: Session) -> None:
         "import jupyter_funcs as jf",
         "",
         "funcs = jf.connect('team')",
-        f"df = funcs.get_panel_daily(PanelName='{PANEL}', Symbol='{SYMBOL}', Dimensions=['Region', 'Age Group'])",
+        "df = funcs.get_panel_daily(",
+        f"    PanelName='{PANEL}',",
+        f"    Symbol='{SYMBOL}',",
+        "    Dimensions=['Region', 'Age Group'],",
+        ")",
+    ]
+
+
+def test_a_long_call_is_broken_as_black_breaks_it(two: RemoteFunction) -> None:
+    """Up to 88 characters are one line; else each argument has one, and each item of a list that is longer still."""
+    call = "df = funcs.f(One='{}')"
+    longest = "x" * (88 - len(call.format("")))
+    assert python(two, {"One": longest}, "").endswith(call.format(longest))
+    assert python(two, {"One": longest + "x"}, "").endswith(f"df = funcs.f(\n    One='{longest}x',\n)")
+    many = [f"{symbol} US EQUITY" for symbol in ("NVRA", "BKQU", "KORD", "MCHQ", "ZPLN")]
+    args = {"One": many, "the second's": Variable("mine"), "other": {"a": longest, "b": []}}
+    assert python(two, args, "", sweeps=True, result="swept").partition("swept")[2].splitlines() == [
+        *(" = funcs.f.sweep(", "    One=[", *(f"        '{symbol}'," for symbol in many), "    ],"),
+        *("    the_second_s=mine,", "    **{", "        'other': {", f"            'a': '{longest}',"),
+        *("            'b': [],", "        },", "    },", ")"),
     ]
 
 
@@ -195,10 +215,7 @@ class _Finds:
 
 def test_a_variable_stands_as_itself(two: RemoteFunction) -> None:
     """A value from a notebook's variable is that variable in the program."""
-    args = {"One": "7"}
-    assert python(two, args, "", {"One": "mine"}).endswith("df = funcs.f(One=mine)")
-    typed = {"One": "x) or print('y'"}
-    assert python(two, args, "", typed) == python(two, args, "")
+    assert python(two, {"One": Variable("mine")}, "").endswith("df = funcs.f(One=mine)")
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="There is no bash on this machine to run the command with.")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.catalog.values import Each, Variable
 from jupyter_funcs.core import background
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.panel.run_view import code_view
@@ -156,12 +156,14 @@ def test_the_code_of_a_run_names_the_variable_of_the_panel(listing: Session) -> 
     code = code_of(listing, "panel_daily", PanelName=PANEL, Symbol="</pre><img src=x>")
     assert code["magic"]["code"].startswith("panel_daily = %funcs call get_panel_daily ")
     assert code["python"]["code"].endswith(
-        f"panel_daily = funcs.get_panel_daily(PanelName={PANEL!r}, Symbol='</pre><img src=x>')"
+        f"panel_daily = funcs.get_panel_daily(\n    PanelName={PANEL!r},\n    Symbol='</pre><img src=x>',\n)"
     )
     assert code["curl"]["code"].startswith("curl -X POST https://service.example/")
     assert "a-token-of-the-tests" not in str(code)
     lines = code_of(listing, "x", Symbol="a\nb")["magic"]["code"]
     assert lines.startswith("%%funcs call get_panel_daily -o x\n")
+    assert "Symbol=mine" in code_of(listing, "x", Symbol=Variable("mine"))["python"]["code"]
+    assert "print" not in code_of(listing, "x", Symbol=Variable("x) or print('y'"))["python"]["code"]
 
 
 def test_the_code_of_a_sweep_is_a_sweep_and_its_first_request(listing: Session) -> None:
