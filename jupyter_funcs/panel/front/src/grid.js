@@ -103,6 +103,7 @@ export function Grid({ result }) {
     let end = 0;
     return [0, ...shown.map((at, place) => (end += Math.floor(wide[place] + (at in widths ? 0 : more))))];
   }, [shown, widths, size.width, columns.current.size]);
+  const before = useRef(lefts);
   const first = Math.max(0, lefts.findIndex((_, at) => (lefts[at + 1] ?? Infinity) > left - 100));
   const beyond = lefts.findIndex((each) => each > left + size.width + 100);
   const seen = shown.slice(first, beyond < 0 ? undefined : beyond);
@@ -228,11 +229,15 @@ export function Grid({ result }) {
     const visible = Math.floor(room / ROW);
     if (next.row < top) goto(next.row);
     else if (next.row > top + visible - 1) goto(next.row - room / ROW + 1);
-    const at = grid.current;
-    if (!at) return;
-    if (lefts[next.at] < at.scrollLeft) at.scrollLeft = lefts[next.at];
-    else if (lefts[next.at + 1] > at.scrollLeft + at.clientWidth) at.scrollLeft = lefts[next.at + 1] - at.clientWidth;
+    reveal(next.at);
   };
+  const reveal = (/** @type {number} */ place) => grid.current && (grid.current.scrollLeft = Math.min(lefts[place], Math.max(lefts[place + 1] - grid.current.clientWidth, grid.current.scrollLeft)));
+  // Columns are as wide as they are once more is known of them: a cell that was in sight stays there.
+  useLayoutEffect(() => {
+    const [was, place] = [before.current, now.current.cell?.at ?? NaN];
+    if (was[place] >= left && was[place + 1] <= left + size.width) reveal(place);
+  }, [columns.current.size]);
+  useLayoutEffect(() => void (before.current = lefts));
   /** The selected rows and columns, or the cell. */
   const chosen = () => {
     const { cell, anchor } = now.current;

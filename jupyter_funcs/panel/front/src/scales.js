@@ -126,17 +126,5 @@ export function valueText(value, format, signed = false) {
   return minus((format === "count" ? whole : plain).format(value));
 }
 
-/**
- * The place of the nearest of ascending numbers.
- * @param {number[]} values @param {number} value
- */
-export function nearest(values, value) {
-  let low = 0;
-  let high = values.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (values[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low > 0 && value - values[low - 1] <= values[low] - value ? low - 1 : low;
-}
+/** The place of the nearest number. @param {number[]} values @param {number} value */
+export const nearest = (values, value) => values.reduce((best, each, at) => (Math.abs(each - value) < Math.abs(values[best] - value) ? at : best), 0);

@@ -66,6 +66,31 @@ test("ten million rows fit under the height that browsers allow, and the last on
   await close();
 });
 
+test("the last of many columns is in sight at once, and stays so once its width is known", async () => {
+  const count = 2000;
+  const columns = ({ columns: wanted }) => ({ columns: wanted.map((at) => ({ ...RESULT.table.columns[2], at, name: `c${at}`, width: 200 })) });
+  const wide = { count, columns: columns({ columns: [...Array(60).keys()] }).columns, page: { ...rows(0, 40), columns: [...Array(60).keys()] } };
+  const { model, el, $, close } = await panel({ columns, rows: ({ from, to, columns: wanted }) => ({ ...rows(from, to), columns: wanted }) }, { table: wide });
+  const grid = Object.defineProperty($("grid"), "clientWidth", { value: 900 });
+  const width = () => parseInt(el.querySelector(".jf-rows").style.width);
+  const scroll = (left) => (Object.assign(grid, { scrollLeft: left ?? grid.scrollLeft }), grid.dispatchEvent(new Event("scroll")));
+  const first = width();
+  press(grid, "End");
+  assert.equal(grid.scrollLeft, first - 900);
+  scroll();
+  assert.ok(await until(() => width() > first));
+  assert.equal(grid.scrollLeft, width() - 900);
+  scroll();
+  await until(() => el.querySelector(".is-on"));
+  assert.equal(el.querySelector(".is-on").getAttribute("aria-colindex"), String(count));
+  const asks = asked(model, "columns").length;
+  scroll(100_000); // away from it
+  assert.ok(await until(() => asked(model, "columns").length > asks));
+  await pause(30);
+  assert.equal(grid.scrollLeft, 100_000);
+  await close();
+});
+
 test("numbers sort down first, texts up, and the third click gives the order as it came", async () => {
   const { model, $, close } = await panel();
   const sorts = [];
