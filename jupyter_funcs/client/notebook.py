@@ -133,8 +133,9 @@ class ResultVariable:
             raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
         shell = _shell()
         if name != before and not replace:
-            if shell is not None and name != self.name and self._is_taken(shell, name):
-                kind = type(shell.user_ns[name]).__name__
+            held = shell.user_ns.get(name, frame) if shell is not None else frame
+            if held is not frame and (held is self._frame or self._is_taken(shell, name)):
+                kind = type(held).__name__
                 return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
             if hasattr(builtins, name):
                 return f"{name} is a Python built-in, which this variable would hide."

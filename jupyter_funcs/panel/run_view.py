@@ -77,15 +77,16 @@ class ResultView:
 
     def view(self, note: str) -> dict[str, Any]:
         """Return the `ResultView` of the protocol."""
-        variable = self.held_as
-        if self.variable and not variable:
-            note = f"{self.variable} no longer holds this result."
+        lost = "" if (variable := self.held_as) else self.variable
+        if lost:
+            note = f"{lost} no longer holds this result."
         no_reply = "This result has no JSON reply." if self.function.session.kind == "python" else ""
         return {
             "number": self.number,
             "function": self.function.name,
             "summary": self.summary,
             "variable": variable,
+            "lost": lost,
             "note": note,
             "table": self._first,
             "json": {"possible": self.reply is not None, "why": no_reply},

@@ -121,7 +121,9 @@ def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
     assert "panels" not in shell.user_ns
     keeper.assign(later := pd.DataFrame())
     assert shell.user_ns["mine"] is later
+    assert "mine already exists (a DataFrame)" in keeper.rename("mine", frame, ""), "an earlier result takes no place"
     shell.run_cell("mine = 'own'")
+    assert "mine already exists (a str)" in keeper.rename("mine", later, "")
     keeper.rename("other", later, "mine")
     assert shell.user_ns["mine"] == "own"
 

@@ -375,8 +375,13 @@ def test_a_variable_that_a_person_took_back_is_not_named(shell: InteractiveShell
     shell.run_cell(code)
     wait_until(lambda: state(page.panel)["result"]["variable"] == "")
     assert state(page.panel)["result"]["note"] == "f no longer holds this result."
+    assert state(page.panel)["result"]["lost"] == "f"
     assert code_of(page, number).startswith("df = panel.result()")
     assert "<code>f</code>" not in page.panel._state.still_html(page.panel._state.visit)
+    again = page.ask("rename", name="f", replace=False)  # the offer to assign it again
+    assert (again["variable"], again["exists"]) == (("", True) if "5" in code else ("f", False))
+    assert (shell.user_ns["f"] is page.panel.result()) is not again["exists"]
+    assert state(page.panel)["result"]["lost"] == "f" * again["exists"]
     page.run()
     assert state(page.panel)["result"]["variable"] == ("f_2" if "5" in code else "f")
     page.panel.close()
