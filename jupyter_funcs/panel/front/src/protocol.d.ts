@@ -192,7 +192,9 @@ export interface ResultView {
   /** "162,545 rows × 10 columns · 0.71 s" */
   summary: string;
   variable: string;
-  /** What happened to the variable, once: "The old name df is gone." */
+  /** The variable that held it, and was deleted or holds something else. */
+  lost: string;
+  /** What happened to the variable: "df no longer holds this result." */
   note: string;
   table: TableView;
   /** Whether the reply can be shown; else why not. */

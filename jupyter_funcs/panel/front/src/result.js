@@ -59,7 +59,7 @@ function Bar({ result, id }) {
     <div class="jf-bar-right">
       ${values?.changed && html`<span class="jf-badge jf-changed" data-jf="changed" title="The inputs differ from those of this result."><span class="jf-wide-only">inputs </span>changed</span>`}
       <span class="jf-stat jf-num" data-jf="summary" title=${result.summary}>${result.summary}</span>
-      ${result.variable && html`<${Name} name=${result.variable} off=${off || !view?.trusted} />`}
+      ${(result.variable || result.lost) && html`<${Name} result=${result} off=${off || !view?.trusted} />`}
       <${Button} data-jf="save" icon="save" kind="is-line" label="Save" chev aria-haspopup="menu" aria-expanded="false" disabled=${off}
         onClick=${(/** @type {any} */ event) => open(at ? null : event.currentTarget)} />
       ${at && !off && html`<${Save} result=${result} anchor=${at} close=${() => open(null)} />`}
@@ -67,8 +67,8 @@ function Bar({ result, id }) {
   </div>`;
 }
 
-/** The variable's name, renamed in place. @param {{ name: string, off: boolean }} props */
-function Name({ name, off }) {
+/** The variable's name, renamed in place, or assigned again where the notebook has taken it. @param {{ result: P.ResultView, off: boolean }} props */
+function Name({ result: { variable: name, lost, note }, off }) {
   const { ask, tell, toast } = usePanel();
   const [editing, edit] = useState(false);
   const [taken, setTaken] = useState("");
@@ -108,8 +108,8 @@ function Name({ name, off }) {
     return html`<span class="jf-renaming"><input ref=${box} class="jf-var-edit" aria-invalid=${refused.why ? "true" : undefined} data-jf="var-name-input" aria-label="Name of the variable" spellcheck=${false} maxlength="100" defaultValue=${refused.name || name} onKeyDown=${keys} onBlur=${() => done(true)} />
       ${refused.why && html`<p class="jf-err" role="alert">${refused.why}</p>`}</span>`;
   }
-  return html`<button ref=${back} type="button" class="jf-var" data-jf="var-name" title=${off ? "The DataFrame of this result" : "The DataFrame of this result. Click to rename."} disabled=${off}
-    onClick=${() => edit(true)}><span class="jf-cut">${name}</span>${!off && html`<${Icon} name="pencil" size=${12} />`}</button>
+  return html`<button ref=${back} type="button" class=${`jf-var ${name ? "" : "jf-changed"}`} data-jf=${name ? "var-name" : "var-assign"} title=${`${note || "The DataFrame of this result."}${off ? "" : name ? " Click to rename." : " Click to assign it again."}`} disabled=${off}
+    onClick=${() => (name ? edit(true) : rename(lost, false))}><span class="jf-cut">${name || `Assign ${lost}`}</span>${!off && html`<${Icon} name=${name ? "pencil" : "undo"} size=${12} />`}</button>
     ${taken && back.current && html`<${Popover} anchor=${back.current} close=${() => setTaken("")} label="Replace a variable" role="alertdialog" width=${248} right>
       <div class="jf-form2"><p><code class="jf-mono">${taken}</code> already exists.</p>
         <button type="button" class="jf-btn is-main" data-jf="var-replace" onClick=${() => rename(taken, true)}>Replace ${taken}</button></div>

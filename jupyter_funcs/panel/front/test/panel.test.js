@@ -202,6 +202,19 @@ test("a variable is renamed in place; a taken name is asked about", async () => 
   await close();
 });
 
+test("a variable that the notebook deleted is said to be gone, and assigned again by a click", async () => {
+  const { $, model, close } = await staged("lost", { rename: ({ name, replace }) => ({ variable: name, note: "", exists: !replace }) });
+  assert.deepEqual([$("var-assign").textContent, $("var-assign").title], ["Assign panel_daily", "panel_daily no longer holds this result. Click to assign it again."]);
+  $("var-assign").click();
+  await soon(() => assert.equal($("var-replace").textContent, "Replace panel_daily")); // as it holds something else
+  $("var-replace").click();
+  const sent = () => model.asked.filter((each) => each.kind === "rename").map(({ name, replace }) => [name, replace]);
+  await soon(() => assert.deepEqual(sent(), [["panel_daily", false], ["panel_daily", true]]));
+  model.write({ run: { ...model.traits.run, result: RESULT } });
+  await soon(() => assert.equal($("var-name").textContent, "panel_daily"));
+  await close();
+});
+
 test("a name that is refused stays in its box, with the reason beside it", async () => {
   const { $, el, close } = await staged("table", { rename: { error: ["'2x' can't be a variable's name."] } });
   $("var-name").click();

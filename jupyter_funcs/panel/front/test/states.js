@@ -66,7 +66,7 @@ const REGIONS = ["Mid-Atlantic", "Midwest", "Northeast", "Pacific", "Southeast",
 export const row = (at) => [new Date(Date.UTC(2020, 10, 16 + Math.floor(at / 6))).toISOString().slice(0, 10), REGIONS[at % 6], (200_000 + ((at * 7919) % 180_000) + 0.52).toLocaleString("en-US"), at < 6 ? null : `${at % 3 ? "+" : "−"}${(at * 37) % 12}.${at % 10}%`, (2_800 + ((at * 37) % 3_000)).toLocaleString("en-US"), `6${at % 5}.${10 + (at % 80)}`];
 export const rows = (from, to, total = 10_956) => ({ total, from, columns: [0, 1, 2, 3, 4, 5], rows: Array.from({ length: Math.max(0, Math.min(to, total) - from) }, (_, at) => row(from + at)), sums: { 2: "3,368,883,385", 4: "51,495,632" } });
 export const RESULT = {
-  number: 3, function: "get_panel_daily", summary: "10,956 rows × 6 columns · 0.20 s", variable: "panel_daily", note: "", table: { rows: 10_956, count: 6, columns: COLUMNS, page: rows(0, 40) },
+  number: 3, function: "get_panel_daily", summary: "10,956 rows × 6 columns · 0.20 s", variable: "panel_daily", lost: "", note: "", table: { rows: 10_956, count: 6, columns: COLUMNS, page: rows(0, 40) },
   json: { possible: true, why: "" },
 };
 const done = { ...RUN, state: "done", number: 3, result: RESULT };
@@ -243,6 +243,7 @@ export const STATES = {
   save: at({}, click("save")),
   exists: at({}, click("save", "save:csv")),
   rename: at({}, click("var-name")),
+  lost: at({ run: { ...done, result: { ...RESULT, variable: "", lost: "panel_daily", note: "panel_daily no longer holds this result." } } }),
   history: at({}, click("history", "tick:9", "tick:8")),
   compare: at({}, click("history", "tick:9", "tick:8", "compare")),
   error: at({ run: { ...done, state: "failed", error: failure } }, click("error-details")),
