@@ -117,6 +117,15 @@ def test_folded_inputs_keep_the_focus(stage: str, page: Page) -> None:
             page.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize(("state", "width", "bar"), [("filtered", 860, ".jf-sub"), ("lost", 1008, ".jf-bar")])
+def test_a_bar_is_one_line(state: str, width: int, bar: str, stage: str, page: Page) -> None:
+    """Two filters where the panel is narrow; the result's bar beside the inputs and JupyterLab's files, at 1440 px."""
+    page.goto(f"{stage}#state={state}&width={width}&theme=light")
+    page.wait_for_selector(f"body[data-ready={state}]")
+    look(page, f"stage-{state}-{width}")
+    assert page.locator(bar).evaluate("bar => bar.offsetHeight") == 40
+
+
 @pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (860, "light"), (480, "light")])
 def test_each_state_keeps_to_its_place(width: int, theme: str, stage: str, page: Page) -> None:
     """Nothing stands out sideways; wide: inputs of 320 px beside the result, in 640 px; else above it."""

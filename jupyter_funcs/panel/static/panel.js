@@ -308,7 +308,7 @@ ${et.query.filters.map(v=>r`<${Bs} key=${v.at} text=${Ls(v,g.current.get(v.at))}
 ${st.length>0&&r`<${Bs} text=${st.length===1?`${Ht(st[0])} is hidden`:`${st.length} columns are hidden`} hook="hidden" label="Show" remove=${()=>mn([])} />`}
 ${et.query.filters.length>1&&rt>0&&r`<button type="button" class="jf-inline" data-jf="remove-filters" disabled=${p} onClick=${gn}>Remove all filters</button>`}
 </span>
-<span class="jf-gap" /><span class="jf-quiet jf-num" data-jf="row-count">${kn&&wn}</span>
+<span class="jf-quiet jf-num" data-jf="row-count">${kn&&wn}</span>
 <${F} kind="is-link is-first" icon="code" label="View as code" aria="View as code" small data-jf="view-code" aria-expanded=${String(ft!==null)} disabled=${p} onClick=${()=>St(ft===null?"":null)} />
 </div>
 ${ft!==null&&r`<div class="jf-codeline"><code data-jf="table-code">${ft}</code><${F} icon="copy" label="Copy" data-jf="copy-table-code" onClick=${()=>{l(ft)}} /></div>`}

@@ -299,7 +299,7 @@ export function Grid({ result }) {
         ${hidden.length > 0 && html`<${Chip} text=${hidden.length === 1 ? `${nameOf(hidden[0])} is hidden` : `${hidden.length} columns are hidden`} hook="hidden" label="Show" remove=${() => hide([])} />`}
         ${view.query.filters.length > 1 && total > 0 && html`<button type="button" class="jf-inline" data-jf="remove-filters" disabled=${off} onClick=${clear}>Remove all filters</button>`}
       </span>
-      <span class="jf-gap" /><span class="jf-quiet jf-num" data-jf="row-count">${filtered && told}</span>
+      <span class="jf-quiet jf-num" data-jf="row-count">${filtered && told}</span>
       <${Button} kind="is-link is-first" icon="code" label="View as code" aria="View as code" small data-jf="view-code" aria-expanded=${String(code !== null)} disabled=${off} onClick=${() => setCode(code === null ? "" : null)} />
     </div>
     ${code !== null && html`<div class="jf-codeline"><code data-jf="table-code">${code}</code><${Button} icon="copy" label="Copy" data-jf="copy-table-code" onClick=${() => void copy(code)} /></div>`}
