@@ -89,7 +89,8 @@ class Function(_CatalogEntry, frozen=True, kw_only=True):
     """
     One function of the catalog, as listed; unknown fields are in ``model_extra``.
 
-    `changes_data` is whether its source says that a run may change something; such a run is never retried or cached.
+    `changes_data` is whether its source says that a run may change something; such a run is never cached, and
+    is retried only if nothing was sent.
     """
 
     id: int = 0

@@ -72,8 +72,8 @@ class Remote:
         """Run a listed function on the background loop, and report to `progress`."""
         started, began = time.time(), time.monotonic()
         until = loop_time() + options.timeout
-        retries = 0 if function.changes_data else options.retries
-        terms = Terms(purpose, until, options.max_bytes, retries, force=options.force)
+        purpose = Purpose.CHANGE if function.changes_data else purpose
+        terms = Terms(purpose, until, options.max_bytes, options.retries, force=options.force)
         work = self._fetch(function, args, options, progress, terms)
         frame = await with_deadline(options.timeout, work, function.name, progress, until)
         frame.attrs["funcs"] = {

@@ -47,16 +47,17 @@ class Purpose(StrEnum):
     LISTING = "listing"
     RUN = "run"
     SWEEP = "a run of a sweep, which paces its runs itself"
+    CHANGE = "a run that changes data, alone or in a sweep"
 
 
 # How often a request is sent again, at most.
 _RETRIES = {
-    Proof.NOT_SENT: {Purpose.LISTING: 2, Purpose.RUN: 2, Purpose.SWEEP: 2},
-    Proof.REFUSED: {Purpose.LISTING: 2, Purpose.RUN: 2, Purpose.SWEEP: 0},
-    Proof.BROKEN: {Purpose.LISTING: 2, Purpose.RUN: 1, Purpose.SWEEP: 1},
-    Proof.UNANSWERED: {Purpose.LISTING: 1, Purpose.RUN: 0, Purpose.SWEEP: 0},
-    Proof.FAILED: {Purpose.LISTING: 1, Purpose.RUN: 0, Purpose.SWEEP: 0},
-    Proof.FINAL: {Purpose.LISTING: 0, Purpose.RUN: 0, Purpose.SWEEP: 0},
+    Proof.NOT_SENT: {Purpose.LISTING: 2, Purpose.RUN: 2, Purpose.SWEEP: 2, Purpose.CHANGE: 2},
+    Proof.REFUSED: {Purpose.LISTING: 2, Purpose.RUN: 2, Purpose.SWEEP: 0, Purpose.CHANGE: 0},
+    Proof.BROKEN: {Purpose.LISTING: 2, Purpose.RUN: 1, Purpose.SWEEP: 1, Purpose.CHANGE: 0},
+    Proof.UNANSWERED: {Purpose.LISTING: 1, Purpose.RUN: 0, Purpose.SWEEP: 0, Purpose.CHANGE: 0},
+    Proof.FAILED: {Purpose.LISTING: 1, Purpose.RUN: 0, Purpose.SWEEP: 0, Purpose.CHANGE: 0},
+    Proof.FINAL: {Purpose.LISTING: 0, Purpose.RUN: 0, Purpose.SWEEP: 0, Purpose.CHANGE: 0},
 }
 # Other statuses below 500 are final.
 _PROOFS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from tests.echoing import echoing
 from tests.faults.canary import CANARY
 from tests.faults.server import ROWS, Connection, Faulty, faulty, reply
 from tests.faults.test_transport_faults import broken, listed, tasks
+from tests.sources.test_openapi import document, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -252,6 +254,26 @@ def test_a_session_that_is_closed_during_a_run_sends_it_once(server: Faulty) -> 
     frame = job.result(10)
     assert frame.attrs["funcs"]["attempts"] == len(server.requests) == 1
     assert gone.wait(10)
+
+
+@pytest.mark.fault(2, 4)
+def test_a_change_is_sent_again_only_if_it_was_never_sent() -> None:
+    """After a reset, a 408 or a 503 it may have been made; after a refused connection it can't have been."""
+    described = document({"/f": {"post": operation(operationId="f")}})
+    with faulty() as server:
+        server.tell(reply(json.dumps(described).encode()))
+        session = jf.connect(f"{server.url}/openapi.json")
+        change = session["f"]
+        for act in (broken(Connection.reset), reply(b"", "408 Late"), reply(b"", "503 Busy", Retry_After="0")):
+            session.close()
+            server.tell(act)
+            with pytest.raises(jf.FuncsError) as caught:
+                change()
+            assert caught.value.attempts == len(server.requests) == 1
+        session.close()
+    with pytest.raises(jf.ServiceConnectionError, match="Cannot reach") as caught:
+        change()
+    assert caught.value.attempts == 3
 
 
 def opened(server: Faulty, **options: Any) -> jf.Session:
