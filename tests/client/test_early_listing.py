@@ -197,14 +197,14 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
 def test_a_service_that_hangs_takes_no_longer_than_before(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the first use waits for it is taken off its own limit."""
     for module in (client, remote):
-        monkeypatch.setattr(module, "LIST_SECONDS", 0.4)
+        monkeypatch.setattr(module, "LIST_SECONDS", 1.5)
     monkeypatch.setattr(client, "_MIN_LEFT", 0.1)
     server.tell(*[lambda connection: connection.request() and connection.hold()] * 3)
     session = jf.connect(server.url, token=CANARY)
     began = time.monotonic()
     with pytest.raises(jf.DeadlineError, match=r"did not finish within (.|\n)*Try again\."):
         _ = session.names
-    assert time.monotonic() - began < 0.7
+    assert time.monotonic() - began < 2.9  # both limits are 3
     session.close()
 
 
@@ -260,7 +260,7 @@ def test_another_process_neither_waits_for_it_nor_hears_of_it(server: Faulty, th
     program = [sys.executable, "-W", "ignore", "-c", PROGRAM.format(url=server.url, then=then)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 18  # it waits for a listing for 20
 
 
 def test_its_warnings_are_shown_at_the_first_use(server: Faulty) -> None:

@@ -18,7 +18,6 @@ import pickle
 import re
 import sys
 import threading
-import time
 import traceback
 import warnings
 import zlib
@@ -38,6 +37,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.frames import chunks as pieces
 from jupyter_funcs.frames import display, export
 from jupyter_funcs.frames.dtypes import Declared
+from tests.conftest import wait_until
 from tests.connection.test_reply_limits import CANARY, GZIP, LISTING, bomb, packed
 from tests.rows import each_row
 
@@ -1144,7 +1144,7 @@ def sockets() -> set[str]:
 @pytest.fixture(scope="module")
 def running() -> Iterator[tuple[Service, Session]]:
     """A service and a session, which leave no thread, socket or task behind."""
-    background.wait(background.start(tasks()))  # the loop runs
+    background.run(tasks())  # the loop runs
     before_threads, before_sockets = threads(), sockets()
     with Service() as service:
         thread = threading.Thread(target=service.serve_forever, args=[0.01])
@@ -1152,16 +1152,12 @@ def running() -> Iterator[tuple[Service, Session]]:
         session = jf.connect(service.url, token=CANARY)
         assert session.names == ["F"]
         yield service, session
-        assert background.wait(background.start(tasks())) == 1
+        wait_until(lambda: background.run(tasks()) == 1)  # a task ends after whoever waits for it goes on
         session.close()
         service.shutdown()
     thread.join(10)
-    for _ in range(100):  # the server's side of a connection ends when it sees that the other has
-        if threads() <= before_threads and sockets() <= before_sockets:
-            break
-        time.sleep(0.05)
-    assert threads() <= before_threads
-    assert sockets() <= before_sockets
+    # The server's side of a connection ends when it sees that the other has.
+    wait_until(lambda: threads() <= before_threads and sockets() <= before_sockets)
 
 
 def meet_call(running: tuple[Service, Session], given: Asked) -> None:

@@ -26,7 +26,7 @@ from tests.faults.test_transport_faults import broken, dripping, full_queue, kep
 from tests.panel.page import Page, frame_of, state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from jupyter_funcs.api import Session
     from tests.faults.server import Act
@@ -86,7 +86,7 @@ def interrupt(session: Session, begun: threading.Event | None = None) -> Keyboar
         session.f(a="1")
     assert "Stopped waiting for F; the service may still finish it." in str(caught.value)
     assert not leaks(shown(caught.value))
-    wait_until(lambda: tasks() == tasks_before and kept().sockets <= before.sockets)
+    wait_until(lambda: tasks() <= tasks_before and kept().sockets <= before.sockets)
     assert kept().threads == before.threads
     assert not session.remote.transport._health.breaker._failures
     return caught.value
@@ -352,7 +352,7 @@ def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(server:
     try:
         for end in (partial(manager.restart_kernel, now=False), partial(manager.shutdown_kernel, now=True)):
             watched = Watched(Connection.hold)
-            server.tell(listing_then(watched))
+            server.tell(reply(LISTING, Connection="close"), watched)
             displayed = run_cell(manager, KERNEL.format(url=server.url, token=CANARY))
             assert watched.begun.wait(30)
             process = psutil.Process(manager.provisioner.process.pid)
@@ -383,16 +383,6 @@ def run_cell(manager: KernelManager, program: str) -> str:
     client.execute_interactive(program, timeout=60, output_hook=note)
     client.stop_channels()
     return "".join(shown)
-
-
-def listing_then(act: Callable[[Connection], None]) -> Act:
-    """List the functions, then do something to the run on the same connection."""
-
-    def acting(connection: Connection) -> None:
-        reply(LISTING)(connection)
-        act(connection)
-
-    return acting
 
 
 def test_an_interrupt_that_python_reports_as_a_lock_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -205,7 +205,7 @@ def test_runs_among_faults_give_exact_data_or_a_named_error(chaotic: tuple[Chaot
     assert outcomes["FuncsError"] == 0  # every class has a name of its own
     assert outcomes["data"] >= 0.75 * RUNS
     assert chaos.runs <= 1.2 * RUNS
-    assert tasks() <= at_first
+    wait_until(lambda: tasks() <= at_first)
 
 
 def test_many_threads_get_each_its_own_rows() -> None:
@@ -228,7 +228,7 @@ def test_many_threads_get_each_its_own_rows() -> None:
         assert not wrong
         assert not any(thread.is_alive() for thread in threads)
         session.close()
-        assert tasks() <= at_first
+        wait_until(lambda: tasks() <= at_first)
 
 
 # Python itself drops an interrupt that comes within the callback of a weak reference, and says so.
@@ -302,9 +302,7 @@ def test_many_runs_keep_nothing() -> None:
     grown = process.memory_info().rss - memory
     tell(f"{SOAK} runs: {grown / 2**20:+.1f} MiB")
     assert grown <= 5 * 2**20
-    assert threading.active_count() <= threads
-    assert open_files() <= files
-    assert tasks() <= at_first
+    wait_until(lambda: threading.active_count() <= threads and open_files() <= files and tasks() <= at_first)
 
 
 def test_a_service_that_is_down_gets_few_requests() -> None:

@@ -23,6 +23,7 @@ import trustme
 import jupyter_funcs as jf
 from jupyter_funcs.connection import http
 from jupyter_funcs.core import background
+from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 
@@ -134,10 +135,8 @@ def check(
     server.tell()
     assert len(function.with_options(force=True, timeout=10)(a="1")) == 2
     session.close()
-    assert tasks() == tasks_before
-    after = kept()
-    assert after.sockets <= before.sockets
-    assert after.threads == before.threads
+    wait_until(lambda: tasks() <= tasks_before and kept().sockets <= before.sockets)
+    assert kept().threads == before.threads
     return failure
 
 
@@ -302,8 +301,7 @@ def test_a_pool_that_is_exhausted_is_a_time_out(server: Faulty, logged: io.Strin
     session = listed(server, transport=pool)
     server.tell(broken(Connection.hold))
     first = session.f.submit(a="1")
-    while not server.requests:
-        time.sleep(0.01)
+    wait_until(lambda: len(server.requests) == 1)
     with pytest.raises(jf.DeadlineError, match="did not accept the connection") as caught:
         session.f(a="2")
     assert caught.value.attempts == 3

@@ -96,6 +96,6 @@ def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None
 def test_a_job_that_ends_during_a_later_cell_is_saved_as_done(kernel: KernelManager) -> None:
     """What runs notebooks drops messages of cells that have ended, so the end is shown as part of a later one."""
     begin = "import time\ndef get_late() -> list:\n    time.sleep(0.7)\n    return [{'a': 1}]\n"
-    cells, _ = run_all(kernel, f"{begin}job = jf.connect([get_late]).get_late.submit()\njob", "time.sleep(1.2)", "1")
+    cells, _ = run_all(kernel, f"{begin}job = jf.connect([get_late]).get_late.submit()\njob", "job.result()", "1")
     [shown] = cells[0].outputs
     assert "done" in shown["data"]["text/html"]

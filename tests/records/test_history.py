@@ -153,9 +153,9 @@ def test_the_history_holds_no_result_and_no_session(answering: Callable[..., Ses
     noted, session = funcs.history.get(1), weakref.ref(funcs)
     assert noted.frame is held() is not None
     del job, funcs
-    forgotten()
+    forgotten(noted)
     assert held() is noted.frame is None
-    assert session() is None
+    wait_until(lambda: gc.collect() >= 0 and session() is None)
     assert noted.rows == 1
 
 
@@ -684,7 +684,7 @@ def test_a_result_that_nobody_holds_is_had_from_the_cache(demo: Session, file: P
     demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL)
     copies = swept.copy(), called.copy()
     del swept, called
-    forgotten()
+    forgotten(*demo.history)
 
     def check(funcs: Session, *runs: history.Run) -> None:
         for run, copy in zip(runs, copies, strict=False):
@@ -707,11 +707,11 @@ def test_a_later_result_is_not_taken_for_that_of_an_earlier_run(demo: Session) -
     """After a sweep is run again, its first result is gone, and the second is not shown in its place."""
     swept = demo.get_panel_daily.with_options(progress=False, max_age=0.01)
     swept.sweep(PanelName=PANEL, Symbol=["NVRA", "BKQU"])
-    forgotten()
+    forgotten(*demo.history)
     assert demo.history.get(1).frame is not None
     time.sleep(0.02)  # two clocks differ by less
     demo.history.again(1)
-    forgotten()
+    forgotten(*demo.history)
     assert demo.history.get(1).frame is None
     assert demo.history.get(2).frame is not None
 
@@ -720,7 +720,7 @@ def test_on_the_loop_nothing_is_waited_for(demo: Session) -> None:
     """On the background loop, `frame` returns what is in memory, and reads nothing from disk."""
     demo.get_panel_daily.with_options(progress=False).sweep(PanelName=PANEL, Symbol=["NVRA", "BKQU"])
     run = demo.history.get(1)
-    wait_until(lambda: (forgotten(), run.in_memory is None)[1])  # a thread of the sweep may still be at its end
+    forgotten(run)
 
     async def ask() -> pd.DataFrame | None:
         return run.frame
@@ -729,8 +729,12 @@ def test_on_the_loop_nothing_is_waited_for(demo: Session) -> None:
     assert run.frame is not None
 
 
-def forgotten() -> None:
-    """Release what nobody holds: the loop holds its last task until the next one."""
-    background.run(asyncio.sleep(0))
-    background.run(asyncio.sleep(0))
-    gc.collect()
+def forgotten(*runs: Run) -> None:
+    """Wait until nobody holds the results: the loop has its last task until the next one, a thread its last work."""
+
+    def are_gone() -> bool:
+        background.run(asyncio.sleep(0))
+        gc.collect()
+        return all(run.in_memory is None for run in runs)
+
+    wait_until(are_gone)

@@ -362,10 +362,10 @@ BEGINNINGS = {
 def test_slow_senders_are_disconnected(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 120, slowloris: the limit is for the whole, not for each byte."""
     with served(publish().app, http=Impatient) as address, contextlib.ExitStack() as ends:
+        began = time.monotonic()
         left = {name: ends.enter_context(talk(address)) for name in BEGINNINGS}
         for name, connection in left.items():
             connection.sendall(BEGINNINGS[name])
-        began = time.monotonic()
         while left and time.monotonic() - began < 5:
             time.sleep(0.05)
             for name, connection in [*left.items()]:

@@ -325,20 +325,24 @@ def test_the_time_to_wait_grows_with_what_is_under_way(publish: Callable[..., Wi
         time.sleep(0.4)
         return []
 
-    wire = publish(function(asset="a", name="Slow")(slow), limits=Limits(threads=1, concurrent_runs=40, runs_a_user=40))
+    held, limits = Held(), Limits(threads=1, concurrent_runs=40, runs_a_user=40)
+    wire = publish(function(asset="a", name="Slow")(slow), held.published(), limits=limits)
 
     async def check() -> None:
         async with calling(wire) as call:
             await asyncio.gather(*(call("Slow") for _ in range(5)))
             for _ in range(40):
-                call("Slow")
-            await asyncio.sleep(0.1)
+                call("Held")
+            assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 40)
             reply = await call("Slow")
             assert_busy(reply, 503)
             assert int(reply.headers["retry-after"]) > 3
             assert reply.headers["retry-after"] in reply.json()["error"]
 
-    asyncio.run(check())
+    try:
+        asyncio.run(check())
+    finally:
+        held.go.set()
 
 
 def test_stopping_ends_every_run_with_a_message_and_admits_no_more(publish: Callable[..., Wire]) -> None:
