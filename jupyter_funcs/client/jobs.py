@@ -66,8 +66,8 @@ class Job:
             self.future.cancel()
             raise
 
-    def _stop_clock(self, _: concurrent.futures.Future[pd.DataFrame]) -> None:
-        self._ended = time.monotonic()
+    def _stop_clock(self, _: object) -> None:
+        self._ended = self._ended or time.monotonic()
 
     @property
     def status(self) -> str:
@@ -81,6 +81,8 @@ class Job:
     @property
     def elapsed(self) -> float:
         """Seconds from the start to the end, or until now."""
+        if self.future.done():  # the callback that stops the clock may still be to come
+            self._stop_clock(self)
         return (self._ended or time.monotonic()) - self._started
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:

@@ -44,6 +44,18 @@ def test_an_interrupt_cancels_the_run() -> None:
     signal.signal(signal.SIGINT, before)
 
 
+def test_the_clock_of_a_job_stops_with_it() -> None:
+    """Once its result is there its time is the same each time, even if a callback holds up the loop."""
+    future, go = futures.Future[pd.DataFrame](), threading.Event()
+    future.add_done_callback(lambda _: go.wait(20))
+    job = Job("F", {}, after(0), future=future)
+    job.result(10)
+    ended = job.elapsed
+    time.sleep(0.01)
+    assert job.elapsed == ended
+    go.set()
+
+
 def test_there_is_one_loop_whoever_asks() -> None:
     """Threads that ask at once get the same loop, which runs in a daemon thread."""
     loops = set()
