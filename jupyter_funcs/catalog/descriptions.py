@@ -219,10 +219,10 @@ def read_options(text: str, names: Iterable[str] = ()) -> tuple[str, ...]:
         words = valid(_announced(text[lead.end() :]), lead[0])
         if words and not _NOT_OPTIONS.search(text[max(0, lead.start() - _BEFORE) : lead.start()]):
             return words
-    for listed in _QUOTED_LIST.finditer(text):
-        before = text[max(0, listed.start() - _BEFORE) : listed.start()]
-        words = valid(_QUOTED_WORD.findall(_NOTES.sub("", listed[0])), before)
-        leads = _LEADS_TO_OPTIONS.search(before) or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", listed[0])
+    for quoted in _QUOTED_LIST.finditer(text):
+        before = text[max(0, quoted.start() - _BEFORE) : quoted.start()]
+        words = valid(_QUOTED_WORD.findall(_NOTES.sub("", quoted[0])), before)
+        leads = _LEADS_TO_OPTIONS.search(before) or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", quoted[0])
         if words and leads and not _NOT_OPTIONS.search(before):
             return words
     return _flag(text) or next(filter(None, map(valid, _one_by_one(text))), ())
@@ -249,8 +249,8 @@ def _announced(text: str) -> list[str]:
         style = next((pattern for pattern in _EXPLAINED if pattern.match(text)), None)
         words = _QUOTED_WORD.findall(_NOTES.sub("", run[0])) if run else style.findall(text) if style else []
         return [word.rstrip(".,;") for word in words]
-    listed = _LIST_END.match(text)
-    items = [item for item in map(str.strip, _SEPARATOR.split(_NOTES.sub("", listed[0] if listed else ""))) if item]
+    found = _LIST_END.match(text)
+    items = [item for item in map(str.strip, _SEPARATOR.split(_NOTES.sub("", found[0] if found else ""))) if item]
     while items and re.match(r"defaults?\b", items[-1], re.IGNORECASE):
         items.pop()
     if len(items) > 1 and all(_BARE_OPTION.fullmatch(item) and not _NO_OPTION.search(item) for item in items):

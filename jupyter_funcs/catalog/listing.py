@@ -36,7 +36,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "int": _whole,
     "bool": _flag,
     "bool | None": _flag,
-    "tuple[Param, ...]": lambda listed: tuple(map(Param.read, listed)),
+    "tuple[Param, ...]": lambda params: tuple(map(Param.read, params)),
     "Any": lambda value: value,
 }
 # The usual wording only: reading all that `descriptions` reads is too slow for a search of 10,000 functions.
@@ -133,10 +133,10 @@ class Function(_CatalogEntry, frozen=True, kw_only=True):
     @property
     def content(self) -> dict[str, Any]:
         """The function as listed, but for the positions of itself and its parameters."""
-        listed: dict[str, Any] = msgspec.to_builtins(self)
-        for each in (listed, *listed["params"]):
+        content: dict[str, Any] = msgspec.to_builtins(self)
+        for each in (content, *content["params"]):
             del each["sortValue"]
-        return listed
+        return content
 
 
 class Catalog:
@@ -240,9 +240,9 @@ def parse_listing(data: bytes) -> Catalog:
     named = _named(entries)
     functions, skipped = [], len(entries) - len(named)
     for entry in named:
-        listed = json_decoding.only(list, entry.get("params"))
-        params = _named(listed)
-        skipped += len(listed) - len(params)
+        found = json_decoding.only(list, entry.get("params"))
+        params = _named(found)
+        skipped += len(found) - len(params)
         functions.append(Function.read(entry | {"params": params}))
     if skipped:
         warn(f"Left out {skipped:,} unnamed {'entry' if skipped == 1 else 'entries'} of the listing.")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.connection.secrets import Hidden, Secret
 
-    _Listed = tuple[Catalog, float, list[UserWarning]]  # the second on the steady clock
+    _EarlyListing = tuple[Catalog, float, list[UserWarning]]  # the second on the steady clock
 
 CallT_co = TypeVar("CallT_co", covariant=True)
 
@@ -49,7 +49,7 @@ _ENDS_SOON = 600.0  # seconds; warn of a token that ends sooner
 # Seconds. A refused run lists the functions again only if the listing is older: most refusals are about a value.
 _LISTED_JUST_NOW = 30.0
 _LONGEST_FOUND = 300  # characters of a description in a table of functions
-_running: set[futures.Future[_Listed | None]] = set()
+_running: set[futures.Future[_EarlyListing | None]] = set()
 _FORK_SECONDS = 0.5
 _ANSWER_SECONDS = 5.0  # for a status
 _MIN_LEFT = 1.0  # seconds for a listing after one that was started early has failed
@@ -71,7 +71,7 @@ class Client(ABC, Generic[CallT_co]):
         weakref.finalize(self, lambda remote: background.start(remote.source.close()), self.remote).atexit = False
         self._catalog: Catalog | None = None
         self._listed_at = 0.0  # on the steady clock
-        self._early: futures.Future[_Listed | None] | None = None  # a listing that was started before the first use
+        self._early: futures.Future[_EarlyListing | None] | None = None  # started before the first use
         self._functions: dict[int, CallT_co] = {}
         self._lock = threading.Lock()
         self._warned_of_end = 0.0
@@ -127,8 +127,8 @@ class Client(ABC, Generic[CallT_co]):
         if self._catalog is not None:
             return self._catalog
         if _is_completing():
-            if (listed := self.listed) is not None:
-                return listed
+            if (known := self.listed) is not None:
+                return known
             raise NotFoundError("The functions are not listed yet.", "List them with funcs.names.")
         background.forbid_on_loop()  # before the lock, whose holder waits for the loop
         with self._lock:
@@ -153,8 +153,8 @@ class Client(ABC, Generic[CallT_co]):
                 _running.add(early)
                 early.add_done_callback(_running.discard)
 
-    def listed_early(self, seconds: float | None = 0) -> _Listed | None:
-        """Return what `list_early` has found, if it did within so many seconds."""
+    def listed_early(self, seconds: float | None = 0) -> _EarlyListing | None:
+        """Return what `list_early` finds within some seconds, or ``None``."""
         with suppress(TimeoutError, futures.CancelledError):
             return None if self._early is None else background.wait(self._early, seconds, is_shared=True)
         return None
@@ -355,10 +355,10 @@ class Client(ABC, Generic[CallT_co]):
 
     def _facts(self) -> tuple[str, str, str]:
         data = ", synthetic data" if self.synthetic else ""
-        if (listed := self.listed) is None:
+        if (known := self.listed) is None:
             return "", "", data
         user = self.remote.transport.user
-        return f" as {user}" if user else "", f"{len(listed):,} function{'s' * (len(listed) != 1)}", data
+        return f" as {user}" if user else "", f"{len(known):,} function{'s' * (len(known) != 1)}", data
 
     def _login(self, email: str, password: Hidden) -> Secret:
         work = self.remote.transport.login(email, password)
@@ -397,7 +397,7 @@ def _checked(catalog: Catalog, service: str) -> Catalog:
     return catalog
 
 
-async def _list_early(remote: Remote, service: str) -> _Listed | None:
+async def _list_early(remote: Remote, service: str) -> _EarlyListing | None:
     # Without the session, which would not be collected while this runs.
     warned: list[UserWarning] = []
     with suppress(Exception), collect_warnings(warned):  # the first use lists again, and says what is wrong

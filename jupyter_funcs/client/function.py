@@ -294,32 +294,32 @@ class RemoteCall:
         """Return the JSON Schema of the arguments."""
         return self.form().json_schema()
 
-    def _listing(self, field: Field, args: Args) -> tuple[RemoteCall, Args, list[str]]:
+    def _lister(self, field: Field, args: Args) -> tuple[RemoteCall, Args, list[str]]:
         """Return the function that lists a field's values, its arguments, and the fields to fill first."""
-        listing = self.session[field.source] if field.source else self
-        wanted, missing = listing_args(field, listing.fields, args)
-        return listing, listing.form(**wanted).args, missing
+        lister = self.session[field.source] if field.source else self
+        wanted, missing = listing_args(field, lister.fields, args)
+        return lister, lister.form(**wanted).args, missing
 
     async def choices(self, field: Field, args: Args, *, again: bool = False) -> tuple[list[Choice], list[str]]:
         """Ask for the valid values of a field, on the background loop; or return the fields to fill first."""
-        listing, wanted, missing = self._listing(field, args)
-        if missing or listing.function.changes_data:  # nobody asked for the change
+        lister, wanted, missing = self._lister(field, args)
+        if missing or lister.function.changes_data:  # nobody asked for the change
             return [], missing
         ask = self.session.remote.choices.ask
-        return await ask(listing.function, listing.options, wanted, field, again=again), []
+        return await ask(lister.function, lister.options, wanted, field, again=again), []
 
     def known_choices(self, field: Field, args: Args) -> list[Choice]:
         """Return the values of a field that are listed already, without asking the service."""
         catalog = self.session.listed
         if catalog is None or not field.source or catalog.peek(field.source) is None:
             return []
-        listing, wanted, missing = self._listing(field, args)
-        return [] if missing else self.session.remote.choices.known(listing.function, wanted, field)
+        lister, wanted, missing = self._lister(field, args)
+        return [] if missing else self.session.remote.choices.known(lister.function, wanted, field)
 
     def listed_at(self, field: Field, args: Args) -> float | None:
         """Return when `choices` listed the values of a field, in seconds since 1970."""
-        listing, wanted, _ = self._listing(field, args)
-        return self.session.remote.choices.listed_at(listing.function, wanted, field)
+        lister, wanted, _ = self._lister(field, args)
+        return self.session.remote.choices.listed_at(lister.function, wanted, field)
 
     def learn(self, args: Args) -> None:
         """List the valid values of all fields in the background, so that `known_choices` has them."""

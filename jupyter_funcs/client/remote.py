@@ -124,21 +124,21 @@ class Remote:
         return frame
 
 
-class _Listed(NamedTuple):
+class _KnownChoices(NamedTuple):
     choices: list[Choice]
     at: float  # seconds since 1970
 
 
 class Choices:
-    """The valid values of fields, as the listing functions of one session returned them; each is listed once."""
+    """The valid values of fields, from the functions that list them; each of those runs once per session."""
 
     def __init__(
         self, run: Callable[[Function, Args, CallOptions, Progress], Coroutine[Any, Any, pd.DataFrame]]
     ) -> None:
         self._run = run
-        self._choices: dict[tuple[str, str], _Listed] = {}
+        self._choices: dict[tuple[str, str], _KnownChoices] = {}
         self._listings: dict[str, asyncio.Task[pd.DataFrame]] = {}
-        # Results that somebody still holds: one may come from a listing function.
+        # Results that somebody still holds: one may come from a function that lists values.
         self._held: weakref.WeakValueDictionary[str, pd.DataFrame] = weakref.WeakValueDictionary()
 
     def forget(self) -> None:
@@ -151,33 +151,33 @@ class Choices:
         self._held[_call_key(function, args)] = frame
 
     async def ask(
-        self, listing: Function, options: CallOptions, args: Args, field: Field, *, again: bool = False
+        self, lister: Function, options: CallOptions, args: Args, field: Field, *, again: bool = False
     ) -> list[Choice]:
-        """Return the values of a field; run the listing function if they aren't known, or if asked `again`."""
-        key = _call_key(listing.name, args), field.name
+        """Return the values of a field; run the function that lists them if they aren't known, or if asked `again`."""
+        key = _call_key(lister.name, args), field.name
         if again or key not in self._choices:
-            self._choices[key] = _listed(await self._listing(listing, options, args, again=again), field)
+            self._choices[key] = _choices_in(await self._list_once(lister, options, args, again=again), field)
         return self._choices[key].choices
 
-    def known(self, listing: Function, args: Args, field: Field) -> list[Choice]:
+    def known(self, lister: Function, args: Args, field: Field) -> list[Choice]:
         """Return the values of a field that `ask` or a run has listed already."""
-        call = _call_key(listing.name, args)
+        call = _call_key(lister.name, args)
         key, held = (call, field.name), self._held.get(call)
         if key not in self._choices and held is not None:
-            self._choices[key] = _listed(held, field)
+            self._choices[key] = _choices_in(held, field)
         return list(self._choices[key].choices) if key in self._choices else []
 
-    def listed_at(self, listing: Function, args: Args, field: Field) -> float | None:
+    def listed_at(self, lister: Function, args: Args, field: Field) -> float | None:
         """Return when the values of a field were listed, in seconds since 1970."""
-        found = self._choices.get((_call_key(listing.name, args), field.name))
+        found = self._choices.get((_call_key(lister.name, args), field.name))
         return None if found is None else found.at
 
-    async def _listing(self, listing: Function, options: CallOptions, args: Args, *, again: bool) -> pd.DataFrame:
-        """Run a listing function once for all fields that ask for it, even if some of them stop waiting."""
-        key = _call_key(listing.name, args)
+    async def _list_once(self, lister: Function, options: CallOptions, args: Args, *, again: bool) -> pd.DataFrame:
+        """Run the function once for all fields whose values it lists, even if some of them stop waiting."""
+        key = _call_key(lister.name, args)
         task = self._listings.get(key)
         if task is None or (again and task.done()):
-            task = asyncio.ensure_future(self._run(listing, args, options, Progress()))
+            task = asyncio.ensure_future(self._run(lister, args, options, Progress()))
             self._listings[key] = task
 
             def end(task: asyncio.Task[pd.DataFrame]) -> None:
@@ -193,7 +193,7 @@ def _call_key(function: str, args: Args) -> str:
     return repr((function, args))
 
 
-def _listed(frame: pd.DataFrame, field: Field) -> _Listed:
+def _choices_in(frame: pd.DataFrame, field: Field) -> _KnownChoices:
     """
     Read the values from the column named like the field, else the first text column; labels from the next one.
 
@@ -204,11 +204,11 @@ def _listed(frame: pd.DataFrame, field: Field) -> _Listed:
     own = [column for column in frame.columns if str(column).casefold() == field.name.casefold()]
     column = next(iter(own or texts), None)
     if column is None:
-        return _Listed([], at)
+        return _KnownChoices([], at)
     rows = frame.dropna(subset=[column]).drop_duplicates(column)
     following = list(frame.columns)[list(frame.columns).index(column) + 1 :]
     following = [text for text in following if text in texts]
     group = next((text for text in following[1:] if 1 < rows[text].nunique() <= min(len(rows) / 2, _MOST_GROUPS)), None)
     used = (next(iter(following), None), group)
     described = [rows[one].fillna("") if one is not None else [""] * len(rows) for one in used]
-    return _Listed([Choice(*map(str, row)) for row in zip(rows[column], *described, strict=True)], at)
+    return _KnownChoices([Choice(*map(str, row)) for row in zip(rows[column], *described, strict=True)], at)

@@ -152,7 +152,7 @@ def name_in_line(field: Field) -> str:
 
 
 def known_values(function: RemoteFunction, field: Field, given: Mapping[str, Any]) -> list[str]:
-    """Return the values of a field that are known: its options, those its listing function returned, its default."""
+    """Return the values of a field that are known: its options, those that its source listed, its default."""
     if field.options:
         return list(field.options)
     if field.kind == "yes/no":
@@ -162,5 +162,5 @@ def known_values(function: RemoteFunction, field: Field, given: Mapping[str, Any
         if other := field_named(function, name):
             is_swept = isinstance(value, list) and value and other.kind != "list"
             form[other.name] = value[0] if is_swept else value
-    listed = [choice.value for choice in function.known_choices(field, form.args)]
-    return listed or ([] if field.default is None else [field.default])
+    values = [choice.value for choice in function.known_choices(field, form.args)]
+    return values or ([] if field.default is None else [field.default])
