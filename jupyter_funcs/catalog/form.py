@@ -403,6 +403,7 @@ def _value(field: Field, *, validate: bool) -> dict[str, Any]:
     """Return the schema of one value, or of one item of a list."""
     kind = (field.item if field.kind is Kind.LIST else field.kind) if validate and field.is_declared() else Kind.TEXT
     enforced = validate and field.is_declared("options")
+    options = [as_json(replace(field, kind=kind), option) for option in allowed(field)]
     one: dict[str, Any] = {"type": "string"}
     if kind in {Kind.INTEGER, Kind.NUMBER}:
         one = {"type": str(kind)}
@@ -411,9 +412,8 @@ def _value(field: Field, *, validate: bool) -> dict[str, Any]:
             one |= {name: bound for name, bound in bounds.items() if bound is not None}
     elif kind is Kind.DATE:
         one["format"] = "date"
-    elif field.required and not (enforced and field.options) and field.kind is not Kind.LIST:
+    elif field.required and not (enforced and options) and field.kind is not Kind.LIST:
         one["pattern"] = r"\S"  # an empty value does not satisfy a requirement
-    options = [as_json(replace(field, kind=kind), option) for option in allowed(field)]
     if options and enforced:
         one["enum"] = options
         if kind not in {Kind.INTEGER, Kind.NUMBER} and not all(isinstance(option, str) for option in options):

@@ -15,7 +15,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, Rule, read_fields
@@ -542,7 +542,13 @@ JSON_SCALARS = st.one_of(
 )
 
 
+# Options that are none of the field's kind don't exclude other values, so only the pattern refuses an empty one.
+ENFORCED = {"options": Evidence.DECLARED, "required": Evidence.DECLARED}
+UNUSABLE = Field("a", "x", Kind.INTEGER, "", "", required=True, options=("Yes", "No"), evidence=ENFORCED)
+
+
 @settings(max_examples=examples(150))
+@example([UNUSABLE], [""])
 @given(FIELDS, st.lists(JSON_SCALARS | st.lists(JSON_SCALARS, max_size=2), min_size=5))
 def test_what_the_schema_accepts_the_form_accepts(fields: list[Field], values: list[Any]) -> None:
     """The form accepts whatever the schema does, except reversed dates."""
