@@ -133,7 +133,7 @@ class HistoryView:
             return about | {"said": _gone_text(gone), "gone": gone}, None
         if trouble := _trouble(runs, frames):
             return about | {"said": trouble}, None
-        about |= _charts(frames, next((run.listed.description for run in runs if run.listed), ""))
+        about |= _charts(frames, next((run.entry.description for run in runs if run.entry), ""))
         try:
             changes = diff(*frames)
         except ArgumentError as error:

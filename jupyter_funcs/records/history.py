@@ -108,7 +108,7 @@ class History:
             where=session.where,
             to=None if function.options.to is None else os.fspath(function.options.to),
             in_cache=function.may_cache(is_sweep=isinstance(job.progress, SweepProgress)),
-            listed=function.function,
+            entry=function.function,
             options=function.options,
             load_cached=self._cached_results(),
         )
@@ -138,7 +138,7 @@ class History:
         if self._session.catalog.peek(run.function) is None:
             raise NotFoundError(f"{run.function} is no longer in your catalog.", "See %funcs find.")
         function = self._session[run.function]
-        changed = drift(run.listed, function.function) if run.listed is not None else ""
+        changed = drift(run.entry, function.function) if run.entry is not None else ""
         if changed:
             _check_arguments(function, run, changed)
             warn(changed)

@@ -62,8 +62,8 @@ class Run:
         Whether `args` is complete: a token in it is masked, and very long arguments are not saved.
     in_cache
         Whether its result went to the cache or came from it.
-    listed, options
-        The function as it was listed then, and its options; only for runs of this kernel.
+    entry, options
+        The function's entry in the catalog when it ran, and its options; only for runs of this kernel.
     load_cached
         Returns the result from the cache.
     """
@@ -82,7 +82,7 @@ class Run:
     is_whole: bool = True
     in_cache: bool = False
     failed: int = 0
-    listed: Function | None = None
+    entry: Function | None = None
     options: CallOptions | None = None
     load_cached: Callable[[Run], pd.DataFrame | None] | None = None
     _status: str = ""
