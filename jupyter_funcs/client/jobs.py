@@ -120,8 +120,9 @@ class Job:
                 self._warn()
         raise RunCancelledError(f"{self.function} was cancelled; the service may still finish it.", "Run it again.")
 
+    @property
     def error(self) -> FuncsError | None:
-        """Return the error that ended the run; ``None`` if it succeeded or is still running."""
+        """The error that ended the run; ``None`` if it succeeded or is still running."""
         if self.status == "cancelled":
             return RunCancelledError(f"{self.function} was cancelled; the service may still finish it.")
         error = self.future.exception() if self.future.done() else None
@@ -163,12 +164,12 @@ class Job:
 
     def __repr__(self) -> str:
         """Return the function, the status, the progress and the error."""
-        error = self.error()
+        error = self.error
         said = ", ".join(self._facts()) + (f": {error.what}" if error else "")
         return f"<{type(self).__name__.removesuffix('Job') or 'Job'} {inert(self.function)}: {said}>"
 
     def _repr_html_(self) -> str:
-        error = self.error()
+        error = self.error
         message = f"<br>{html.escape(str(error))}" if error else ""
         return f"<b>{html.escape(inert(self.function))}</b> · {html.escape(' · '.join(self._facts()))}{message}"
 

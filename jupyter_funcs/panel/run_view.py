@@ -168,7 +168,7 @@ def running_view(job: Job) -> dict[str, Any]:
 
 def frame_of(job: Job) -> pd.DataFrame:
     """Return the result of a run that has ended, or raise its error."""
-    if error := job.error():
+    if error := job.error:
         raise error
     frame = job.future.result()
     if isinstance(job, SweepJob) and frame.attrs["errors"] and not job.progress.done:

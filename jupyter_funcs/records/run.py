@@ -111,7 +111,7 @@ class Run:
         if job.status == "done":
             self._refer_to(job.future.result())
         elif job.status == "failed":
-            self._error = clip(redacted_all(inert(str(job.error()))), _LONGEST_ERROR)
+            self._error = clip(redacted_all(inert(str(job.error))), _LONGEST_ERROR)
         self._elapsed, self._status, self._job = job.elapsed, job.status, None
 
     def _refer_to(self, result: Any) -> None:

@@ -106,7 +106,7 @@ def test_a_job_of_a_coroutine_that_fails_keeps_its_error() -> None:
     with pytest.raises(jf.FunctionError, match="it failed"):
         job.result(5)
     assert job.status == "failed"
-    assert str(job.error()) == "it failed"
+    assert str(job.error) == "it failed"
     assert "it failed" in job._repr_html_()
 
 
