@@ -317,7 +317,7 @@ def _no_results(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def answering() -> Callable[..., Session]:
-    """Give a session with a service that answers each request as a function of the test's says."""
+    """Return a session with a service that answers each request as a function of the test's says."""
 
     def connect(answer: Callable[[httpx.Request], httpx.Response], token: Any = "a-token-of-the-tests") -> Session:
         return jf.connect("https://service.example", token=token, transport=httpx.MockTransport(answer))

@@ -39,7 +39,7 @@ def giving(rows: Callable[[str], object]) -> Act:
 
 
 def echo(argument: str) -> object:
-    """Give the argument back; there is no `bad`."""
+    """Return the argument; there is no `bad`."""
     return ValueError("no such number") if argument == "bad" else [{"n": argument}]
 
 

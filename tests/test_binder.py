@@ -70,7 +70,7 @@ def test_a_plain_address_leads_to_a_notebook_that_is_there() -> None:
 
 
 def python() -> str:
-    """Give the Python that `runtime.txt` asks for, where this machine has it."""
+    """Return the Python that `runtime.txt` asks for, where this machine has it."""
     wanted = (BINDER / "runtime.txt").read_text("utf-8").strip().replace("-", "")
     found = shutil.which(wanted)
     works = found is not None and not subprocess.run([found, "--version"], capture_output=True, check=False).returncode

@@ -33,7 +33,7 @@ def outputs(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
 
 
 def shown(notebook: nbformat.NotebookNode) -> str:
-    """Give what a reader sees below the cells, without the markup."""
+    """Return what a reader sees below the cells, without the markup."""
     texts: list[str] = []
     for output in outputs(notebook):
         texts += [output.get("text", ""), output.get("evalue", ""), *output.get("traceback", ())]

@@ -359,7 +359,7 @@ def _no_constant(name: str) -> None:
 
 
 def _as_given(field: Field, value: Any) -> str:
-    """Return a value of which nothing is declared, or nothing enforced, as text."""
+    """Return a value as text, where nothing is declared or enforced."""
     value = _plain(value)
     return _as_yes_no(field, value) if isinstance(value, bool) else _as_text(field, value)
 

@@ -181,7 +181,14 @@ class Client(ABC, Generic[CallT_co]):
         return [function.name for function in self.catalog]
 
     def refresh(self) -> Self:
-        """List the functions again, and return this session."""
+        """
+        List the functions again, and return this session.
+
+        Raises
+        ------
+        FuncsError
+            The service didn't list them within 20 seconds; the session keeps those it had.
+        """
         self._replace_catalog(self._list())
         return self
 

@@ -1,4 +1,4 @@
-"""What a panel leaves in the notebook: a variable per function, and the last result as HTML in the saved file."""
+"""The notebook of this kernel: its cells and variables, what is displayed in it, and the variable of a result."""
 
 from __future__ import annotations
 

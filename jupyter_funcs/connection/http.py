@@ -322,7 +322,7 @@ class Lanes:
         """Wait for a place; yield a client, and what to call once it is sent and to retire the client."""
         async with self._places:
             await self._sending.acquire()
-            with ExitStack() as sending:  # until it is sent, or this takes too long: whoever closes it first
+            with ExitStack() as sending:  # until it is sent, or takes too long
                 sending.callback(self._sending.release)
                 asyncio.get_running_loop().call_later(_MAX_SENDING, sending.close)
                 lane = self._free_lane()

@@ -37,7 +37,7 @@ _BLANKS = " \t\r\n"
 _HIGH, _LOW = (rf"[{digits}][0-9a-fA-F]{{2}}" for digits in ("89abAB", "c-fC-F"))
 _LONE = re.compile(rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|{_LOW}(?<!\\u[dD]{_HIGH}\\u[dD]{_LOW}))")
 
-# msgspec takes 50 times as long as float for numbers near the largest one: more of them, in so many characters.
+# msgspec takes 50 times as long as float for numbers near the largest one; many are more than 2 per 1,024 characters.
 _MANY, _SAMPLE = 2, 1024
 _LARGEST_SAMPLE = 64 * _SAMPLE
 # A character that JSON never contains, and all bytes but it and the quote.

@@ -107,7 +107,7 @@ def flat(frame: Coded) -> Coded:
 
 
 def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
-    """Return the columns of a flat frame; of those of one type the first ones."""
+    """Return the columns of a flat frame; of each type, at most the first `most`."""
     in_percent = is_in_percent("", about)
     kinds = pd.Series([dtype.kind for dtype in frame.dtypes], dtype=object)
     taken = np.flatnonzero(kinds.groupby(kinds).cumcount() < most)

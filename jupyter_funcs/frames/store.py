@@ -73,11 +73,11 @@ class Segments:
         self._index: dict[str, tuple[Segment, int]] = {}  # where the newest result of each key is
 
     def find(self, keys: Iterable[str]) -> dict[str, StoredResult]:
-        """Return the entries of those results that exist, by key."""
+        """Return the entries of the results that exist, by key."""
         return {key: segment.results[at] for key, (segment, at) in self.locate(keys).items()}
 
     def locate(self, keys: Iterable[str]) -> dict[str, tuple[Segment, int]]:
-        """Return the file and row group of those results that exist, by key."""
+        """Return the file and row group of the results that exist, by key."""
         index = self._refresh()
         return {key: index[key] for key in keys if key in index}
 

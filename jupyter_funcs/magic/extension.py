@@ -42,7 +42,7 @@ class Extension:
             **{key: partial(self._result_html, key) for key in rich},
         }
         self._replaced_printers: dict[tuple[str, str], Any] = {}
-        self._shells_inspect: Any = None  # while ours stands for it
+        self._shells_inspect: Any = None  # while ours replaces it
         # Bound once, so that `unload` can tell our magic from one that others registered later.
         self._funcs = self.funcs
 

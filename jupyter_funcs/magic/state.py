@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import RemoteFunction, Session
     from jupyter_funcs.panel.panel import Panel
 
-_TAB_SECONDS = 0.3  # the first Tab waits so long for the functions
+_TAB_SECONDS = 0.3  # how long the first Tab waits for the functions
 _LONGEST_PROFILE = 32
 _MOST_WORDS = 12  # of a function's name
 _DASHES = ("–", "—")  # what a phone or a word processor makes of two hyphens

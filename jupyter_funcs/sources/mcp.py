@@ -193,7 +193,7 @@ def _data(result: dict[str, Any], name: str) -> bytes:
     if value is None:
         values = [_value(text) for text in texts]
         value = values[0] if len(values) == 1 else values or None
-    elif isinstance(value, dict) and value.keys() == {"result"}:  # how the SDK's servers wrap what is no object
+    elif isinstance(value, dict) and value.keys() == {"result"}:  # how the SDK's servers wrap what isn't an object
         value = _value(value["result"])
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 

@@ -549,7 +549,7 @@ ODD["lines"] = OUTLINES["lines"]
 
 
 def odd_shape(name: str) -> Shape:
-    """Give a shape by its name, which may also be that of an outline and the cells of its columns."""
+    """Return a shape by its name, which may also be that of an outline and the cells of its columns."""
     if name in SHAPES | ODD:
         return (SHAPES | ODD)[name]
     outline, _, columns = name.partition(" of ")
@@ -599,7 +599,7 @@ def values(reply: bytes) -> Any:
 
 
 def timed(name: str, path: str) -> dict[str, Any]:
-    """Give the median milliseconds of the base and the ratios of the others, or a word on why there are none."""
+    """Return the median milliseconds of the base and the ratios of the others, or a word on why there are none."""
     shape, reply = SHAPES[name], Path(path).read_bytes()
     wanted = shape.wanted(values(reply))
     names, count = {str(column).partition(".")[0] for column, _ in wanted.columns}, len(wanted.labels)
@@ -693,7 +693,7 @@ def medians(sides: Mapping[str, Side], peers: Mapping[str, Side]) -> dict[str, f
 
 
 def sample(side: Side, times: int) -> float:
-    """Give the milliseconds of processor time, which a busy machine changes least."""
+    """Return the milliseconds of processor time, which a busy machine changes least."""
     gc.collect()
     began = time.process_time()
     for _ in range(times):
@@ -702,7 +702,7 @@ def sample(side: Side, times: int) -> float:
 
 
 def peak(name: str, path: str, side: str) -> dict[str, float]:
-    """Give the most memory over the reply, in MiB: by the growth of the process, and as Python's allocators say."""
+    """Return the most memory over the reply, in MiB: by the growth of the process, and as Python's allocators say."""
     shape = SHAPES[name]
     reader = jf.to_frame if side == "ours" else functools.partial(read_body, shape.base)
     reader(shape.reply(2_000))  # loads what it loads late
@@ -725,7 +725,7 @@ def _held(what: str) -> float:
 
 
 def exact() -> dict[str, list[str]]:
-    """Give the names of the edge bodies that a side does not hold, by side."""
+    """Return the names of the edge bodies that a side does not hold, by side."""
     failed: dict[str, list[str]] = {}
     for name, edge in EDGES.items():
         reply = json.dumps({"error": None, "body": edge.body}).encode()

@@ -57,7 +57,7 @@ print("\\n", [_clock * 1000, _cpu * 1000, len(_sys.modules) - _modules])
 
 
 def measured(python: str, folder: Path, extension: str, call: str) -> list[list[float]]:
-    """Give milliseconds by the clock and of the processor, and new modules, of a load and of a first call."""
+    """Return milliseconds by the clock and of the processor, and new modules, of a load and of a first call."""
     manager = KernelManager()
     argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="")

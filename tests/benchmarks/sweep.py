@@ -97,7 +97,7 @@ def body(number: int, function: str = "Bytes") -> bytes:
 
 
 async def timed(send: Callable[[int], Awaitable[object]], in_flight: int) -> Took:
-    """Give what the runs take, so many at a time; connections are open before."""
+    """Return what the runs take, so many at a time; connections are open before."""
     await asyncio.gather(*(send(number) for number in range(in_flight)))
     numbers = iter(range(RUNS))
 
@@ -133,7 +133,7 @@ async def bare(url: str, in_flight: int) -> Took:
 
 
 async def one_pool(url: str, in_flight: int) -> Took:
-    """Give what an `httpx.AsyncClient` takes, whose one pool is as large as it must be."""
+    """Return what an `httpx.AsyncClient` takes, whose one pool is as large as it must be."""
     import httpx
 
     limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
@@ -142,7 +142,7 @@ async def one_pool(url: str, in_flight: int) -> Took:
 
 
 async def with_aiohttp(url: str, in_flight: int) -> Took:
-    """Give what aiohttp takes."""
+    """Return what aiohttp takes."""
     import aiohttp
 
     connector = aiohttp.TCPConnector(limit=in_flight)
@@ -156,7 +156,7 @@ async def with_aiohttp(url: str, in_flight: int) -> Took:
 
 
 async def transport(url: str, in_flight: int) -> Took:
-    """Give what our transport takes, with all that it looks after, and no frames."""
+    """Return what our transport takes, with all that it looks after, and no frames."""
     from jupyter_funcs.connection.profiles import resolve
     from jupyter_funcs.connection.retries import Purpose
     from jupyter_funcs.connection.transport import Terms, Transport
@@ -176,7 +176,7 @@ async def transport(url: str, in_flight: int) -> Took:
 
 
 def sweeper(url: str) -> Callable[..., Took]:
-    """Give what sweeps, and tells what it took."""
+    """Return what sweeps, and tells what it took."""
     import jupyter_funcs as jf
 
     function = jf.connect(url, token=TOKEN)["Frames"].with_options(progress=False)
@@ -195,7 +195,7 @@ def sweeper(url: str) -> Callable[..., Took]:
 
 
 def sequential(url: str) -> float:
-    """Give what a person's loop would take for all runs."""
+    """Return what a person's loop would take for all runs."""
     import httpx
 
     with httpx.Client(base_url=url, headers=HEADERS, timeout=60) as client:
@@ -207,7 +207,7 @@ def sequential(url: str) -> float:
 
 
 def stacking(repeats: int) -> tuple[float, float]:
-    """Give the seconds of `stacked` and of `pd.concat` for so many small blocks."""
+    """Return the seconds of `stacked` and of `pd.concat` for so many small blocks."""
     import pandas as pd
 
     from jupyter_funcs.sweeps.stacking import stacked

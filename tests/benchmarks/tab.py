@@ -53,7 +53,7 @@ LINES = (
 
 
 def listing(count: int) -> bytes:
-    """Give a catalog of so many functions, as a service lists them."""
+    """Return a catalog of so many functions, as a service lists them."""
     functions = [
         {
             "id": at + 1,

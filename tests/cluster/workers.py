@@ -22,7 +22,7 @@ class Worker:
 
 
 def workers() -> list[Worker]:
-    """Give the living workers; each has one executor, for the driver is the cluster's one application."""
+    """Return the living workers; each has one executor, for the driver is the cluster's one application."""
     driver = os.environ["FUNCS_CLUSTER_DRIVER"]
     [application] = _json(f"{driver}/api/v1/applications")
     found = _json(f"{driver}/api/v1/applications/{application['id']}/allexecutors")

@@ -256,7 +256,7 @@ def moved(server: Faulty, url: str) -> Session:
 
 @contextlib.contextmanager
 def full_queue() -> Iterator[str]:
-    """Give the address of a socket that takes no more connections."""
+    """Return the address of a socket that takes no more connections."""
     with socket.socket() as full, contextlib.ExitStack() as stack:
         full.bind(("127.0.0.1", 0))
         full.listen(0)

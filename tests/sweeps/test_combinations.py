@@ -41,7 +41,7 @@ def swept(*, pairs: bool = False, most: int = 10, validate: bool = True) -> Any:
 
 
 def runs(*args: Any, **values: Any) -> list[Args]:
-    """Give the runs without what all of them have."""
+    """Return the runs without what all of them have."""
     return [{name: value for name, value in run.items() if name != "PanelName"} for run in combos(*args, **values).runs]
 
 

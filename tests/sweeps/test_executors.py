@@ -54,7 +54,7 @@ def session(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session
 
 
 def taken(function: RemoteFunction, executor: Executor, runs: list[dict[str, Any]]) -> list[Any]:
-    """Give what came of each run, in their order: a frame or an error."""
+    """Return what came of each run, in their order: a frame or an error."""
     take = ExecutorRunner(function, executor)
 
     async def all_of_them() -> list[Any]:

@@ -56,7 +56,7 @@ def symbol() -> dict[str, Field]:
 
 
 def gathered(frames: list[pd.DataFrame], most: float) -> pd.DataFrame:
-    """Give what becomes of blocks that come in any order, with so many bytes of memory."""
+    """Return what becomes of blocks that come in any order, with so many bytes of memory."""
     results = MemoryResults(["S"], symbol(), most)
     order = list(range(len(frames)))
     random.Random(len(frames)).shuffle(order)

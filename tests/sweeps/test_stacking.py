@@ -27,7 +27,7 @@ def field(name: str, kind: Kind) -> dict[str, Field]:
 
 
 def block(rows: Any, **schema: str) -> pd.DataFrame:
-    """Give a reply as a run does."""
+    """Return a reply as a run does."""
     return jf.to_frame(json.dumps(rows), schema=schema)
 
 
@@ -37,7 +37,7 @@ def stack(*blocks: pd.DataFrame) -> pd.DataFrame:
 
 
 def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Give the rows as Python has them, None where there is none."""
+    """Return the rows as Python has them, None where there is none."""
     rows = frame.astype(object).to_dict("records")
     return [
         {name: value if isinstance(value, list | dict) or not pd.isna(value) else None for name, value in row.items()}

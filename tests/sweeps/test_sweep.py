@@ -355,7 +355,7 @@ class Terminal(io.StringIO):
 
 
 def shown(text: str) -> str:
-    """Give the last line that a terminal would show."""
+    """Return the last line that a terminal would show."""
     return text.rstrip("\n").rpartition("\r")[2].strip()
 
 

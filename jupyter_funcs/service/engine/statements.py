@@ -103,7 +103,7 @@ _ALL_FUNCTION_NAMES = _FUNCTION_NAMES.union(_OTHER_FUNCTIONS.split())
 _TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
 _ALL_TABLE_FUNCTIONS = {*_TABLE_FUNCTIONS, "explode", "exploding_generate_series"}
 _STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES, TokenType.L_PAREN}
-# What stands in SQL without quotes: words, numbers and the bound of a window.
+# What is written in SQL without quotes: words, numbers and the bound of a window.
 _WORD = re.compile(r"\w*|\d[\w.]*(e[+-]?\d+)?|CURRENT ROW", re.ASCII | re.IGNORECASE)
 # DuckDB ignores the case of these letters only.
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
