@@ -385,7 +385,7 @@ def test_closing_ends_the_server_and_its_children() -> None:
         assert list(map(is_running, processes)) == [True, True]
         began = time.monotonic()
         session.close()
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5  # 2 on a machine with nothing else to do
         assert list(map(is_running, processes)) == [False, False]
         assert len(session["go"]()) == 1  # opened again
 
