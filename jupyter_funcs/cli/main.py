@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if words[:1] in ([], ["help"]):
             words = [*words[1:], "--help"]
         given, rest = _parser().parse_known_args(words)
-        if rest and not given.takes_more:
-            option = next((word.partition("=")[0] for word in rest if word.startswith("-")), None)
+        option = next((word.partition("=")[0] for word in rest if word.startswith("-")), None)
+        if rest and (given.more is None or (given.more == "values" and option)):
             _parser().error(f"unknown option {option}" if option else f"unexpected argument {quote(rest[0])}")
         given.rest = rest
         given.command(given)
@@ -72,18 +72,19 @@ def _parser() -> Parser:
     about = "List and run the functions of a catalog, try the demo, or serve functions of your own."
     parser = Parser(prog="jupyter funcs", description=about)
     parser.add_argument("--version", action="version", version=f"jupyter_funcs {metadata.version('jupyter-funcs')}")
-    parser.set_defaults(takes_more=False)
+    parser.set_defaults(more=None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def add(name: str, run: Callable[[argparse.Namespace], None], help_: str) -> argparse.ArgumentParser:
+    def add(
+        name: str, run: Callable[[argparse.Namespace], None], help_: str, more: str | None = None
+    ) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=help_)
-        added.set_defaults(command=run)
+        added.set_defaults(command=run, more=more)
         return added
 
-    demo_parser = add("demo", demo, "open JupyterLab with the quickstart and synthetic data")
+    demo_parser = add("demo", demo, "open JupyterLab with the quickstart and synthetic data", more="options")
     demo_parser.description = "Other options are passed to JupyterLab."
     demo_parser.add_argument("--dir", type=Path, help="folder for the copied notebooks (default: a new temporary one)")
-    demo_parser.set_defaults(takes_more=True)
 
     list_parser = add("list", list_functions, "list all functions, or those that contain every WORD")
     list_parser.add_argument("words", nargs="*", metavar="WORD")
@@ -91,7 +92,8 @@ def _parser() -> Parser:
     describe_parser = add("describe", describe, "show the parameters of a function")
     describe_parser.add_argument("words", nargs="+", metavar="FUNCTION", help="its name, slug or id")
 
-    call_parser = add("call", call, "run a function and write its result")
+    # argparse takes values after an option for unknown words.
+    call_parser = add("call", call, "run a function and write its result", more="values")
     call_parser.add_argument("name", metavar="FUNCTION", help="its name, slug or id")
     call_parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help="write a list as [a, b, c]")
     call_parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="time limit (default: 300)")
@@ -133,7 +135,7 @@ def _parser() -> Parser:
         for name in ("serve", "token", "admin"):
             absent = commands.add_parser(name, help="needs jupyter-funcs[service]", add_help=False)
             # It raises what `main` explains.
-            absent.set_defaults(command=lambda _: import_module("jupyter_funcs.service.server.admin"), takes_more=True)
+            absent.set_defaults(command=lambda _: import_module("jupyter_funcs.service.server.admin"), more="options")
     else:
         serving.add_serve(commands)
         admin.add_token(commands)
@@ -213,7 +215,7 @@ def call(given: argparse.Namespace) -> None:
     from jupyter_funcs.frames.export import BINARY, save
 
     values = {}
-    for word in given.arguments:
+    for word in [*given.arguments, *given.rest]:
         name, equals, value = word.partition("=")
         if not equals or not name:
             hint = "Write NAME=VALUE, with quotes if it contains spaces."

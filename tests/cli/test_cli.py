@@ -87,6 +87,14 @@ def test_describe_lists_the_parameters_and_help_is_a_command(capsys: pytest.Capt
         assert said in capsys.readouterr().out
 
 
+def test_options_of_a_call_stand_anywhere(tmp_path: Path) -> None:
+    """Before the function, and between it and its values."""
+    for words in (["-o", "{}", "get_report", "report_id=RPT-101"], ["get_report", "-o", "{}", "report_id=RPT-101"]):
+        file = tmp_path / f"{words[0]}.csv"
+        assert main(["call", *(word.format(file) for word in words)]) == 0
+        assert file.stat().st_size > 100
+
+
 def test_what_has_no_rows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """A result without rows and a search without matches succeed, with a note on the standard error."""
     assert main(["call", "get_report", "report_id=RPT-101", "report_time_after=2099-01-01"]) == 0
