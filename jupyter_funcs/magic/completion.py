@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult
 
+from jupyter_funcs.core.guide import TOPICS
 from jupyter_funcs.core.line import NAME_AND_VALUE, QUOTES, name_and_arguments, split_open, unquoted, with_items_below
 from jupyter_funcs.magic.candidates import (
     IN_LINE,
@@ -169,7 +170,7 @@ def _after_subcommand(line: PartialLine, after: str, state: MagicState) -> Offer
         return None
     if name == "connect":
         return _offer_profiles(line.typed, after)
-    words = subcommand(name).words
+    words = [*TOPICS] if name == "docs" else subcommand(name).words
     if name == "again" and (session := state.known(line.profile)) is not None:
         words = [str(run.number) for run in reversed(session.history.runs)]
     return offer(line.typed, words, "value")

@@ -143,8 +143,10 @@ def _documented(python: Callable[..., Any]) -> tuple[str, dict[str, tuple[str, s
         for each in parsed.params:
             about = (" ".join((each.type_name or "").split()), " ".join((each.description or "").split()))
             told |= {name.strip(" *"): about for name in each.arg_name.split(",")}
-        text = f"{parsed.short_description or ''} {parsed.long_description or ''}"
-    return " ".join(text.split()), told
+        gap = "\n\n" if parsed.blank_after_short_description else "\n"
+        text = f"{parsed.short_description or ''}{gap}{parsed.long_description or ''}"
+    paragraphs = (" ".join(each.split()) for each in text.split("\n\n"))
+    return "\n\n".join(each for each in paragraphs if each and not each.startswith(">>> ")), told
 
 
 def _parameter(declared: inspect.Parameter, names: dict[str, Any], words: str, text: str) -> _Parameter:

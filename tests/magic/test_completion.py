@@ -166,6 +166,7 @@ CASES: dict[str, list[str]] = {
     "%funcs history ": ["on", "off", "clear"],
     "%funcs history --a": ["--all"],
     "%funcs cache ": ["clear"],
+    "%funcs docs s": ["sweeps", "scale-out", "security"],
     "%funcs lock get_panels get_k": ["get_kpis"],
     "%funcs lock 'Get K": ["'Get KPIs'"],
     "%funcs call --profile ": ["work", "lan.2", '"my team"'],

@@ -108,7 +108,14 @@ def test_a_function_receives_what_its_annotation_says(annotation: Any, given: An
 
 
 def documented(rows, equal_var=True, method="auto", level=False):  # noqa: ANN001, ANN201  # as scientific libraries write them
-    """Compare.
+    """Compare the rows
+    of two samples.
+
+    More on
+    how.
+
+    >>> documented([1])
+    [{'result': '([1], True)'}]
 
     Parameters
     ----------
@@ -145,6 +152,7 @@ def test_a_function_without_annotations_is_known_from_its_docstring(values: Any,
         ("json", None), ("yes/no", "true"), ("choice", "auto"), ("json", "false")
     ]  # fmt: skip
     assert function.fields[0].help == "array_like. The rows."
+    assert function.function.description == "Compare the rows of two samples.\n\nMore on how."
     assert list(jf.Form(function, rows=[1], **values).warnings) == warned
     assert function(rows=[1], **values)["result"][0] == received
     assert list(jf.Form(function, rows=[1], equal_var="maybe").errors) == ["equal_var"]
