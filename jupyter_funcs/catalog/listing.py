@@ -180,7 +180,7 @@ class Catalog:
         return found or self._exact.get(self._spellings.get(folded(wanted), ""))
 
     def search(self, words: str = "") -> list[Function]:
-        """Return the functions that contain every word, else most of them: an exact name first, then by their names."""
+        """Return the functions that contain every word, else at least half of them: an exact name first, then by their names."""
         typed = [folded(word) for word in words.split() if folded(word)]
         if not typed:
             return list(self.functions)
@@ -195,7 +195,7 @@ class Catalog:
             return [self.functions[at] for place, at in ranked if place < 3]
         counts = [sum(word in texts for word in wanted) for _, texts in self.search_texts]
         most = max(counts, default=0)
-        few = 2 * most <= len(wanted)
+        few = 2 * most < len(wanted)
         return [] if few else [each for each, count in zip(self.functions, counts, strict=True) if count == most]
 
     @cached_property

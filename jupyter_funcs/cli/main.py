@@ -86,7 +86,7 @@ def _parser() -> Parser:
     demo_parser.description = "Other options are passed to JupyterLab."
     demo_parser.add_argument("--dir", type=Path, help="folder for the copied notebooks (default: a new temporary one)")
 
-    list_parser = add("list", list_functions, "list all functions, or those that contain every WORD")
+    list_parser = add("list", list_functions, "list all functions, or those that contain the WORDs")
     list_parser.add_argument("words", nargs="*", metavar="WORD")
 
     describe_parser = add("describe", describe, "show the parameters of a function")

@@ -266,7 +266,7 @@ class Client(ABC, Generic[CallT_co]):
 
     def find(self, words: str = "") -> pd.DataFrame:
         """
-        Return the functions that contain all of these words.
+        Return the functions that contain all of these words, or if there are none, at least half of them.
 
         Parameters
         ----------
