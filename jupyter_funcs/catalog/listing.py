@@ -180,7 +180,7 @@ class Catalog:
         return found or self._exact.get(self._spellings.get(folded(wanted), ""))
 
     def search(self, words: str = "") -> list[Function]:
-        """Return the functions that contain every word, else at least half of them: an exact name first, then by their names."""
+        """Return the functions that contain every word, else half of them: an exact name first, then by their names."""
         typed = [folded(word) for word in words.split() if folded(word)]
         if not typed:
             return list(self.functions)
