@@ -171,11 +171,11 @@ def test_nothing_is_sent_while_requests_are_paused(server: Faulty) -> None:
 
 def test_the_first_use_joins_it(server: Faulty) -> None:
     """Also from several threads; an interrupt of the wait leaves it alone."""
-    listing = reply(LISTING)
+    listing, go = reply(LISTING), threading.Event()
 
     class Late(Connection):
         def send(self, data: bytes) -> None:
-            self.server.stopping.wait(0.4)
+            go.wait(20)
             super().send(data)
 
     server.tell(lambda connection: listing(Late(connection.socket, server)))
@@ -186,6 +186,7 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
     threads = [threading.Thread(target=lambda: found.append(session.names)) for _ in range(3)]
     for thread in threads:
         thread.start()
+    threading.Timer(0.1, go.set).start()
     assert session.names == ["F"]
     for thread in threads:
         thread.join()
