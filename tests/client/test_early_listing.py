@@ -235,7 +235,7 @@ session = jf.connect({url!r}, token="a-token-of-the-tests")
 {then}
 """
 FORK = """
-time.sleep(0.1)
+time.sleep(1)  # a child of a process that is still importing has half of what it needs
 child = os.fork()
 if child == 0:
     os._exit(1 + len(session.names))
@@ -255,7 +255,7 @@ sys.exit(10 * code + len(session.names))
 )
 def test_another_process_neither_waits_for_it_nor_hears_of_it(server: Faulty, then: str, code: int) -> None:
     """A script that ends meanwhile ends at once and silently; a forked child lists for itself."""
-    server.tell(slowly(0.5 if code else 30))
+    server.tell(slowly(3 if code else 30))
     server.otherwise = healthy
     began = time.monotonic()
     program = [sys.executable, "-W", "ignore", "-c", PROGRAM.format(url=server.url, then=then)]
