@@ -6,12 +6,13 @@ One thread writes it, so that a slow or locked file delays no run. It never has 
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import sqlite3
 import threading
 from concurrent import futures
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as as_uri
@@ -56,6 +57,8 @@ class HistoryFile:
         self._lock = threading.Lock()
         # The latest state of each run that is not written yet.
         self._waiting: dict[tuple[str, int], tuple[str, dict[str, Any]]] = {}
+        self._pid = os.getpid()
+        atexit.register(self._write_rest)  # called after the writer has ended
 
     def switch(self, *, on: bool) -> None:
         """Save runs from now on, or stop; saved runs stay."""
@@ -87,10 +90,8 @@ class HistoryFile:
         """Save the state of a run in the background, replacing an earlier state."""
         with self._lock:
             self._waiting[kernel, run["number"]] = (service, run)
-        try:
+        with suppress(RuntimeError):  # the process is ending, and starts no more work
             self._writer.submit(self._write)
-        except RuntimeError:  # the process is ending, and starts no more work
-            self._write()
 
     def wait(self) -> None:
         """Wait until all runs are written, or cannot be."""
@@ -106,6 +107,10 @@ class HistoryFile:
         except ConfigError as error:
             with self._lock:  # the next run tries again
                 self._waiting, self.trouble = pending | self._waiting, error.what
+
+    def _write_rest(self) -> None:
+        if self._pid == os.getpid():  # a forked process has a copy of what its parent writes
+            self._write()
 
     def _create(self) -> None:
         is_new = not self.path.exists()

@@ -602,15 +602,34 @@ def test_two_kernels_keep_their_runs_in_one_file(file: Path) -> None:
     assert {label.partition("/")[0] for label in labels} == {"1", "2"}
 
 
-def test_a_run_that_ends_while_the_process_ends_is_saved(demo: Session, file: Path) -> None:
-    """Its end is in the file, although no thread starts any more."""
-    demo.history.save(on=True)
-    history_file.at(file)._writer.shutdown()
-    demo.get_panels()
+_ENDS = """
+import asyncio, atexit, threading
+import jupyter_funcs as jf
+from jupyter_funcs.core import background
+
+ending = threading.Event()
+
+def late() -> list[int]:
+    ending.wait(20)
+    return [1, 2]
+
+funcs = jf.connect([late])
+funcs.history.save(on=True)
+job = funcs.late.submit()
+
+@atexit.register
+def end() -> None:
+    ending.set()
+    job.result(20)
     background.run(asyncio.sleep(0))
-    history_file.at.cache_clear()
-    [run] = later(demo).history.earlier
-    assert (run.status, run.rows) == ("done", 2)
+"""
+
+
+def test_a_run_that_ends_while_the_process_ends_is_saved(file: Path) -> None:
+    """Its end is in the file, although no thread starts any more."""
+    subprocess.run([sys.executable, "-W", "error", "-c", _ENDS], check=True, timeout=60)
+    [run] = rows(file)
+    assert (run["status"], run["rows"]) == ("done", 2)
 
 
 def test_only_the_latest_runs_are_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
