@@ -245,7 +245,7 @@ def test_names_that_are_alike_are_all_reachable() -> None:
     ],
 )
 def test_a_search_finds_every_word_somewhere_and_names_first(words: str, found: list[str]) -> None:
-    """Words are searched in name, group, asset, description and parameters; where none has them all, half of them will do."""
+    """Words are searched in names, groups, descriptions and parameters; half of them will do if none has more."""
     assert [function.name for function in CATALOG.search(words)] == found
 
 
