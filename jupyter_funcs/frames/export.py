@@ -20,12 +20,12 @@ from jupyter_funcs.core.text import inert, json_escape, listed, quote, replace_s
 from jupyter_funcs.frames.columns import MAX_EXACT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 Format = Literal["table", "csv", "json", "parquet", "xlsx"]
 BINARY: dict[Format, str] = {"xlsx": "Excel", "parquet": "Parquet"}
 
-_CSV_SPECIAL = re.compile('[,;"\t\r\n]')
+_CSV_SPECIAL, _TSV_SPECIAL = re.compile('[,;"\t\r\n]'), re.compile('["\t\r\n]')
 # What makes a spreadsheet run a cell, also fullwidth, after characters that it may skip.
 _SKIPPED = r"[ \"\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u206f\u3000\ufeff]*"
 _FORMULA = rf"{_SKIPPED}[=+\-@\uff1d\uff0b\uff0d\uff20]"
@@ -135,12 +135,18 @@ def _csv(frame: pd.DataFrame) -> bytes:
     return replace_surrogates("".join(line + "\n" for line in lines)).encode()
 
 
-def _csv_cell(value: Any) -> str:
+def tabbed(columns: Iterable[pd.Series[Any]]) -> str:
+    """Return columns as tab-separated text for a spreadsheet, without their names."""
+    cells = [[_csv_cell(cell, _TSV_SPECIAL) for cell in _cells(column)] for column in columns]
+    return "".join("\t".join(row) + "\n" for row in zip(*cells, strict=True))
+
+
+def _csv_cell(value: Any, special: re.Pattern[str] = _CSV_SPECIAL) -> str:
     if isinstance(value, int | float):
         return str(value)
     text = unarmed(value)
     # The csv module, and so pandas, does not quote a carriage return before Python 3.13.
-    return '"' + text.replace('"', '""') + '"' if _CSV_SPECIAL.search(text) else text
+    return '"' + text.replace('"', '""') + '"' if special.search(text) else text
 
 
 def _json(frame: pd.DataFrame) -> bytes:

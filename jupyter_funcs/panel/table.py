@@ -13,6 +13,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.coded import Coded, literal
+from jupyter_funcs.frames.export import tabbed
 from jupyter_funcs.frames.roles import flat, is_to_date
 from jupyter_funcs.panel.requests import Columns, Contains, Number, OneOf, Range, Sort, TableQuery, Text, asked
 from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
@@ -129,14 +130,12 @@ class TableView:
         """Return a selection as tab-separated text, with exact numbers."""
         chosen = [self._column(at) for at in columns]
         rows, _ = self._window(query, first, end)
-        lines, length = list[str](), 0
+        text = ""
         for start in range(0, len(rows), 500):
-            cells = [map(each.copied, each.data.iloc[rows[start : start + 500]]) for each in chosen]
-            lines += map("\t".join, zip(*cells, strict=True))
-            length += sum(map(len, lines[start:]))
-            if length > _LONGEST_COPY:
+            text += tabbed([each.copied(rows[start : start + 500]) for each in chosen])
+            if len(text) > _LONGEST_COPY:
                 raise ArgumentError("More than 5 MB can't be copied: select less, or use Save to write a file.")
-        return "\n".join(lines)
+        return text.removesuffix("\n")
 
     def code(self, query: TableQuery, name: str) -> str:
         """Return the view as pandas code; its last line is the view of the frame with this name."""

@@ -25,7 +25,6 @@ from jupyter_funcs.frames.display import (
     short_text,
     with_minus,
 )
-from jupyter_funcs.frames.export import unarmed
 from jupyter_funcs.frames.roles import adds_up, as_float, is_identifier
 
 if TYPE_CHECKING:
@@ -109,17 +108,10 @@ class TableColumn:
         except TROUBLE:
             return short_text(plain_text(value))
 
-    def copied(self, value: Any) -> str:
-        """Return a value for the clipboard: exact numbers, and texts disarmed and quoted for a spreadsheet."""
-        if is_empty(value):
-            return ""
-        if self.kind == "number":
-            return plain_text(value)
-        try:
-            text = self.cell(value) or "" if self.kind == "date" else unarmed(value)
-        except TROUBLE:
-            text = plain_text(value)
-        return '"' + text.replace('"', '""') + '"' if re.search(r'[\t\r\n"]', text) else text
+    def copied(self, rows: Any) -> pd.Series[Any]:
+        """Return some of the values for a spreadsheet: times as they are shown, others as they are."""
+        values: pd.Series[Any] = self.data.iloc[rows]
+        return values.map(self.cell) if self.kind == "date" else values
 
     def sum(self, values: pd.Series[Any]) -> str:
         """Return the sum of some of the values, as the table shows it."""
