@@ -43,8 +43,8 @@ def test_three_hundred_runs_of_panels_leave_nothing_behind(funcs: Session) -> No
         panel = funcs.panel("Get Panel Daily", **DAILY, Dimensions=["Region"])
         panel.run()
         panel.result(60)
-        panel.choose("Get Panel FQ")
-        panel.choose("Get Panel Daily")
+        for name in ("Get Panel FQ", "Get Panel Daily"):
+            background.run(panel._answer({"v": 1, "id": 1, "kind": "choose", "function": name}))
         panel.run()
         panel.cancel()
         panel.close()

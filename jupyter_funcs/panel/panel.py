@@ -112,24 +112,6 @@ class Panel(anywidget.AnyWidget):
         """The form on the screen; ``None`` while no function is chosen."""
         return self._state.visit.form if self._state.visit else None
 
-    def choose(self, name: str | int) -> None:
-        """
-        Show a function's form; the previous one keeps its values and result.
-
-        Parameters
-        ----------
-        name
-            Wire name, slug or id.
-
-        Raises
-        ------
-        NotFoundError
-            There is no such function.
-        """
-        self._check_open()
-        self._state.enter(self._state.session[name])
-        self._publish()
-
     def run(self) -> Job:
         """
         Run the function with the values of the form; cancel an earlier run that is still running.
@@ -141,7 +123,8 @@ class Panel(anywidget.AnyWidget):
         ArgumentError
             Nothing is chosen, a value is missing or not valid (the fields say which), or the panel is closed.
         """
-        self._check_open()
+        if not self._is_open:
+            raise ArgumentError("This panel is closed.", "Open another one with funcs.panel().")
         return self._state.run()
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
@@ -190,10 +173,6 @@ class Panel(anywidget.AnyWidget):
         self._state.close()
         self.layout.close()
         super().close()
-
-    def _check_open(self) -> None:
-        if not self._is_open:
-            raise ArgumentError("This panel is closed.", "Open another one with funcs.panel().")
 
     # Messages to the page
 

@@ -16,6 +16,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each, Variable
+from jupyter_funcs.core import background
 from jupyter_funcs.panel import form_view, sources
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.panel import Panel
@@ -460,7 +461,7 @@ def test_options_that_arrive_are_sent_once_and_are_there_after_a_reload() -> Non
     wait_until(lambda: options()["total"] == 5)
     assert json.loads(json.dumps([event["page"] for event in told])) == [options()]
     assert "_view" not in states
-    panel.choose("Get Universe")
+    background.run(panel._answer({"v": 1, "id": 1, "kind": "choose", "function": "Get Universe"}))
     assert "_view" in states
     panel.close()
 

@@ -127,8 +127,8 @@ def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(answering: 
         return httpx.Response(200, content=b'{"id": 1}\n{"id": 2}', headers=lines)
 
     panel = Panel(answering(answer)[DAILY].session, trusted=True)
-    panel.choose(DAILY)
     page = Page(panel)
+    page.ask("choose", function=DAILY)
     with pytest.warns(UserWarning, match="may be missing"):
         page.run()
     assert panel.result(60).shape == (2, 1)  # a warning here would be an error
