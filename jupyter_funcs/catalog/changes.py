@@ -1,17 +1,19 @@
-"""Changes: how the parameters of a function differ from those listed or locked before, in words."""
+"""Changes: how a listing, or a function in it, differs from what was listed or locked before, in words."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from jupyter_funcs.catalog.fields import Kind, by_name, read_fields
-from jupyter_funcs.core.text import listed, nearest, quote
+from jupyter_funcs.core.text import clip, inert, listed, nearest, quote, some
 
 if TYPE_CHECKING:
-    from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.catalog.listing import Catalog, Function
 
+_LONGEST_NAME = 120
 # Beyond this, comparing the names takes seconds.
 _MOST_PAIRS = 2500
 # A function has one parameter of these kinds, whatever its name.
@@ -36,6 +38,20 @@ def interface_of(function: Function) -> Interface:
         name: InterfaceParam(str(field.kind), field.required, field.rule.names if field.rule else ())
         for name, field in by_name(read_fields(function)).items()
     }
+
+
+def relisted(before: Catalog | None, now: Catalog) -> str:
+    """Describe which functions were added, removed or changed since an earlier listing; empty without one."""
+    if before is None:
+        return ""
+    was, are = (Counter(each.name for each in catalog) for catalog in (before, now))  # two may have the same name
+    known = {repr(each.content) for each in before}
+    others = [each.name for each in now if was[each.name] == are[each.name] and repr(each.content) not in known]
+    added, removed = ([*more.elements()] for more in (are - was, was - are))
+    news = {"added": added, "removed": removed, "changed": list(dict.fromkeys(others))}
+    shown = {what: some([clip(inert(name), _LONGEST_NAME) for name in names]) for what, names in news.items() if names}
+    texts = [f"{len(news[what]):,} {what} ({names})" for what, names in shown.items()]
+    return f"Listed again: {', '.join(texts) if texts else 'nothing has changed'}."
 
 
 def drift(before: Function, now: Function) -> str:

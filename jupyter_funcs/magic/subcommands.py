@@ -224,11 +224,11 @@ def status(state: MagicState, line: Line) -> Any:
 
 
 def refresh(state: MagicState, line: Line) -> Session:
-    from jupyter_funcs.panel.header_view import changes
+    from jupyter_funcs.catalog.changes import relisted
 
     session = state.session_for(line)
     before = session.listed
-    said = changes(before, session.refresh().catalog)
+    said = relisted(before, session.refresh().catalog)
     if said and line.options.output is None:
         print(said)
     return session

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import suppress
 from importlib.metadata import version
 from itertools import groupby
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.catalog.listing import Catalog, Function
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.text import clip, folded, inert, some
+from jupyter_funcs.core.text import clip, folded, inert
 from jupyter_funcs.panel.requests import Name, Number, Text, asked
 
 if TYPE_CHECKING:
@@ -188,19 +187,6 @@ def example_text(function: RemoteCall) -> str:
 
 def _shown(text: str) -> str:
     return clip(inert(text), _LONGEST_NAME)
-
-
-def changes(before: Catalog | None, after: Catalog) -> str:
-    """Describe how a listing differs from the one before: which functions were added, removed or changed."""
-    if before is None:
-        return ""
-    was, now = (Counter(each.name for each in catalog) for catalog in (before, after))  # two may have the same name
-    known = {repr(each.content) for each in before}
-    others = [each.name for each in after if was[each.name] == now[each.name] and repr(each.content) not in known]
-    added, removed = ([*more.elements()] for more in (now - was, was - now))
-    news = {"added": added, "removed": removed, "changed": list(dict.fromkeys(others))}
-    said = [f"{len(names):,} {what} ({some(list(map(_shown, names)))})" for what, names in news.items() if names]
-    return f"Listed again: {', '.join(said) if said else 'nothing has changed'}."
 
 
 def listed_again(function: RemoteCall) -> RemoteCall | None:

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.catalog.changes import relisted
 from jupyter_funcs.catalog.values import as_several
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
@@ -19,7 +20,7 @@ from jupyter_funcs.core.text import listed, quote
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.form_view import FormView
-from jupyter_funcs.panel.header_view import HeaderView, changes, example_values, listed_again
+from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
 from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
 from jupyter_funcs.panel.requests import asked
 from jupyter_funcs.records.presets import fill, form_values
@@ -153,7 +154,7 @@ class PanelState:
         if shown is not None and shown.inputs.form is not shown.form:
             self.enter(shown.function)
         background.start(self.look())
-        return {"said": await asyncio.to_thread(changes, before, self.session.catalog)}
+        return {"said": await asyncio.to_thread(relisted, before, self.session.catalog)}
 
     async def look(self) -> None:
         """Read the status of the service; the token's source may be a command that takes seconds."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jupyter_funcs.catalog.changes import relisted
 from jupyter_funcs.catalog.listing import Catalog, Function, Param, identifiers, parse_listing
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
 
@@ -347,3 +348,18 @@ def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(monkeypatch: py
 def test_ten_thousand_equal_names_are_all_told_apart() -> None:
     """Numbering of clashes takes linear time."""
     assert len(set(identifiers(["a"] * 10_000))) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ([], ["a"], "Listed again: 1 added (a)."),
+        (["a", "a"], ["a"], "Listed again: 1 removed (a)."),
+        ([], list("abcdefg"), "Listed again: 7 added (a, b, c and 4 more)."),
+        (["a", "b"], ["b", "a"], "Listed again: nothing has changed."),
+        ([], ["a\x1b\u202eb"], "Listed again: 1 added (a\\x1b\\u202eb)."),
+    ],
+)
+def test_changes_are_said_in_words(before: list[str], after: list[str], said: str) -> None:
+    """Two functions may have one name; names are short and visible; the order is no change."""
+    assert relisted(*(Catalog([Function(name=name) for name in names]) for names in (before, after))) == said

@@ -12,7 +12,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.core import background
-from jupyter_funcs.panel.header_view import HeaderView, changes, example_text, example_values
+from jupyter_funcs.panel.header_view import HeaderView, example_text, example_values
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.records.favourites import Favourites
 from tests.conftest import PANEL, SYMBOL
@@ -190,18 +190,3 @@ def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_another_service_comes_without_presets(answering: Callable[..., Session]) -> None:
     """A function of the same name elsewhere has none."""
     assert HeaderView(serving(answering, {"name": "Get Panel FQ"})).start([])["presets"] == []
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ([], ["a"], "Listed again: 1 added (a)."),
-        (["a", "a"], ["a"], "Listed again: 1 removed (a)."),
-        ([], list("abcdefg"), "Listed again: 7 added (a, b, c and 4 more)."),
-        (["a", "b"], ["b", "a"], "Listed again: nothing has changed."),
-        ([], ["a\x1b\u202eb"], "Listed again: 1 added (a\\x1b\\u202eb)."),
-    ],
-)
-def test_changes_are_said_in_words(before: list[str], after: list[str], said: str) -> None:
-    """Two functions may have one name; names are short and visible; the order is no change."""
-    assert changes(*(Catalog([Function(name=name) for name in names]) for names in (before, after))) == said
