@@ -1,20 +1,25 @@
-"""One run as text to paste: a magic, a Python program, a shell command. None of them contains a token."""
+"""A run or a sweep as text to paste: a magic, a Python program, a shell command. None of them contains a token."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.catalog.values import Each, Variable, only
 from jupyter_funcs.connection.replies import RUN_PATH
+from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.line import in_double_quotes
 from jupyter_funcs.core.text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
 
+_MOST_VALUES = 1_000  # of a sweep
 # What a magic reads unquoted: nothing that could start or end IPython syntax, a quote, a list or a variable.
 _BARE = re.compile(r"[\w.+:/@-]*\w", re.ASCII)
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
@@ -28,6 +33,29 @@ _SERVE = f"""\
 # Then, in this one:
 #   export FUNCS_TOKEN="$(jupyter funcs token --user analyst --hours 8)"
 """
+
+
+def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> list[dict[str, str]]:
+    """Return a form as code, with notes on where it works: a magic and Python, and curl for the first of its runs."""
+    args, swept = form.args, form.swept
+    if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_VALUES:
+        note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
+        return [{"name": "python", "code": "", "note": note}]
+    sweeps, held = bool(swept), dict(form.values)  # a copy, because the user may change it now
+    alone = {name: only(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
+    named = {name: one for name, one in alone.items() if isinstance(one, Variable) and one.name.isidentifier()}
+    program = python(function, {**args, **named}, where, sweeps=sweeps, result=result)
+    found = [{"name": "python", "code": program, "note": "a script or a notebook"}]
+    if not (where.startswith("[") or _allowed_server(function)):  # %funcs connect supports neither
+        note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
+        line = magic(function, args, sweeps=sweeps, result=result)
+        found.insert(0, {"name": "magic", "code": line, "note": note})
+    with suppress(FuncsError):  # values that make no valid request
+        command = curl(function, form.first)
+        note = "the first of the runs, in a shell" if sweeps else "a shell; the token comes from the environment"
+        note = note if command else "a run isn't a single HTTP request, so there is no curl command"
+        found.append({"name": "curl", "code": command, "note": note})
+    return found
 
 
 def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False, result: str = "df") -> str:
@@ -46,10 +74,10 @@ def python(
 ) -> str:
     """Return the run as a Python program with exactly these values, or variables of the notebook."""
     call = function.code(args, sweeps=sweeps, result=result)
-    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where, allowed_server(function))}\n{call}"
+    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where, _allowed_server(function))}\n{call}"
 
 
-def allowed_server(function: RemoteCall) -> str:
+def _allowed_server(function: RemoteCall) -> str:
     """Return the ``allow_server`` that was given in Python; empty if there is none, or a profile names it."""
     own = function.session.remote.transport.connection
     return own.allow_server if own.where != own.name else ""

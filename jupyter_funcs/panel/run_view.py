@@ -7,13 +7,11 @@ import datetime as dt
 import io
 import os
 import traceback
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.values import Each, Variable, only
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
@@ -33,12 +31,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from jupyter_funcs.catalog.form import Args, Form
+    from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
 
 _MOST_FAILED = 100
-_MOST_IN_CODE = 1_000  # values
 _LONGEST, _LONGEST_DETAILS = 300, 4_000
 _MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE = 10, 12, 60_000  # rows, columns, characters of a result in a saved notebook
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
@@ -211,29 +208,6 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
         "details": clip(redact(kept), _LONGEST_DETAILS),
         "retry": not isinstance(error, ArgumentError),
     }
-
-
-def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df") -> dict[str, Any]:
-    """Return the form as code: a magic, Python, and curl for the first run. It never contains a token."""
-    args, swept = form.args, form.swept
-    if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_IN_CODE:
-        note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
-        return {"blocks": [{"name": "python", "code": "", "note": note}]}
-    sweeps, held = bool(swept), dict(form.values)  # a copy, because the user may change it now
-    alone = {name: only(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
-    named = {name: one for name, one in alone.items() if isinstance(one, Variable) and one.name.isidentifier()}
-    line = snippets.magic(function, args, sweeps=sweeps, result=variable)
-    program = snippets.python(function, {**args, **named}, where, sweeps=sweeps, result=variable)
-    blocks = [{"name": "python", "code": program, "note": "a script or a notebook"}]
-    if not (where.startswith("[") or snippets.allowed_server(function)):  # %funcs connect supports neither
-        note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
-        blocks.insert(0, {"name": "magic", "code": line, "note": note})
-    with suppress(FuncsError):  # values that make no valid request
-        command = snippets.curl(function, form.first)
-        note = "the first of the runs, in a shell" if sweeps else "a shell; the token comes from the environment"
-        note = note if command else "a run isn't a single HTTP request, so there is no curl command"
-        blocks.append({"name": "curl", "code": command, "note": note})
-    return {"blocks": blocks}
 
 
 def lines_of(error: BaseException) -> list[str]:

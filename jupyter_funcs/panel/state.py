@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.changes import relisted
 from jupyter_funcs.catalog.values import as_several
-from jupyter_funcs.client import notebook
+from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.core.text import listed, quote
@@ -382,7 +382,7 @@ class PanelState:
     def code(self) -> dict[str, Any]:
         visit = self.chosen
         variable = visit.result.variable if visit.result else ""
-        return run_view.code_view(visit.function, visit.form, self.session.where, variable or "df")
+        return {"blocks": snippets.blocks(visit.function, visit.form, self.session.where, variable or "df")}
 
     @asked(refused="Variables can't be renamed")
     def rename(self, name: requests.Name, *, replace: bool) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each, Variable
+from jupyter_funcs.client import snippets
 from jupyter_funcs.core import background
 from jupyter_funcs.panel.panel import Panel
-from jupyter_funcs.panel.run_view import code_view
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL
 from tests.panel.page import Page
@@ -114,7 +114,7 @@ def listing(answering: Callable[..., Session]) -> Session:
 def code_of(session: Session, variable: str, where: str = "", **values: Any) -> dict[str, Any]:
     function = session[DAILY]
     form = function.form(**values)
-    return {each["name"]: each for each in code_view(function, form, where, variable)["blocks"]}
+    return {each["name"]: each for each in snippets.blocks(function, form, where, variable)}
 
 
 def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(answering: Callable[..., Session]) -> None:

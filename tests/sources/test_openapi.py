@@ -15,11 +15,11 @@ from starlette.routing import Route
 
 import jupyter_funcs as jf
 from jupyter_funcs.api import Session
+from jupyter_funcs.client import snippets
 from jupyter_funcs.client.snippets import curl
 from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
-from jupyter_funcs.panel.run_view import code_view
 from jupyter_funcs.service.web.openapi import DOCUMENT
 from jupyter_funcs.sources import openapi
 from tests.conftest import shell_with
@@ -410,7 +410,7 @@ def test_an_operation_may_have_a_server_of_its_own() -> None:
     funcs.path()
     assert [one["path"] for one in server.seen] == ["/own", "/v1/v2/path"]
     # The code of a run allows the server too; %funcs connect can't, so it is no magic.
-    [python, curl] = code_view(funcs.own, funcs.own.form(), funcs.where)["blocks"]
+    [python, curl] = snippets.blocks(funcs.own, funcs.own.form(), funcs.where)
     assert "allow_server='https://api.example')" in python["code"]
     assert curl["name"] == "curl"
 

@@ -23,8 +23,8 @@ import pydantic
 import pytest
 
 import jupyter_funcs as jf
+from jupyter_funcs.client import snippets
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
-from jupyter_funcs.panel.run_view import code_view
 from jupyter_funcs.sweeps.executors import service_address
 from tests.conftest import interactive_shell, shell_with
 
@@ -401,7 +401,7 @@ def test_form_sweep_describe_panel_and_code_work_as_for_a_service() -> None:
     panel.run()
     assert panel.result(10)["count"].tolist() == [3]
     panel.close()
-    code = str(code_view(function, function.form(day="2024-01-02"), funcs.where))
+    code = str(snippets.blocks(function, function.form(day="2024-01-02"), funcs.where))
     assert "curl -X" not in code
     assert "jf.connect([daily_total])" in code
 

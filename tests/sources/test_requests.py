@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jupyter_funcs as jf
+from jupyter_funcs.client import snippets
 from jupyter_funcs.client.snippets import curl
-from jupyter_funcs.panel.run_view import code_view
 from tests.conftest import serving, shell_with
 from tests.sources.test_openapi import Server, document, operation, param
 
@@ -105,7 +105,7 @@ def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
 
 
 def code_of(function: RemoteFunction, **args: str) -> str:
-    return str(code_view(function, function.form(**args), "x"))
+    return str(snippets.blocks(function, function.form(**args), "x"))
 
 
 def test_the_code_of_a_run_has_a_command_only_where_there_is_one(funcs: Session) -> None:
