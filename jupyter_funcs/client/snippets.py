@@ -48,8 +48,7 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
     found = [{"name": "python", "code": program, "note": "a script or a notebook"}]
     if not (where.startswith("[") or _allowed_server(function)):  # %funcs connect supports neither
         note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
-        line = magic(function, args, sweeps=sweeps, result=result)
-        found.insert(0, {"name": "magic", "code": line, "note": note})
+        found.insert(0, {"name": "magic", "code": magic(function, args, sweeps=sweeps, result=result), "note": note})
     with suppress(FuncsError):  # values that make no valid request
         command = curl(function, form.first)
         note = "the first of the runs, in a shell" if sweeps else "a shell; the token comes from the environment"
@@ -61,12 +60,17 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
 def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False, result: str = "df") -> str:
     """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
     command = "sweep" if sweeps else "call"
-    words = [f"{_magic_name(function, name)}={_magic_value(value)}" for name, value in args.items()]
-    line = " ".join([_address(function), *words])
-    if line.isprintable():
-        return f"{result} = %funcs {command} {line}"
+    if shown := line(function, args):
+        return f"{result} = %funcs {command} {shown}"
     # A JSON body takes any text.
     return f"%%funcs {command} {_address(function)} -o {result}\n{json_text(dict(args))}"
+
+
+def line(function: RemoteCall, args: Mapping[str, Any]) -> str:
+    """Return the run as the end of a line of a magic, after its subcommand; empty if a value doesn't fit into one."""
+    words = [f"{_magic_name(function, name)}={_magic_value(value)}" for name, value in args.items()]
+    found = " ".join([_address(function), *words])
+    return found if found.isprintable() else ""
 
 
 def python(

@@ -59,6 +59,7 @@ class ResultView:
     partial: dict[str, Any] | None = None
     warnings: Sequence[str] = ()
     sweep: SweepJob | None = None
+    note: str = ""  # what happened to its variable
     picture: Mapping[str, Any] | None = None  # the last chart
     number: int = 0
 
@@ -72,11 +73,9 @@ class ResultView:
         """The variable that holds the frame; empty if the user deleted or reassigned it."""
         return self.variable if notebook.variables().get(self.variable) is self.frame else ""
 
-    def view(self, note: str) -> dict[str, Any]:
+    def view(self) -> dict[str, Any]:
         """Return the `ResultView` of the protocol."""
         lost = "" if (variable := self.held_as) else self.variable
-        if lost:
-            note = f"{lost} no longer holds this result."
         no_reply = "This result has no JSON reply." if self.function.session.kind == "python" else ""
         return {
             "number": self.number,
@@ -84,7 +83,7 @@ class ResultView:
             "summary": self.summary,
             "variable": variable,
             "lost": lost,
-            "note": note,
+            "note": f"{lost} no longer holds this result." if lost else self.note,
             "table": self._first,
             "json": {"possible": self.reply is not None, "why": no_reply},
         }
@@ -233,11 +232,9 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     ]
     if variable := result.held_as:
         said.append(f"The DataFrame was kept as <code>{escaped(variable)}</code>.")
-    again = snippets.magic(result.function, result.args, sweeps=result.sweep is not None)
-    command = f"df = %funcs {'sweep' if result.sweep else 'call'}"
-    if again.startswith(command) and len(again) <= LONGEST_TEXT:  # a line that is cut would not work
-        filled = again.replace(command, "%funcs panel", 1)
-        said.append(f"<code>{escaped(filled)}</code> opens the panel with these values.")
+    line = snippets.line(result.function, result.args)
+    if 0 < len(line) <= LONGEST_TEXT:  # a line that is cut would not work
+        said.append(f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values.")
     # On each cell, because the page's style for cells overrides the table's.
     table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS).replace("<td", '<td style="white-space: nowrap"')
     table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"

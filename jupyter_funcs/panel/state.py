@@ -60,7 +60,6 @@ class Visit:
     error: dict[str, Any] | None = None
     asked: Args | None = None  # the arguments of a large sweep that the user was asked about
     result: ResultView | None = None
-    note: str = ""  # what happened to the result's variable
 
 
 class PanelState:
@@ -233,7 +232,7 @@ class PanelState:
             "state": "running" if running else visit.state,
             "number": self.number,
             "running": run_view.running_view(running) if running else None,
-            "result": result.view(visit.note) if result else None,
+            "result": result.view() if result else None,
             "error": visit.error,
             "partial": result.partial if result else None,
             "warnings": result.warnings if result else [],
@@ -335,9 +334,9 @@ class PanelState:
             return
         try:
             frame = run_view.frame_of(job)
-            visit.note = visit.keeper.assign(frame)
+            note = visit.keeper.assign(frame)
             told = visit.function, job, frame, visit.keeper.name
-            await self.show(visit, partial(run_view.result_of, *told, self.recipe()))
+            await self.show(visit, partial(run_view.result_of, *told, self.recipe()), note)
         except RunCancelledError:
             visit.state, visit.error = "cancelled", None
             self.send({"ev": "said", "text": stopped_text(job.progress)})
@@ -353,10 +352,10 @@ class PanelState:
         visit.state, visit.error = ("form", None) if at_fields else ("failed", failure)
         self.publish()
 
-    async def show(self, visit: Visit, make: Callable[[], ResultView]) -> None:
+    async def show(self, visit: Visit, make: Callable[[], ResultView], note: str = "") -> None:
         """Show a result, and drop the tables and charts of the previous one."""
         result = await asyncio.to_thread(make)
-        result.number = next(self._numbers)
+        result.number, result.note = next(self._numbers), note
         _held.keep(result.frame)
         with self.lock:
             visit.result, visit.state, visit.error = result, "done", None
@@ -392,10 +391,10 @@ class PanelState:
         before = visit.result.held_as
         if question := visit.keeper.rename(name, visit.result.frame, before, replace=replace):
             return {"variable": before, "note": question, "exists": True}
-        visit.note = f"{before} is now {name}." if before and before != name else ""
+        visit.result.note = f"{before} is now {name}." if before and before != name else ""
         visit.result.variable = name
         background.start(self.keep_still(visit))
-        return {"variable": name, "note": visit.note, "exists": False}
+        return {"variable": name, "note": visit.result.note, "exists": False}
 
     @asked()
     def again(self, number: requests.RunNumber) -> None:
@@ -408,7 +407,6 @@ class PanelState:
     async def open(self, number: requests.RunNumber) -> None:
         run = self.session.history.get(number)
         visit, frame = self._filled(run), result_of(run)
-        visit.note = ""
         told = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self.recipe()
         await self.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *told))
 
