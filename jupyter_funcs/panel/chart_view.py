@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from dataclasses import replace
@@ -18,7 +17,6 @@ from jupyter_funcs.frames.display import MONEY
 from jupyter_funcs.frames.roles import NO_VALUE, Role, flat, words
 from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, time_of
 from jupyter_funcs.panel.requests import ChartWish
-from jupyter_funcs.panel.table import Latest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,17 +27,15 @@ if TYPE_CHECKING:
 
 _COLOURS = 8
 _MOST_BARS = 50
-_MOST_VIEWS = 16  # kept
 _AS_IT_SUITS = ChartWish()
 _CURRENCY = re.compile(r"\b(USD|EUR|GBP|CHF|JPY|CAD|AUD|CNY|INR)\b")
 
 
 class Chart:
-    """The charts of one frame, for any thread. Reads its columns once, and keeps the last views."""
+    """The charts of one frame, for any thread. Reads its columns once."""
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
         self._frame, self._about = flat(Coded(frame.copy(deep=False), "")).value, about
-        self._views = Latest(_MOST_VIEWS)
 
     @cached_property
     def _planner(self) -> Planner:
@@ -49,23 +45,14 @@ class Chart:
         self, wish: ChartWish = _AS_IT_SUITS, *, rows: Array | None = None, zoom: Zoom = None, source: str = "df"
     ) -> View:
         """Return a chart of the rows at these positions, zoomed to a range of days; `source` is their code."""
-        key = (wish, rows if rows is None else hashlib.blake2b(rows.tobytes()).digest(), zoom, source)
-
-        def drawn() -> View:
-            kept = slice(None) if rows is None else np.sort(rows)
-            return self._drawn(wish, kept, zoom, _prelude(source))
-
-        view: View = self._views.get("", key, drawn, lambda _: 1)
-        return view
-
-    def _drawn(self, wish: ChartWish, rows: Any, zoom: Zoom, prelude: tuple[list[str], str]) -> View:
         if len(self._frame) == 1 and self._planner.columns:
             return _nothing("The result is one row: a chart of it would show less than the table does.")
         plan = self._planner.plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
         order = self._planner.ranked(plan.lines) if plan.lines else [plan.y.name]
-        points = _Points(plan, order, rows, prelude[1])
+        before, variable = _prelude(source)
+        points = _Points(plan, order, slice(None) if rows is None else np.sort(rows), variable)
         was_empty = points.table.empty
         if not was_empty:
             points.bars() if plan.kind == "bar" else points.reshape(zoom)
@@ -75,7 +62,7 @@ class Chart:
         if (count := self._planner.left_out) > 0:
             points.notes.append(f"{count:,} more columns of the result can't be chosen here.")
         view = _chart(points, order, all_lines=wish.all)
-        return view | {"hidden": points.hidden, "unit": _unit(plan, self._about), "code": _program(points, prelude[0])}
+        return view | {"hidden": points.hidden, "unit": _unit(plan, self._about), "code": _program(points, before)}
 
 
 class _Points:

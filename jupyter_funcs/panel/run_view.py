@@ -23,7 +23,7 @@ from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Name, TableQuery, asked
-from jupyter_funcs.panel.table import TableView
+from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import SweepJob, result_cached_text, status_text, value_text
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _MOST_FAILED = 100
 _LONGEST, _LONGEST_DETAILS = 300, 4_000
 _MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE = 10, 12, 60_000  # rows, columns, characters of a result in a saved notebook
+_MOST_CHARTS = 16  # kept
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _LONGEST_NAME = 200  # bytes
 # Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.
@@ -65,7 +66,7 @@ class ResultView:
 
     def __post_init__(self) -> None:
         self.table = TableView(self.frame, about := self.function.function.description)
-        self._chart = Chart(self.table.flat, about)
+        self._chart, self._charts = Chart(self.table.flat, about), Latest(_MOST_CHARTS)
         self._first = self.table.view()  # computed once, because every change of the panel sends it
 
     @property
@@ -96,8 +97,11 @@ class ResultView:
     def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> dict[str, Any]:
         zoom = None if low is None or high is None else (low, high)
         source = self.table.code(query, self.held_as or self.recipe)
-        rows = self.table.positions(query)
-        self.picture = self._chart.view(wish, rows=rows, zoom=zoom, source=source)
+
+        def drawn() -> dict[str, Any]:
+            return self._chart.view(wish, rows=self.table.positions(query), zoom=zoom, source=source)
+
+        self.picture = self._charts.get("", (repr(query), wish, zoom, source), drawn, lambda _: 1)
         return dict(self.picture)
 
     @cached_property

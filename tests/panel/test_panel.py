@@ -59,6 +59,20 @@ def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
     assert list(read.columns) == list(frame.columns), "row numbers are no column"
 
 
+def test_a_chart_is_drawn_once(page: Page) -> None:
+    """Asked for again with the same wish, rows and zoom, as when its tab is shown again, it is the one before."""
+    page.ask("choose", function="get_panel_daily")
+    asked = {"run": page.run(**DAILY), "wish": {}, "low": None, "high": None}
+    visit = page.panel._state.chosen
+    first = page.ask("chart", query={}, **asked), visit.result and visit.result.picture
+    second = page.ask("chart", query={}, **asked), visit.result and visit.result.picture
+    assert first[0]["series"] == second[0]["series"] != []
+    assert first[1] is second[1]
+    page.ask("chart", query={"find": "2024-03"}, **asked)
+    assert visit.result is not None
+    assert visit.result.picture is not first[1]
+
+
 def settle(page: Page) -> None:
     """Wait until what depends on the values is listed."""
     sources = page.panel._state.inputs._sources.values()
