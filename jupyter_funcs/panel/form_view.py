@@ -94,15 +94,16 @@ class FormView:
 
     # What the page shows
 
-    def fields(self) -> list[dict[str, Any]]:
-        """Return what each field takes, as the `FieldView` of the protocol."""
-        views = self._views.items()
-        return [view | {"options": self._sources[name].page() if view["options"] else None} for name, view in views]
-
     @cached_property
-    def _views(self) -> dict[str, dict[str, Any]]:
+    def fields(self) -> list[dict[str, Any]]:
+        """What each field takes, as the `FieldView` of the protocol without its options."""
         more = self._more()
-        return {name: self._field_view(field, more=name in more) for name, field in self._fields.items()}
+        return [self._field_view(field, more=name in more) for name, field in self._fields.items()]
+
+    def pages(self) -> dict[str, dict[str, Any]]:
+        """Return the first options of the fields to choose in, each as the `OptionPage` of the protocol."""
+        names = [view["name"] for view in self.fields if view["control"] in {"choice", "several"}]
+        return {name: self._sources[name].page() for name in names}
 
     def _more(self) -> set[str]:
         """Return the optional fields with a default or of JSON, and those after the first dozen of the rest."""
@@ -131,7 +132,6 @@ class FormView:
             "help": help_text,
             "brief": "" if brief == help_text else brief,
             "knownFrom": _known_from(field),
-            "options": control in {"choice", "several"},  # the page is read each time
             "open": has_list or (bool(field.options) and not field.is_declared("options")),
             "flag": sorted(field.options, key=lambda word: word.casefold() not in _YES) if control == "flag" else None,
             "minimum": field.minimum,

@@ -71,6 +71,8 @@ class Panel(anywidget.AnyWidget):
     _esm = _UNPACK % base64.b64encode(gzip.compress((_STATIC / "panel.js").read_bytes(), mtime=0)).decode()
     _css = _STATIC / "panel.css"
     _view = traitlets.Unicode("").tag(sync=True)
+    _service = traitlets.Unicode("").tag(sync=True)
+    _options = traitlets.Unicode("").tag(sync=True)
     _values = traitlets.Unicode("").tag(sync=True)
     _long = traitlets.Unicode("{}").tag(sync=True)
     _run = traitlets.Unicode("").tag(sync=True)
@@ -92,9 +94,7 @@ class Panel(anywidget.AnyWidget):
         _close_earlier(self._state.cell)
         if function is not None:
             self._state.enter(function, form)
-        view = self._state.view()
-        self._told = _parted(view)
-        super().__init__(**self._traits_of(view))
+        super().__init__(**self._texts())
         self._is_open = True
         _open[self] = [self._state.cell]
         # ipykernel 7.4 routes a comm's messages to the subshell that published last, where they wait for its cell.
@@ -176,11 +176,13 @@ class Panel(anywidget.AnyWidget):
 
     # Messages to the page
 
-    def _traits_of(self, view: dict[str, Any]) -> dict[str, str]:
+    def _texts(self) -> dict[str, str]:
         state = self._state
         values = state.values()
         return {
-            "_view": _json(view),
+            "_view": _json(state.view()),
+            "_service": _json(state.header.service()),
+            "_options": _json(state.inputs.pages() if state.visit else {}),
             "_long": _json(_apart(values["fields"] if values else {})),
             "_values": _json(values),
             "_run": _json(state.run_state()),
@@ -190,19 +192,10 @@ class Panel(anywidget.AnyWidget):
     def _publish(self) -> None:
         """Update the traits in one message; unchanged ones are not sent."""
         with self._state.lock:
-            if not self._is_open:
-                return
-            view = self._state.view()
-            traits, (before, known), self._told = self._traits_of(view), self._told, _parted(view)
-            lasting, news = self._told
-            # An open page gets what arrived as events; a reloaded page reads it in the view.
-            told = {"_view": traits["_view"]} if lasting == before else {}
-            for event, earlier in zip(news, known, strict=True) if told else ():
-                if event != earlier:
-                    self._tell(event)
-            with self.hold_sync(), self._lock_property(**told):
-                for name, text in traits.items():
-                    setattr(self, name, text)
+            if self._is_open:
+                with self.hold_sync():
+                    for name, text in self._texts().items():
+                        setattr(self, name, text)
 
     def _tell(self, event: dict[str, Any]) -> None:
         if self._is_open:
@@ -267,13 +260,6 @@ class Panel(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return {**data, "text/plain": repr(self)}, metadata
-
-
-def _parted(view: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Split a view into the lasting part and events for what may arrive later: the service's status, and options."""
-    fields = [field | {"options": None} for field in view["fields"]]
-    options = [{"ev": "options", "field": each["name"], "page": each["options"]} for each in view["fields"]]
-    return view | {"service": None, "fields": fields}, [{"ev": "service", "service": view["service"]}, *options]
 
 
 def _apart(fields: dict[str, Any]) -> dict[str, Any]:

@@ -208,12 +208,12 @@ class PanelState:
     def view(self) -> dict[str, Any]:
         """Return the `View` of the protocol."""
         visit, header = self.visit, self.header
-        view = {"panel": self.still, "trusted": self.trusted, "service": header.service()}
+        view = {"panel": self.still, "trusted": self.trusted}
         if visit is None:
             start = header.start(self.history.rows(earlier=False)[:3])
             return view | {"function": None, "fields": [], "presets": [], "start": start}
         about = {"function": header.card(visit.function), "presets": self._presets, "start": None}
-        return view | about | {"fields": visit.inputs.fields()}
+        return view | about | {"fields": visit.inputs.fields}
 
     def values(self) -> dict[str, Any] | None:
         """Return the `Values` of the protocol; ``None`` if no function is chosen."""

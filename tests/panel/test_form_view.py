@@ -106,12 +106,13 @@ def texts(view: FormView, name: str, part: str = "errors") -> list[str]:
 
 
 def field(view: FormView, name: str) -> dict[str, Any]:
-    return next(one for one in view.fields() if one["name"] == name)
+    found = next(one for one in view.fields if one["name"] == name)
+    return found | {"options": view.pages().get(name)}
 
 
 def shown(view: FormView) -> str:
     """Return all that the page is sent of a form, as it goes over the wire."""
-    return json.dumps([view.fields(), view.values()], ensure_ascii=False, allow_nan=False).encode().decode()
+    return json.dumps([view.fields, view.pages(), view.values()], ensure_ascii=False, allow_nan=False).encode().decode()
 
 
 DATE = {"type": "string", "format": "date"}
@@ -147,7 +148,7 @@ PARAMS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
 def test_a_control_follows_kind_and_evidence(form: Opening, param: Any, control: str, more: Any) -> None:
     """Declared options have no "Other…", described and listed ones do; a required field doesn't promise a default."""
     view = form(param)
-    [one] = view.fields()
+    [one] = view.fields
     assert one["control"] == control
     assert {name: one[name] for name in more} == more
     shown(view)
@@ -188,7 +189,7 @@ def test_texts_of_a_catalog_are_bounded_and_inert(answering: Callable[..., Sessi
     view = opened(answering(Listing({"name": name, "description": about}, {"name": "s", "type": 6}, Universe=rows)))
     view.press()
     shown(view)
-    hostile = view.fields()[0]
+    hostile = view.fields[0]
     texts = {part: hostile[part] for part in ("label", "hint", "help", "brief", "knownFrom")}
     assert not {"\u202e", "\x00"} & set("".join(texts.values()))
     assert [part for part, text in texts.items() if len(text) > 600] == ["help"]
@@ -443,23 +444,22 @@ def test_fields_of_one_list_ask_once(answering: Callable[..., Session]) -> None:
     assert (len(service.asked), field(again, "Symbol0")["options"]["total"]) == (2, 5)  # known from before
 
 
-def test_options_that_arrive_are_sent_once_and_are_there_after_a_reload() -> None:
-    """An open page is told of them; one that is loaded again reads them in the view, which isn't sent for that."""
+def test_options_that_arrive_are_sent_without_the_view() -> None:
+    """A page that is open, and one that is loaded again, read them where they are sent, apart from the fields."""
     service = Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)
     session = held_back(service)
     panel = Panel(session, session["F"])
-    told, states = list[dict[str, Any]](), list[str]()
-    panel.send = lambda content, _=None: told.append(content)
+    states = list[str]()
     panel.send_state = lambda key=None: states.extend({key} if isinstance(key, str) else key or ())
     service.go.set()
 
     def options() -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(panel.get_state()["_view"])["fields"][0]["options"]
+        found: dict[str, Any] = json.loads(panel.get_state()["_options"])["Symbol"]
         return found
 
     assert options()["asking"]
     wait_until(lambda: options()["total"] == 5)
-    assert json.loads(json.dumps([event["page"] for event in told])) == [options()]
+    assert "_options" in states
     assert "_view" not in states
     background.run(panel._answer({"v": 1, "id": 1, "kind": "choose", "function": "Get Universe"}))
     assert "_view" in states
@@ -567,9 +567,9 @@ def test_a_list_that_is_only_described_takes_one_value_as_a_text(form: Opening) 
 def test_a_name_that_is_listed_twice_is_one_field(form: Opening) -> None:
     """And a function without any can be run at once."""
     view = form({"name": "a", "type": 1}, {"name": "b"}, {"name": "a", "type": 4})
-    assert [(one["name"], one["control"]) for one in view.fields()] == [("a", "number"), ("b", "text")]
+    assert [(one["name"], one["control"]) for one in view.fields] == [("a", "number"), ("b", "text")]
     view = form()
-    assert (view.fields(), view.values()["valid"], view.values()["fields"]) == ([], True, {})
+    assert (view.fields, view.values()["valid"], view.values()["fields"]) == ([], True, {})
 
 
 def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Session]) -> None:
@@ -591,8 +591,8 @@ def test_optional_fields_with_a_default_are_under_more_options(form: Opening) ->
     params = [PANEL_NAME, *({"name": a, "description": rule.format(b)} for a, b in ("AB", "BA"))]
     defaults = [{"name": name, "schema": NUMBER} for name in ("m", "n")]
     view = form(*params, *defaults, {"name": "j", "schema": {"type": "object"}})
-    assert [one["name"] for one in view.fields() if one["more"]] == ["m", "n", "j"]
-    assert not any(one["more"] for one in form(*params, defaults[0]).fields())
+    assert [one["name"] for one in view.fields if one["more"]] == ["m", "n", "j"]
+    assert not any(one["more"] for one in form(*params, defaults[0]).fields)
 
 
 WINDOW = "It smooths the series with a window; a long one hides the season. "

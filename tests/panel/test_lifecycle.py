@@ -112,13 +112,13 @@ def test_a_panel_opens_though_the_listing_fails(service: Service) -> None:
     """It says why there is nothing to choose; a refresh that fails keeps that, or the functions that were listed."""
     listing, service.listing = service.listing, httpx.Response(403, text="<h1>no</h1>")
     page = service.page()
-    assert 1 <= len(page.state("_view")["service"]["trouble"]) <= 3
+    assert 1 <= len(page.state("_service")["trouble"]) <= 3
     assert "error" in page.ask("refresh")
-    assert page.state("_view")["service"]["trouble"]
+    assert page.state("_service")["trouble"]
     service.listing = listing
     page.ask("refresh")
-    view = page.state("_view")
-    assert (view["service"]["trouble"], view["service"]["functions"]) == ([], 2)
+    said = page.state("_service")
+    assert (said["trouble"], said["functions"]) == ([], 2)
     service.listing = httpx.Response(503, text="<h1>down</h1>")
     assert 1 <= len(page.ask("refresh")["error"]) <= 3
     page.ask("choose", function="f")
@@ -155,10 +155,10 @@ def test_the_end_of_a_token_is_said_when_it_is_near(service: Service, seconds: f
     session = service.connect(source)
     _ = session.catalog
     page = Page(session.panel())
-    assert page.state("_view")["service"]["tokenEnds"] == ""
+    assert page.state("_service")["tokenEnds"] == ""
     go.set()
-    wait_until(lambda: page.state("_view")["service"]["account"] == ("" if seconds is None else "<ada>"))
-    assert page.state("_view")["service"]["tokenEnds"] == said
+    wait_until(lambda: page.state("_service")["account"] == ("" if seconds is None else "<ada>"))
+    assert page.state("_service")["tokenEnds"] == said
     page.panel.close()
 
 

@@ -32,7 +32,7 @@ def test_an_empty_panel_offers_functions_in_few_bytes(page: Page) -> None:
     assert view["function"] is None
     assert "Get Panel Daily" in [card["name"] for card in view["start"]["cards"]]
     assert page.state("_run")["state"] == "empty"
-    assert sum(len(getattr(page.panel, name)) for name in ("_view", "_values", "_run")) < 15_000
+    assert sum(len(getattr(page.panel, name)) for name in ("_view", "_service", "_options", "_values", "_run")) < 15_000
     with pytest.raises(ArgumentError, match="no function is chosen"):
         page.panel.run()
 
@@ -86,7 +86,9 @@ def test_a_short_run_takes_few_messages(page: Page) -> None:
     page.run(**DAILY)
     settle(page)
     states: list[str] = []
-    page.panel.observe(lambda change: states.append(change["new"]), names=["_view", "_values", "_run"])
+    page.panel.observe(
+        lambda change: states.append(change["new"]), names=["_view", "_service", "_options", "_values", "_run"]
+    )
     before = len(page.sent)
     page.run(**DAILY)
     sent = [*states, *(json.dumps(each) for each in page.sent[before:])]
@@ -121,16 +123,15 @@ def test_another_function_takes_three_messages(page: Page, monkeypatch: pytest.M
 
 
 def test_a_new_status_of_the_service_goes_alone(page: Page) -> None:
-    """Sends the account and what is left of the token without the whole view, in which a later page reads them."""
+    """Sends the account and what is left of the token without the whole view."""
     background.run(page.panel._state.look())
     page.sent.clear()
     page.panel._send = lambda message, **_: page.sent.append(message)
     header = page.panel._state.header
     header.status = dataclasses.replace(header.status, user="someone else")
     page.panel._publish()
-    [event] = page.sent
-    assert (event["ev"], event["service"]["account"]) == ("service", "someone else")
-    assert page.state("_view")["service"]["account"] == "someone else"
+    assert [sorted(each["state"]) for each in page.sent] == [["_service"]]
+    assert page.state("_service")["account"] == "someone else"
 
 
 def test_a_missing_value_is_said_at_its_field(page: Page) -> None:
@@ -236,7 +237,7 @@ def test_a_broken_file_of_presets_leaves_the_panel_usable(page: Page) -> None:
     path.write_text("[profile")
     try:
         page.ask("choose", function="get_panels")
-        assert page.state("_view")["service"]["trouble"]
+        assert page.state("_service")["trouble"]
         assert page.run()
     finally:
         path.unlink()

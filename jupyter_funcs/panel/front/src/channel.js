@@ -76,10 +76,6 @@ export class Channel {
     this.asked = this.heard = 0;
     /** Whether a cell runs: with subshells the kernel's status doesn't say. */
     this.working = false;
-    /** Options that have arrived since the kernel last wrote the view. @type {Record<string, P.OptionPage>} */
-    this.options = {};
-    /** @type {P.View["service"] | null} */
-    this.service = null;
     /** @type {P.Run["running"]} */
     this.progress = null;
     /** @type {Map<number, { late: boolean, resolve: (reply: any) => void, reject: (error: Error) => void }>} */
@@ -92,7 +88,7 @@ export class Channel {
     this.typing = undefined;
     this.kernel = this.model.widget_manager?.kernel;
     /** @type {[string, (message: any) => void][]} */
-    this.events = [["msg:custom", this.receive], ["change:view", this.drawn], ["change:values", this.arrived], ["change:run", this.ran], ["comm_live_update", this.greet]];
+    this.events = [["msg:custom", this.receive], ["change:values", this.arrived], ["change:run", this.ran], ["comm_live_update", this.greet]];
     for (const [event, callback] of this.events) this.model.on(event, callback);
     this.kernel?.statusChanged?.connect(this.status);
     this.kernel?.iopubMessage?.connect(this.hear);
@@ -200,12 +196,12 @@ export class Channel {
     }
   }
 
-  /** What changes with the function, with the options that have arrived since. @returns {P.View | null} */
+  /** What changes with the function, with the service's state and the options that there are. */
   view() {
-    /** @type {P.View | null} */
-    const view = this.model.get("view");
-    if (!view?.service) return null;
-    return { ...view, service: this.service ?? view.service, fields: view.fields.map((field) => ({ ...field, options: this.options[field.name] ?? field.options })) };
+    /** @type {[P.View | null, P.ServiceView | null, Record<string, P.OptionPage> | null]} */
+    const [view, service, options] = [this.model.get("view"), this.model.get("service"), this.model.get("options")];
+    if (!view?.fields || !service) return null;
+    return { ...view, service, fields: view.fields.map((field) => ({ ...field, options: options?.[field.name] ?? null })) };
   }
 
   /** What the form holds, with what was typed since the kernel last wrote it. @returns {P.Values | null} */
@@ -243,11 +239,6 @@ export class Channel {
     if (message.error) asked.reject(new RequestError(message.error));
     else asked.resolve(message);
     this.look();
-  };
-
-  drawn = () => {
-    this.options = {};
-    this.service = null;
   };
 
   arrived = () => {
@@ -296,8 +287,6 @@ export class Channel {
   /** @param {P.Event} event */
   tell(event) {
     if (event.ev === "progress") this.progress = event.running;
-    if (event.ev === "service") this.service = event.service;
-    if (event.ev === "options") this.options[event.field] = event.page;
     if (event.ev !== "said") this.changed();
     for (const listener of [...this.listeners]) listener(event);
   }

@@ -1,8 +1,8 @@
 /**
  * What the kernel and the page say to each other: the one definition that both halves follow.
  *
- * The kernel writes the traits `_view`, `_values`, `_long`, `_run` and `_tab`; the page writes none. Each is the JSON text of the
- * type below (`_tab` a plain word): as text, long arrays don't take a line for each number in a saved notebook, and an
+ * The kernel writes the traits `_view`, `_service`, `_options` (of each field the first ones), `_values`, `_long`, `_run` and
+ * `_tab`; the page writes none. Each is the JSON text of the type below (`_tab` a plain word): as text, long arrays don't take a line for each number in a saved notebook, and an
  * equal state sends no message. The page sends requests, and the kernel answers each with one reply, or an error. Each
  * text is shown as text.
  */
@@ -15,7 +15,6 @@ export interface View {
   panel: string;
   /** In Voila without `trusted=True`, what touches files and variables is off. */
   trusted: boolean;
-  service: ServiceView;
   /** `null` while nothing is chosen. */
   function: FunctionView | null;
   fields: FieldView[];
@@ -80,7 +79,7 @@ export interface FieldView {
   brief: string;
   /** For the help box: "Type declared by the catalog; values listed by Get Universe." */
   knownFrom: string;
-  /** The first options, all of them up to 200. `null` without any. */
+  /** The first ones, all of them up to 200, which the page adds; `null` without any. */
   options: OptionPage | null;
   /** Described or listed options take other values too: the list ends with "Other…". */
   open: boolean;
@@ -442,9 +441,7 @@ export interface JsonNode {
 export type Request = { [K in keyof Requests]: { v: 1; id: number; kind: K } & Requests[K]["in"] }[keyof Requests];
 export type Reply = { v: 1; re: number } & ({ error: string[] } | object);
 
-/** Events (kernel -> page), without a request: progress once a second, options that have arrived, the service's state, a toast. */
+/** Events (kernel -> page), without a request: progress once a second, a toast. */
 export type Event =
   | { v: 1; ev: "progress"; running: NonNullable<Run["running"]> }
-  | { v: 1; ev: "options"; field: string; page: OptionPage }
-  | { v: 1; ev: "service"; service: ServiceView }
   | { v: 1; ev: "said"; text: string };

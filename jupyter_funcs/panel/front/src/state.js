@@ -18,7 +18,7 @@ export const ALL = { sort: [], filters: [], find: "", hidden: [] };
 const UNSEEN = { number: 0, query: ALL, place: { top: 0, left: 0 } };
 /** @type {P.Run} */
 const NO_RUN = { state: "empty", number: 0, running: null, result: null, error: null, partial: null, warnings: [] };
-const TRAITS = ["change:view", "change:values", "change:run", "change:tab"];
+const TRAITS = ["change:view", "change:service", "change:options", "change:values", "change:run", "change:tab"];
 
 /** Read or write what outlives a reload; a page may have no storage, or a full one. @param {string} key @param {object} [value] @returns {any} */
 function stored(key, value) {

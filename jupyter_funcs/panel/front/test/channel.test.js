@@ -186,11 +186,11 @@ test("a kernel that runs a cell, or says anything, isn't gone; one that says goo
   assert.equal(channel.live, "gone");
 });
 
-test("a new state of the service is shown until the view is written again", (context) => {
+test("the state of the service and the options are those that were written last", (context) => {
   const service = { name: "demo", account: "", trouble: [] };
-  const { model, channel } = opened(context, {}, { view: { service, fields: [] } });
-  model.event({ ev: "service", service: { ...service, account: "analyst" } });
+  const { model, channel } = opened(context, {}, { view: { service, fields: [{ name: "a" }, { name: "b" }] }, service, options: {} });
+  assert.deepEqual(channel.view().fields.map((field) => field.options), [null, null]);
+  model.write({ service: { ...service, account: "analyst" }, options: { b: { total: 2 } } });
   assert.equal(channel.view().service.account, "analyst");
-  model.write({ view: { service: { ...service, account: "guest" }, fields: [] } });
-  assert.equal(channel.view().service.account, "guest");
+  assert.deepEqual(channel.view().fields.map((field) => field.options?.total), [undefined, 2]);
 });

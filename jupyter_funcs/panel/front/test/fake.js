@@ -30,7 +30,10 @@ export class FakeModel {
     this.comm_live = true;
   }
   get(trait) {
-    const value = this.traits[trait.slice(1)];
+    const name = trait.slice(1);
+    const { view } = this.traits;
+    // Tests write the service and the options into the view, as long as they stay.
+    const value = this.traits[name] ?? (name === "service" ? view?.service : name === "options" ? view && Object.fromEntries(view.fields.map((field) => [field.name, field.options])) : undefined);
     return trait === "_tab" ? value : JSON.stringify(value);
   }
   on(name, callback) {

@@ -102,7 +102,7 @@ test("while options are being listed, Enter waits for them", async () => {
   press(box($, "a"), "Enter");
   await pause(TYPED);
   assert.deepEqual(sent(model), []);
-  model.event({ ev: "options", field: "a", page: SYMBOLS });
+  model.write({ options: { a: SYMBOLS } });
   await pause(20);
   assert.deepEqual(options(el).slice(0, 2), ["KORD US EQUITY", "KORD LN EQUITY"]);
   press(box($, "a"), "Enter");
@@ -123,7 +123,7 @@ for (const [name, typed, taken] of [["code", "mchq us equity", "MCHQ US EQUITY"]
     }
     assert.deepEqual(sent(model), [["a", taken], ["b", typed]]);
     model.write({ values: { ...model.traits.values, seq: 2, fields: { a: { value: taken }, b: { value: typed } } } });
-    model.event({ ev: "options", field: "b", page: SYMBOLS });
+    model.write({ options: { a: SYMBOLS, b: SYMBOLS } });
     await pause(TYPED + 50);
     assert.deepEqual(sent(model).slice(2), taken === typed ? [] : [["b", taken]]);
     await close();
