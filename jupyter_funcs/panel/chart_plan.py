@@ -74,12 +74,12 @@ STEPS = {
 def day_of(time: Any) -> float:
     """Return a time as days since 1970; whole days as integers."""
     days = int(pd.Timestamp(time).to_datetime64().astype("datetime64[us]").astype(np.int64)) / _DAY
-    return int(days) if days == int(days) else round(days, 7)
+    return int(days) if days == int(days) else days
 
 
 def time_of(day: float) -> pd.Timestamp:
     """Return the time so many days after the start of 1970."""
-    return pd.Timestamp(np.datetime64(int(max(-719_000, min(day, 2_900_000)) * _DAY), "us"))
+    return pd.Timestamp(np.datetime64(round(max(-719_000, min(day, 2_900_000)) * _DAY), "us"))
 
 
 class Times:

@@ -141,6 +141,18 @@ def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
     assert Chart(daily(1, DAYS[:200])).view()["step"] == "day"
 
 
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York"])
+@pytest.mark.parametrize("freq", ["60min", "7s", "1234ms"])
+def test_times_are_those_of_the_table(unit: Any, zone: str | None, freq: str) -> None:
+    """To the millisecond that a page counts in; a zoom from one point to another shows both."""
+    times = pd.date_range("2026-01-01", periods=200, freq=freq, tz=zone).as_unit(unit)
+    frame = pd.DataFrame({"At": times, "Load": np.arange(200.0)})
+    days = Chart(frame).view()["x"]["values"]
+    assert [round(day * 86_400_000) for day in days] == [*times.tz_localize(None).as_unit("ms").asi8]
+    assert Chart(frame).view(zoom=(days[5], days[8]))["x"]["values"] == days[5:9]
+
+
 def test_a_zoom_shows_finer_points() -> None:
     """Within a zoom to 100 days each day is a point, and only those days; days can be chosen then."""
     chart = Chart(daily(2))

@@ -3,11 +3,14 @@
 const DAY = 86_400_000;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 /** Steps of ticks in hours, and in months. */
-const HOURS = [1 / 60, 5 / 60, 15 / 60, 0.5, 1, 3, 6, 12, 24, 48, 96, 168, 336];
+const HOURS = [1 / 3600, 5 / 3600, 15 / 3600, 1 / 60, 5 / 60, 15 / 60, 0.5, 1, 3, 6, 12, 24, 48, 96, 168, 336];
 const STEPS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12_000, 24_000];
 
 /** @param {number} day */
 const date = (day) => new Date(Math.round(day * DAY));
+
+/** "05:30", with seconds where there are any. @param {Date} when */
+const clock = (when) => when.toISOString().slice(11, when.getTime() % 60_000 ? (when.getTime() % 1000 ? 23 : 19) : 16);
 
 /** @param {number} value @param {number} low @param {number} high */
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
@@ -51,10 +54,10 @@ export function timeTicks(low, high, about, point = "") {
   if (months <= 0.5) {
     const hours = Math.max(((high - low) * 24) / about, /day|week|month/.test(point) ? 24 : 0);
     const step = (HOURS.find((each) => each >= hours) ?? 336) / 24;
-    for (let at = Math.ceil(low / step - 1e-9); at * step <= high; at++) {
+    for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++) {
       const when = date(at * step);
       const isDay = when.getTime() % DAY === 0;
-      out.push([at * step, isDay ? `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]}` : when.toISOString().slice(11, 16)]);
+      out.push([at * step, isDay ? `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]}` : clock(when)]);
     }
     return out;
   }
@@ -73,7 +76,7 @@ export function timeTicks(low, high, about, point = "") {
 /** "18 Dec 2023", with the time where it has one. @param {number} day */
 function dateText(day) {
   const when = date(day);
-  const time = when.getTime() % DAY ? ` ${when.toISOString().slice(11, 16)}` : "";
+  const time = when.getTime() % DAY ? ` ${clock(when)}` : "";
   return `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]} ${when.getUTCFullYear()}${time}`;
 }
 

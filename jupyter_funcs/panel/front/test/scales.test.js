@@ -31,6 +31,7 @@ test("times have ticks at the first days of months and years", () => {
   assert.deepEqual(labels("2024-06-01", "2025-08-15", 6), ["Jul", "Oct", "2025", "Apr", "Jul"]);
   assert.deepEqual(labels("2024-03-15", "2024-04-20", 6), ["21 Mar", "28 Mar", "4 Apr", "11 Apr", "18 Apr"]);
   assert.deepEqual(labels("2024-03-15", "2024-03-16", 5), ["15 Mar", "06:00", "12:00", "18:00", "16 Mar"]);
+  assert.deepEqual(labels("2024-03-15T06:00", "2024-03-15T06:01", 5), ["06:00", "06:00:15", "06:00:30", "06:00:45", "06:01"]);
   assert.deepEqual(labels("2024-03-15", "2024-03-17", 9, "day"), ["15 Mar", "16 Mar", "17 Mar"]);
   assert.deepEqual(labels("0001-01-01", "9999-01-01", 7), ["4000", "6000", "8000"]);
 });
@@ -40,6 +41,8 @@ test("points and values are written as people read them", () => {
   assert.equal(pointText(day("2023-10-01"), "quarter"), "Q4 2023");
   assert.equal(pointText(day("2023-10-01"), "month"), "Oct 2023");
   assert.equal(pointText(day("2023-10-01T05:30"), "hour"), "1 Oct 2023 05:30");
+  assert.equal(pointText(day("2023-10-01T05:30:07"), "second"), "1 Oct 2023 05:30:07");
+  assert.equal(pointText(day("2023-10-01T05:30:07.25"), ""), "1 Oct 2023 05:30:07.250");
   assert.equal(axisText(786_366_654, "money"), "786M");
   assert.equal(axisText(999_990, "count"), "1M");
   assert.equal(axisText(-2500, "number"), "−2.5k");
