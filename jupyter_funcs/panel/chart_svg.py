@@ -11,11 +11,12 @@ from jupyter_funcs.frames.display import short_number, with_minus
 from jupyter_funcs.panel.chart_plan import STEPS, time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 LONGEST_TEXT = 400  # characters of a line in a saved notebook
 _WIDTH, _HEIGHT = 720, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 34, 24
+_RIGHT, _TOP, _BOTTOM = 150, 34, 24
+_UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 _MOST_POINTS = 300  # of a line: the picture is saved with the notebook
 _MOST_BARS, _MOST_NAMES = 20, 16
 # Dark enough on white and light enough on black.
@@ -62,22 +63,24 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     xs, lines = view["x"]["values"], view["series"]
     known = [value for line in lines for value in line["values"] if value is not None] + [0.0] * view["zero"]
     ticks = _ticks(min(known), max(known))
+    texts = _labels(ticks, view["format"])
+    left = max(64.0, 6.5 * max(map(len, texts)) + 12)
     right, foot = _WIDTH - (_RIGHT if len(lines) > 1 else 24), _HEIGHT - _BOTTOM
-    across, down = (right - _LEFT) / ((xs[-1] - xs[0]) or 1), (foot - _TOP) / (ticks[-1] - ticks[0])
-    for tick in ticks:
+    across, down = (right - left) / ((xs[-1] - xs[0]) or 1), (foot - _TOP) / (ticks[-1] - ticks[0])
+    for tick, text in zip(ticks, texts, strict=True):
         y = foot - (tick - ticks[0]) * down
-        yield f'<path d="M{_LEFT} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{".12" if tick else ".5"}"/>'
-        yield _text(_LEFT - 8, y + 4, _number(tick, view["format"]), "end")
+        yield f'<path d="M{left} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{".12" if tick else ".5"}"/>'
+        yield _text(left - 8, y + 4, text, "end")
     of_days = STEPS.get(view["step"], STEPS["second"]).seconds >= STEPS["day"].seconds or xs[-1] - xs[0] > 60
     form = "%Y-%m-%d" if of_days else "%d %b %H:%M"
     for at in range(0, len(xs), -(-len(xs) // 6)):
         label = f"{time_of(xs[at]).round('s'):{form}}" if view["x"]["type"] == "time" else view["x"]["labels"][at]
-        yield _text(_LEFT + (xs[at] - xs[0]) * across, _HEIGHT - 6, label, "middle", 16)
+        yield _text(left + (xs[at] - xs[0]) * across, _HEIGHT - 6, label, "middle", 16)
     named = [line for line in lines if line["colour"] >= 0][:_MOST_NAMES] * (len(lines) > 1)
     for line in sorted(lines, key=lambda each: each["colour"] >= 0):  # grey lines below the others
         points = [(x, value) for x, value in zip(xs, line["values"], strict=True) if value is not None]
         points = points[:: -(-len(xs) // _MOST_POINTS)]
-        path = "L".join(f"{_LEFT + (x - xs[0]) * across:.0f} {foot - (y - ticks[0]) * down:.1f}" for x, y in points)
+        path = "L".join(f"{left + (x - xs[0]) * across:.0f} {foot - (y - ticks[0]) * down:.1f}" for x, y in points)
         colour = f'stroke="{_COLOURS[line["colour"] % 8]}" stroke-width="1.75"'
         stroke = colour if line["colour"] >= 0 else 'stroke="currentColor" stroke-opacity=".2"'
         yield f'<path d="M{path}" fill="none" {stroke}/>'
@@ -93,6 +96,25 @@ def _ticks(low: float, high: float) -> list[float]:
     step = next(size * each for each in (1, 2, 2.5, 5, 10) if size * each >= span / 5)
     first = math.floor(low / step)
     return [place * step for place in range(first, max(math.ceil(high / step - 1e-9), first + 1) + 1)]
+
+
+def _labels(ticks: Sequence[float], written: str) -> list[str]:
+    """Return the labels of an axis, in one unit and with the decimals that their step needs."""
+    high, step = max(map(abs, ticks)), ticks[1] - ticks[0]
+
+    def decimals(size: float) -> int:
+        each = step / size
+        return next((count for count in range(20) if math.isclose(round(each, count), each, rel_tol=1e-6)), 20)
+
+    power = math.floor(math.log10(high))
+    if written == "percent":
+        size, unit = 0.01, "%"
+    elif not -5 < power < 15:
+        size, unit = 10.0**power, f"e{power}"
+    else:
+        size, unit = next((each for each in _UNITS if each[0] <= high and decimals(each[0]) < 3), (1.0, ""))
+    numbers = [f"{tick / size:,.{decimals(size)}f}" for tick in ticks]
+    return [with_minus(text + unit * (tick != 0 or unit == "%")) for tick, text in zip(ticks, numbers, strict=True)]
 
 
 def escaped(text: str, length: int = LONGEST_TEXT) -> str:

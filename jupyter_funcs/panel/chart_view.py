@@ -304,6 +304,6 @@ def _program(points: _Points, prelude: Sequence[str]) -> str:
         options.append(f"color=[*plt.cm.tab10.colors[:{_COLOURS}], *['lightgray'] * {others}]")
     lines += [*points.code, f"ax = {draw}({', '.join(options)})"]
     if percent or float(table.abs().max().max()) >= 1e4:
-        axis, form = "x" if plan.kind == "bar" else "y", "{x:.0%}" if percent else "{x:,.0f}"
-        lines.append(f"ax.{axis}axis.set_major_formatter({form!r})")
+        axis, form = "x" if plan.kind == "bar" else "y", "plt.matplotlib.ticker.PercentFormatter(1)"
+        lines.append(f"ax.{axis}axis.set_major_formatter({form if percent else repr('{x:,.15g}')})")
     return "\n".join([*lines, "plt.show()"])

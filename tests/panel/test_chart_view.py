@@ -465,13 +465,18 @@ def test_the_code_draws_with_matplotlib(kind: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(plt, "show", lambda: None)
     before = mpl.rcParams.copy()
     plt.switch_backend("agg")
-    for frame in (daily(12, DAYS[:90]), daily().rename(columns={"Spend": "$\\frac{$"}), daily(1, DAYS[:9])[["Share"]]):
+    some = daily(1, DAYS[:9])
+    close = [some[["Share"]] / 50, some[["Date", "Spend"]].assign(Spend=50_000 + some["Spend"] / 1000)]
+    for frame in (daily(12, DAYS[:90]), daily().rename(columns={"Spend": "$\\frac{$"}), some[["Share"]], *close):
         for show in ("value", "growth"):
             names: dict[str, Any] = {"df": frame}
             view = Chart(frame).view(ChartWish(kind=kind, show=show))  # type: ignore[arg-type]
             exec(compile(view["code"], "a chart's", "exec"), names)
             names["ax"].figure.canvas.draw()
             assert names["ax"].get_title() == view["title"]
+            axis = names["ax"].xaxis if view["kind"] == "bar" else names["ax"].yaxis
+            labels = [label.get_text() for label in axis.get_ticklabels()]
+            assert len(set(labels)) == len(labels)
     plt.close("all")
     mpl.rcParams.update(before)
 
@@ -485,3 +490,22 @@ def test_the_picture_is_small_and_well_formed() -> None:
             texts = [each.text for each in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
             assert len(texts) == len(set(texts)) or wish.kind == "bar"  # each tick and line has a text of its own
             assert "script" not in picture
+
+
+@pytest.mark.parametrize("name", ["Spend", "Spend Growth", "Ratio"])
+@pytest.mark.parametrize("size", [1e-9, 3e-6, 0.001, 0.017, 0.4, 1.9, 25, 9_000, 640_000.0, 3.3e7, 8e10, 4e16])
+@pytest.mark.parametrize("first", [0, -0.7, 3, -40])
+def test_the_picture_labels_its_axis_exactly(name: str, size: float, first: float) -> None:
+    """Labels at equal distances say numbers at equal distances, which include the values."""
+    frame = pd.DataFrame({"Date": DAYS[:3], name: np.array([first, first + 0.3, first + 1]) * size})
+    picture = ET.fromstring(svg(Chart(frame).view()))
+    labels = [
+        str(each.text) for each in picture.iter("{http://www.w3.org/2000/svg}text") if each.get("text-anchor") == "end"
+    ]
+    units = {"k": "e3", "M": "e6", "B": "e9", "T": "e12", "%": "e-2"}
+    plain = [label.replace("−", "-").replace(",", "") for label in labels]
+    said = np.array([float(label[:-1] + units.get(label[-1], label[-1])) for label in plain])
+    assert np.diff(said) == pytest.approx(said[1] - said[0], rel=1e-5)
+    assert said[0] <= frame[name].min() + size * 1e-6
+    assert said[-1] >= frame[name].max() - size * 1e-6
+    assert len({len(label.partition(".")[2].rstrip("".join(units)).partition("e")[0]) for label in labels}) == 1

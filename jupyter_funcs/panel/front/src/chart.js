@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { count, plural, shortened } from "./format.js";
 import { Button, Icon } from "./icons.js";
 import { Menu } from "./popover.js";
-import { axis, axisText, clamp, nearest, pointText, ticks, timeTicks, valueText } from "./scales.js";
+import { axis, axisTexts, clamp, nearest, pointText, shortText, ticks, timeTicks, valueText } from "./scales.js";
 import { arrows, download, usePanel, useResize, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
@@ -12,7 +12,7 @@ import { arrows, download, usePanel, useResize, useUniqueId } from "./state.js";
 /** @typedef {{ wish: P.ChartWish, zoom: Zoom, hidden: string[] }} Chosen */
 
 const COLOURS = 8;
-const LEFT = 48, RIGHT = 8, TOP = 8, FOOT = 24, STRIP = 34;
+const RIGHT = 8, TOP = 8, FOOT = 24, STRIP = 34;
 /** Colours of lines: 0 to 7; -1 is one of many, -2 what another line is compared with. @param {number} at */
 export const ink = (at) => (at >= 0 ? `var(--s${(at % COLOURS) + 1})` : "var(--jf-quiet)");
 /** @param {number} at */
@@ -139,7 +139,6 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
   const isTime = view.x.type === "time";
   const canZoom = isTime && Boolean(onZoom) && whole.x.values.length > 2;
   const strip = canZoom && height > 220 ? STRIP : 0;
-  const wide = Math.max(1, width - LEFT - RIGHT);
   const tall = Math.max(1, height - TOP - FOOT - (strip && strip + 8));
   const full = /** @type {[number, number]} */ ([whole.x.values[0] ?? 0, whole.x.values.at(-1) ?? 1]);
 
@@ -158,24 +157,27 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
       }
     }
     const y = axis(low, high, clamp(Math.round(tall / 52), 3, 7), view.zero);
-    const X = (/** @type {number} */ value) => LEFT + ((value - range[0]) / (range[1] - range[0])) * wide;
+    const texts = axisTexts(y.ticks, view.format);
+    const left = Math.max(48, Math.max(...texts.map((text) => text.length)) * 6.5 + 14);
+    const wide = Math.max(1, width - left - RIGHT);
+    const X = (/** @type {number} */ value) => left + ((value - range[0]) / (range[1] - range[0])) * wide;
     const Y = (/** @type {number} */ value) => TOP + tall - ((value - y.low) / (y.high - y.low)) * tall;
     const inside = xs.map((_, each) => each).filter((each) => xs[each] >= range[0] && xs[each] <= range[1] && lines.some((line) => line.values[each] !== null));
     const paths = lines.map((line) => ({ line, d: path(xs, line.values, X, Y) }));
     /** @type {[number, string][]} */
     const marks = isTime ? timeTicks(range[0], range[1], Math.max(2, Math.floor(wide / 72)), view.step) : every(view.x.labels, wide);
-    return { lines, range, y, X, Y, inside, paths, marks };
+    return { lines, range, y, texts, left, wide, X, Y, inside, paths, marks };
   }, [view, zoom?.[0], zoom?.[1], hidden, width, height]);
-  const { lines, range, y, X, Y, inside } = plan;
+  const { lines, range, y, left, wide, X, Y, inside } = plan;
   const named = lines.filter((line) => line.colour !== -1);
   const signed = view.format === "percent" && y.low < 0;
 
   const drawing = useMemo(
-    () => html`<clipPath id=${clip}><rect x=${LEFT} y=${TOP - 4} width=${wide} height=${tall + 8} /></clipPath>
-      ${y.ticks.map((value) => html`<line key=${`y${value}`} x1=${LEFT} x2=${LEFT + wide} y1=${Math.round(Y(value)) + 0.5} y2=${Math.round(Y(value)) + 0.5} class=${value === (view.format === "index" ? 100 : 0) ? "g-base" : "g-line"} />
-        <text key=${`t${value}`} x=${LEFT - 8} y=${Y(value) + 4} text-anchor="end">${axisText(value, view.format)}</text>`)}
-      ${plan.marks.map(([value, label]) => X(value) < LEFT + wide - (isTime ? -1 : 12) && html`<line key=${`x${value}`} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1=${TOP + tall} y2=${TOP + tall + 4} class="g-base" />
-        <text key=${`l${value}`} x=${X(value)} y=${TOP + tall + 17} text-anchor=${isTime && X(value) < LEFT + 12 ? "start" : X(value) > LEFT + wide - 12 ? "end" : "middle"}>${label}</text>`)}
+    () => html`<clipPath id=${clip}><rect x=${left} y=${TOP - 4} width=${wide} height=${tall + 8} /></clipPath>
+      ${y.ticks.map((value, each) => html`<line key=${`y${value}`} x1=${left} x2=${left + wide} y1=${Math.round(Y(value)) + 0.5} y2=${Math.round(Y(value)) + 0.5} class=${value === (view.format === "index" ? 100 : 0) ? "g-base" : "g-line"} />
+        <text key=${`t${value}`} x=${left - 8} y=${Y(value) + 4} text-anchor="end">${plan.texts[each]}</text>`)}
+      ${plan.marks.map(([value, label]) => X(value) < left + wide - (isTime ? -1 : 12) && html`<line key=${`x${value}`} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1=${TOP + tall} y2=${TOP + tall + 4} class="g-base" />
+        <text key=${`l${value}`} x=${X(value)} y=${TOP + tall + 17} text-anchor=${isTime && X(value) < left + 12 ? "start" : X(value) > left + wide - 12 ? "end" : "middle"}>${label}</text>`)}
       <g clip-path=${`url(#${clip})`}>${[...plan.paths].reverse().map(({ line, d }) => html`<path key=${line.name} d=${d} class=${line.colour === -1 ? "g-rest" : `g-path ${dim !== null && dim !== line.name ? "is-dim" : ""}`}
         stroke=${line.colour === -1 ? undefined : ink(line.colour)} stroke-dasharray=${dash(line.colour)} />`)}</g>`,
     [plan, dim],
@@ -197,8 +199,8 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
   });
 
   const shift = (/** @type {Zoom} */ range) => onZoom?.(range && range[1] - range[0] < (full[1] - full[0]) * 0.985 ? range : null);
-  const stripX = (/** @type {number} */ value) => LEFT + ((value - full[0]) / (full[1] - full[0])) * wide;
-  const dayAt = (/** @type {number} */ x, /** @type {[number, number]} */ of) => of[0] + ((x - LEFT) / wide) * (of[1] - of[0]);
+  const stripX = (/** @type {number} */ value) => left + ((value - full[0]) / (full[1] - full[0])) * wide;
+  const dayAt = (/** @type {number} */ x, /** @type {[number, number]} */ of) => of[0] + ((x - left) / wide) * (of[1] - of[0]);
   const least = (full[1] - full[0]) / 200;
   const where = (/** @type {PointerEvent} */ event) => {
     const rect = /** @type {HTMLElement} */ (box.current).getBoundingClientRect();
@@ -206,7 +208,7 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
   };
   const down = (/** @type {PointerEvent} */ event) => {
     const [x, top] = where(event);
-    if (!canZoom || event.button || x < LEFT - 6) return;
+    if (!canZoom || event.button || x < left - 6) return;
     const [from, to] = range.map(stripX);
     const kind = !strip || top < TOP + tall + FOOT ? "zoom" : Math.abs(x - to) < 10 ? "right" : Math.abs(x - from) < 10 ? "left" : zoom && x > from && x < to ? "move" : "new";
     drag.current = { kind, x, range: [range[0], range[1]] };
@@ -219,10 +221,10 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
   };
   const move = (/** @type {PointerEvent} */ event) => {
     const [atX, top] = where(event);
-    const x = clamp(atX, LEFT, LEFT + wide);
+    const x = clamp(atX, left, left + wide);
     const held = drag.current;
     if (!held) {
-      setAt(top < TOP + tall + 6 && atX >= LEFT - 4 && inside.length ? inside[nearest(inside.map((each) => X(view.x.values[each])), x)] : -1);
+      setAt(top < TOP + tall + 6 && atX >= left - 4 && inside.length ? inside[nearest(inside.map((each) => X(view.x.values[each])), x)] : -1);
       return;
     }
     if (held.kind === "zoom") return setBrush([Math.min(x, held.x), Math.max(x, held.x)]);
@@ -329,7 +331,7 @@ function Legend({ view, lines, hidden, setHidden, setDim }) {
   const brief = briefly(view);
   const last = (/** @type {Line} */ line) => {
     const value = line.values.findLast((each) => each !== null);
-    return view.format === "percent" ? valueText(value, "percent", signed) : axisText(value, view.format);
+    return view.format === "percent" ? valueText(value, "percent", signed) : shortText(value, view.format);
   };
   return html`<div class="jf-legend" role="group" aria-label="Lines" data-jf="legend"><h3><span>${by || "Line"}</span><span>last</span></h3>
     ${lines.map((line) => {
@@ -364,16 +366,18 @@ function Bars({ view }) {
     event.preventDefault();
     setAt(clamp(go, 0, last));
   };
+  const marks = ticks(low, top, Math.max(2, Math.round(wide / 110)));
+  const texts = axisTexts(marks, view.format);
   const room = Math.floor((left - 14) / 7.4);
   const cut = (/** @type {string} */ name) => (name.length > room ? `${name.slice(0, Math.max(3, room - 1))}…` : name);
   return html`<div class="jf-plot jf-scroll" ref=${box} tabindex="0" role="group" aria-roledescription="chart" aria-label=${at < 0 ? `${view.title}. ${values.map((_, each) => text(each)).join(", ")}` : text(at)} data-jf="plot" onKeyDown=${keys} onBlur=${() => setAt(-1)}>
     <svg width=${width} height=${Math.max(height - 4, high * values.length + 28)} aria-hidden="true" onPointerLeave=${() => setAt(-1)}>
-      ${ticks(low, top, Math.max(2, Math.round(wide / 110))).map((value) => html`<line key=${value} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1="0" y2=${high * values.length} class=${value === 0 ? "g-base" : "g-line"} />
-        <text key=${`t${value}`} x=${X(value)} y=${high * values.length + 17} text-anchor="middle">${axisText(value, view.format)}</text>`)}
+      ${marks.map((value, each) => html`<line key=${value} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1="0" y2=${high * values.length} class=${value === 0 ? "g-base" : "g-line"} />
+        <text key=${`t${value}`} x=${X(value)} y=${high * values.length + 17} text-anchor="middle">${texts[each]}</text>`)}
       ${values.map((value, each) => html`<g key=${each} class=${at === each ? "is-on" : ""} onPointerEnter=${() => setAt(each)}><title>${text(each)}</title><rect x="0" y=${each * high} width=${width} height=${high} fill="transparent" />
         <text x=${left - 10} y=${each * high + high / 2 + 4} text-anchor="end" class="t-strong">${cut(names[each])}</text>
         <rect class="g-bar" x=${X(Math.min(value, 0))} y=${each * high + high * 0.2} width=${Math.max(1, X(Math.abs(value)) - X(0))} height=${high * 0.6} rx="2" />
-        <text x=${X(Math.max(value, 0)) + 8} y=${each * high + high / 2 + 4}><tspan class="t-strong">${axisText(value, view.format)}</tspan>${parts && html`<tspan dx="8">${((value / total) * 100).toFixed(1)}%</tspan>`}</text></g>`)}
+        <text x=${X(Math.max(value, 0)) + 8} y=${each * high + high / 2 + 4}><tspan class="t-strong">${shortText(value, view.format)}</tspan>${parts && html`<tspan dx="8">${((value / total) * 100).toFixed(1)}%</tspan>`}</text></g>`)}
     </svg></div>`;
 }
 

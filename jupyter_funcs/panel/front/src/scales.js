@@ -99,22 +99,29 @@ const plain = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 6 });
 /** A number with the minus sign of the screen. @param {string} text */
 export const minus = (text) => text.replaceAll("-", "−");
 
-/** "786M", "−2.5k", "0.25". @param {number} value */
-function short(value) {
-  const size = Math.abs(value);
-  for (const [each, letter] of /** @type {[number, string][]} */ ([[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]])) {
-    if (size >= each * 0.9995) return minus(`${Number((value / each).toPrecision(3))}${letter}`);
-  }
-  return minus(String(Number(value.toPrecision(3))));
+/** @type {[number, string][]} */
+const UNITS = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]];
+
+/** A single value in three digits, in a legend or at a bar: "786M", "−2.5k". @param {number | null | undefined} value @param {string} format */
+export function shortText(value, format) {
+  if (value === null || value === undefined) return "";
+  const [size, unit] = format === "percent" ? [0.01, "%"] : (UNITS.find(([each]) => Math.abs(value) >= each * 0.9995) ?? [1, ""]);
+  return minus(`${Number((value / size).toPrecision(3))}${unit}`);
 }
 
-/**
- * A value at an axis, in a legend or at a bar.
- * @param {number | null | undefined} value @param {string} format
- */
-export function axisText(value, format) {
-  if (value === null || value === undefined) return "";
-  return format === "percent" ? minus(`${Number((value * 100).toPrecision(3))}%`) : short(value);
+/** The labels of an axis, in one unit and with the decimals that their step needs. @param {number[]} values at equal distances @param {string} format */
+export function axisTexts(values, format) {
+  const high = Math.max(...values.map(Math.abs)), step = values.length > 1 ? values[1] - values[0] : high || 1;
+  const decimals = (/** @type {number} */ size) => {
+    let count = 0;
+    while (count < 20 && Math.abs(Number((step / size).toFixed(count)) - step / size) > (step / size) * 1e-6) count += 1;
+    return count;
+  };
+  const power = Math.floor(Math.log10(high || 1));
+  const units = format === "percent" ? [[0.01, "%"]] : power < -4 || power > 14 ? [[10 ** power, `e${power}`]] : UNITS.filter(([size]) => size <= high && decimals(size) < 3);
+  const [size, unit] = /** @type {[number, string]} */ (units[0] ?? [1, ""]);
+  const text = new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals(size), maximumFractionDigits: decimals(size) });
+  return values.map((value) => minus(`${text.format(value / size)}${value || unit === "%" ? unit : ""}`));
 }
 
 /**
