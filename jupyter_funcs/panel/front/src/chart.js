@@ -7,7 +7,7 @@ import { axis, axisTexts, clamp, nearest, pointText, shortText, ticks, timeTicks
 import { arrows, download, usePanel, useResize, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
-/** @typedef {[number, number] | null} Zoom the first and the last day shown */
+/** @typedef {[number, number] | null} Zoom the first and the last day shown, or place */
 /** @typedef {P.ChartView["series"][0]} Line */
 /** @typedef {{ wish: P.ChartWish, zoom: Zoom, hidden: string[] }} Chosen */
 
@@ -40,14 +40,14 @@ export function Chart({ result }) {
     kept.set(result.function, next);
     setChosen(next);
   };
-  const wished = (/** @type {P.ChartWish} */ more) => change({ wish: { ...wish, ...more }, hidden: "colour" in more ? [] : hidden });
+  const wished = (/** @type {P.ChartWish} */ more) => change({ wish: { ...wish, ...more }, hidden: "colour" in more ? [] : hidden, zoom: "points" in more && shown?.whole.x.type === "category" ? null : zoom });
 
   useEffect(() => {
     if (live === "gone") return undefined;
     let current = true;
     const drawn = (/** @type {Zoom} */ range) => ask("chart", { run: result.number, wish, low: range?.[0] ?? null, high: range?.[1] ?? null, query: { ...query, sort: [] } });
     const whole = shown?.key === key ? Promise.resolve(shown.whole) : drawn(null);
-    Promise.all([whole, zoom ? drawn(zoom) : whole]).then(
+    Promise.all([whole, zoom && shown?.whole.x.type !== "category" ? drawn(zoom) : whole]).then(
       ([all, view]) => current && (setShown({ key, whole: all, view, zoom }), setTrouble("")),
       (error) => current && setTrouble(error.message),
     );
@@ -58,14 +58,13 @@ export function Chart({ result }) {
   if (!shown && live === "gone") return html`<div class="jf-blank" data-jf="chart-empty"><span>The kernel stopped before this chart was drawn.</span></div>`;
   if (!shown) return html`<div class="jf-blank" data-jf="chart-empty" aria-busy="true"><span>Drawing…</span></div>`;
   const { view, whole } = shown;
-  const days = whole.x.type === "time" ? whole.x.values : [];
-  const range = zoom && zoom[0] < (days.at(-1) ?? -Infinity) && zoom[1] > days[0] ? zoom : null; // another result may have other times
+  const points = whole.x.values;
+  const range = zoom && zoom[0] < (points.at(-1) ?? -Infinity) && zoom[1] > points[0] ? zoom : null; // another result may have other times
   const lines = view.series.filter((line) => line.colour !== -1);
   const others = view.series.length - lines.length;
   const filtered = query.filters.length > 0 || query.find !== "";
   const bars = view.kind === "bar";
   const legend = !bars && lines.length > 1;
-  const reset = range && !bars;
   return html`<div class="jf-sub">
       ${view.choices.map((choice) => html`<${Choice} key=${choice.name} choice=${choice} choose=${(/** @type {string} */ value) => wished({ [choice.name]: value })} off=${live === "gone"} />`)}
       <span class="jf-gap" />
@@ -76,10 +75,10 @@ export function Chart({ result }) {
           ${filtered && html`<${Button} kind="is-line" label="Remove all filters" data-jf="remove-filters" onClick=${() => setQuery({ ...query, filters: [], find: "" })} />`}</div>`
       : html`<div class=${`jf-plotwrap ${legend ? "" : "is-alone"}`} ref=${box}>
           <div class="jf-plottop"><b class="jf-cut">${view.title}</b><span class="jf-quiet" data-jf="unit">${view.unit}</span><span class="jf-gap" />
-            ${reset && html`<${Button} kind="is-line" icon="zoom" label="Reset zoom" data-jf="zoom-reset" onClick=${() => (change({ zoom: null }), /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(".jf-plot"))?.focus())} />`}
+            ${range && !bars && html`<${Button} kind="is-line" icon="zoom" label="Reset zoom" data-jf="zoom-reset" onClick=${() => (change({ zoom: null }), /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(".jf-plot"))?.focus())} />`}
             <${Button} icon="code" aria="Code of this chart" data-jf="chart-code" aria-expanded=${String(code)} onClick=${() => showCode(!code)} />
             <${SavePicture} box=${box} view=${view} lines=${lines} /></div>
-          ${bars ? html`<${Bars} view=${view} />` : html`<${Lines} view=${view} whole=${whole} zoom=${range} hidden=${hidden} dim=${dim} onZoom=${(/** @type {Zoom} */ range) => change({ zoom: range })} />`}
+          ${bars ? html`<${Bars} view=${view} />` : html`<${Lines} view=${view} whole=${whole} zoom=${range} hidden=${hidden} dim=${hidden.includes(dim ?? "") ? null : dim} onZoom=${(/** @type {Zoom} */ range) => change({ zoom: range })} />`}
           ${legend && html`<${Legend} view=${view} lines=${lines} hidden=${hidden} setHidden=${(/** @type {string[]} */ names) => change({ hidden: names })} setDim=${setDim} />`}
         </div>
         <div class="jf-note-line" data-jf="chart-note">
@@ -87,7 +86,7 @@ export function Chart({ result }) {
           ${view.notes.map((note) => html`<span key=${note}>${note}</span>`)}
           ${(others > 0 || view.hidden > 0) && html`<span>${`The ${lines.length} largest of ${count(view.series.length + view.hidden)} lines are ${others > 0 ? "coloured" : "drawn"}.`}</span>`}
           ${others > 0 && !wish.all && html`<button type="button" class="jf-inline" data-jf="show-all-lines" onClick=${() => wished({ all: true })}>${view.hidden ? "Show all" : "Colour all"} ${count(view.series.length + view.hidden)}</button>`}
-          ${!bars && !range && days.length > 2 && html`<span>Drag across the chart to zoom.</span>`}
+          ${!bars && !range && points.length > 2 && html`<span>Drag across the chart to zoom.</span>`}
         </div>
         ${code && html`<div class="jf-codeline is-tall"><code tabindex="0" data-jf="chart-code-text">${view.code}</code><${Button} icon="copy" label="Copy" data-jf="copy-chart-code" onClick=${() => void copy(view.code)} /></div>`}`}`;
 }
@@ -137,35 +136,27 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
   const [moved, setMoved] = useState(/** @type {Zoom} */ (null));
   const clip = useUniqueId();
   const isTime = view.x.type === "time";
-  const canZoom = isTime && Boolean(onZoom) && whole.x.values.length > 2;
+  const canZoom = Boolean(onZoom) && whole.x.values.length > 2;
   const strip = canZoom && height > 220 ? STRIP : 0;
   const tall = Math.max(1, height - TOP - FOOT - (strip && strip + 8));
   const full = /** @type {[number, number]} */ ([whole.x.values[0] ?? 0, whole.x.values.at(-1) ?? 1]);
 
   const plan = useMemo(() => {
     const lines = view.series.filter((line) => !hidden.includes(line.name));
-    const range = isTime && canZoom && zoom ? zoom : /** @type {[number, number]} */ ([view.x.values[0], view.x.values.at(-1)]);
+    const range = canZoom && zoom ? zoom : /** @type {[number, number]} */ ([view.x.values[0], view.x.values.at(-1)]);
     if (range[0] === range[1]) [range[0], range[1]] = [range[0] - 0.5, range[1] + 0.5];
     const xs = view.x.values;
-    let low = Infinity, high = -Infinity;
-    for (const line of lines) {
-      for (let each = 0; each < xs.length; each++) {
-        const value = line.values[each];
-        if (value === null || xs[each] < range[0] || xs[each] > range[1]) continue;
-        if (value < low) low = value;
-        if (value > high) high = value;
-      }
-    }
-    const y = axis(low, high, clamp(Math.round(tall / 52), 3, 7), view.zero);
+    const within = xs.map((_, each) => each).filter((each) => xs[each] >= range[0] && xs[each] <= range[1]);
+    const known = lines.flatMap((line) => within.flatMap((each) => line.values[each] ?? []));
+    const y = axis(Math.min(...known), Math.max(...known), clamp(Math.round(tall / 52), 3, 7), view.zero);
     const texts = axisTexts(y.ticks, view.format);
     const left = Math.max(48, Math.max(...texts.map((text) => text.length)) * 6.5 + 14);
     const wide = Math.max(1, width - left - RIGHT);
     const X = (/** @type {number} */ value) => left + ((value - range[0]) / (range[1] - range[0])) * wide;
     const Y = (/** @type {number} */ value) => TOP + tall - ((value - y.low) / (y.high - y.low)) * tall;
-    const inside = xs.map((_, each) => each).filter((each) => xs[each] >= range[0] && xs[each] <= range[1] && lines.some((line) => line.values[each] !== null));
+    const inside = within.filter((each) => lines.some((line) => line.values[each] !== null));
     const paths = lines.map((line) => ({ line, d: path(xs, line.values, X, Y) }));
-    /** @type {[number, string][]} */
-    const marks = isTime ? timeTicks(range[0], range[1], Math.max(2, Math.floor(wide / 72)), view.step) : every(view.x.labels, wide);
+    const marks = isTime ? timeTicks(range[0], range[1], Math.max(2, Math.floor(wide / 72)), view.step) : every(view.x.labels, wide, range);
     return { lines, range, y, texts, left, wide, X, Y, inside, paths, marks };
   }, [view, zoom?.[0], zoom?.[1], hidden, width, height]);
   const { lines, range, y, left, wide, X, Y, inside } = plan;
@@ -198,7 +189,11 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
     note.style.top = `${clamp(TOP + 4, 0, Math.max(0, height - note.offsetHeight))}px`;
   });
 
-  const shift = (/** @type {Zoom} */ range) => onZoom?.(range && range[1] - range[0] < (full[1] - full[0]) * 0.985 ? range : null);
+  const shift = (/** @type {[number, number]} */ to) => {
+    const low = isTime ? to[0] : Math.min(Math.round(to[0]), full[1] - 1);
+    const high = isTime ? to[1] : Math.max(Math.round(to[1]), low + 1);
+    onZoom?.(high - low < (full[1] - full[0]) * 0.985 ? [low, high] : null);
+  };
   const stripX = (/** @type {number} */ value) => left + ((value - full[0]) / (full[1] - full[0])) * wide;
   const dayAt = (/** @type {number} */ x, /** @type {[number, number]} */ of) => of[0] + ((x - left) / wide) * (of[1] - of[0]);
   const least = (full[1] - full[0]) / 200;
@@ -288,11 +283,11 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
   </div>`;
 }
 
-/** As many labels of categories as have room, with their places. @param {string[]} labels @param {number} wide @returns {[number, string][]} */
-function every(labels, wide) {
+/** As many labels of categories as have room, with their places. @param {string[]} labels @param {number} wide @param {[number, number]} range @returns {[number, string][]} */
+function every(labels, wide, [low, high]) {
   const longest = Math.min(16, Math.max(4, ...labels.map((label) => label.length)));
-  const step = Math.max(1, Math.ceil((labels.length * (longest * 6.5 + 16)) / wide));
-  return labels.flatMap((label, at) => (at % step ? [] : [/** @type {[number, string]} */ ([at, label.length > 16 ? `${label.slice(0, 15)}…` : label])]));
+  const step = Math.max(1, Math.ceil(((high - low + 1) * (longest * 6.5 + 16)) / wide));
+  return labels.flatMap((label, at) => (at < low || at > high || (at - Math.ceil(low)) % step ? [] : [/** @type {[number, string]} */ ([at, label.length > 16 ? `${label.slice(0, 15)}…` : label])]));
 }
 
 /** All of the time below a chart, to choose a part of it. @param {{ whole: P.ChartView, hidden: string[], X: (day: number) => number, top: number }} props */

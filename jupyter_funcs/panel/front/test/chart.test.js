@@ -74,6 +74,39 @@ test("keys move a cursor that says all values, and zoom", async () => {
   await close();
 });
 
+test("named periods are zoomed in the page, by keys and by dragging", async () => {
+  const labels = Array.from({ length: 20 }, (_, at) => `FQ${1 + (at % 4)} ${2020 + Math.floor(at / 4)}`);
+  const view = { ...chart(), x: { type: "category", values: labels.map((_, at) => at), labels }, series: [{ name: "Spend", colour: 0, values: labels.map((_, at) => at) }] };
+  const { $, asked, key, choose, close } = await open({ chart: () => view });
+  const range = async () => {
+    const texts = [];
+    for (const end of ["Home", "End"]) (await key(end), texts.push($("plot").getAttribute("aria-label").slice(0, 8)));
+    await key("Escape");
+    return texts.join(" - ");
+  };
+  assert.match($("chart-note").textContent, /Drag across the chart to zoom/);
+  assert.equal(await range(), "FQ1 2020 - FQ4 2024");
+  await key("+");
+  assert.equal(await range(), "FQ2 2021 - FQ3 2023");
+  assert.ok([...$("plot").querySelectorAll("text")].every(({ textContent }) => !/2020|2024/.test(textContent)));
+  await key("0");
+  const svg = $("plot").querySelector("svg");
+  const drag = async (...places) => {
+    for (const [at, name] of ["pointerdown", "pointermove", "pointerup"].entries()) {
+      svg.dispatchEvent(Object.assign(new Event(name, { bubbles: true }), { button: 0, clientX: places[Math.min(at, 1)], clientY: 50 }));
+      await pause(60);
+    }
+  };
+  await drag(48 + (584 * 4.2) / 19, 48 + (584 * 6.9) / 19);
+  assert.equal(await range(), "FQ1 2021 - FQ4 2021");
+  await drag(300, 320); // never less than two points
+  assert.equal((await range()).length, 19);
+  assert.equal(asked().length, 1);
+  await choose("chart-points", "month");
+  assert.equal($("zoom-reset"), null); // other points have other places
+  await close();
+});
+
 test("a zoom is left when another result has other times, and a stopped kernel is said", async () => {
   const { $, key, asked, model, close } = await open();
   await key("+");
@@ -99,6 +132,12 @@ test("the legend hides a line, shows one alone, and shows all again", async () =
   await pause(60);
   assert.equal($("legend:Midwest").getAttribute("aria-pressed"), "false");
   assert.equal(paths($).length, 5);
+  $("legend:Midwest").dispatchEvent(new MouseEvent("mouseenter"));
+  await pause(60);
+  assert.equal($("plot").querySelectorAll(".is-dim").length, 0); // a hidden line is no reason to fade the others
+  $("legend:Pacific").dispatchEvent(new MouseEvent("mouseenter"));
+  await pause(60);
+  assert.equal($("plot").querySelectorAll(".is-dim").length, 4);
   $("legend:Pacific").dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
   await pause(60);
   assert.equal(paths($).length, 1);
