@@ -333,9 +333,9 @@ export function Grid({ result }) {
           })}</div>`;
         })}
       </div>
-      ${sums && html`<div role="rowgroup" class="jf-footgroup"><div class="jf-tfoot" role="row" data-jf="sums" style=${across}>${seen.map((at) => {
+      ${sums && html`<div role="rowgroup" class="jf-footgroup"><span class="jf-tf is-label" aria-hidden="true">Sum</span><div class="jf-tfoot" role="row" aria-label="Sum" data-jf="sums" style=${across}>${seen.map((at) => {
         const sum = view.sums[at];
-        return html`<div key=${at} class=${`jf-tf ${isNumber(columns.current.get(at)) ? "is-r" : ""} ${sum === undefined ? "is-quiet" : ""}`} role="gridcell" data-jf=${`sum:${nameOf(at)}`} title=${sum}>${sum ?? (at === shown[0] ? "Sum" : "")}</div>`;
+        return html`<div key=${at} class=${`jf-tf ${isNumber(columns.current.get(at)) ? "is-r" : ""}`} role="gridcell" data-jf=${`sum:${nameOf(at)}`} title=${sum}>${sum}</div>`;
       })}</div></div>`}
     </div>
     ${box && open && !off && html`<${FilterBox} key=${box.at} anchor=${box.anchor} column=${open} filter=${wanted.current.filters.find((each) => each.at === box.at)} run=${run} found=${told}
