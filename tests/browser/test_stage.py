@@ -126,6 +126,15 @@ def test_a_bar_is_one_line(state: str, width: int, bar: str, stage: str, page: P
     assert page.locator(bar).evaluate("bar => bar.offsetHeight") == 40
 
 
+def test_the_lists_of_a_narrow_chart_say_what_they_choose(stage: str, page: Page) -> None:
+    """Not only "Nothing" and "Value"."""
+    page.goto(f"{stage}#state=chart&width=480&theme=light")
+    page.wait_for_selector("body[data-ready=chart]")
+    labels = page.locator(".jf-pick > span")
+    assert labels.all_inner_texts() == ["Measure", "Colour by", "Points", "Show as"]
+    assert labels.evaluate_all("labels => labels.every(each => each.getBoundingClientRect().width > 20)")
+
+
 def test_the_label_of_the_sums_stays_in_view(stage: str, page: Page) -> None:
     """It hides no digit of a sum that comes to its place."""
     page.goto(f"{stage}#state=table&width=480&theme=light")
