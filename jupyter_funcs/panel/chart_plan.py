@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.text import listed
-from jupyter_funcs.frames.roles import ChartColumn, Role, is_key, is_to_date, period_parts, read
+from jupyter_funcs.frames.roles import ChartColumn, Role, is_key, is_to_date, period_parts, read, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -295,6 +295,16 @@ class Planner:
         shown = _SHOWN | ({"value": f"Mean per {base}"} if can_show["sum"] and base else {})
         plan.offer("show", "Show as", show, shown, [each for each in shown if not can_show[each]])
         return plan
+
+    def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
+        """Return whether quarters of the same name start or end on different days; `rows` are those drawn."""
+        parts = period_parts(str(x.data.cat.categories[0])) if x is not None and x.role is Role.PERIOD else None
+        if x is None or parts is None or not parts[1].startswith("Q"):
+            return False
+        dates = [each.data for each in self._of(Role.TIME) if not {"start", "end"}.isdisjoint(words(each.name))]
+        to_date = [each.data == "True" for each in self._dimensions if is_to_date(each.name)]
+        whole = x.data.mask(to_date[0]) if to_date else x.data
+        return any(each.iloc[rows].groupby(whole.iloc[rows], observed=True).nunique().max() > 1 for each in dates)
 
     def _largest_first(self, colour: ChartColumn) -> list[str]:
         """Return the categories of a column, largest first: by the first measure that adds up, or else by rows."""

@@ -59,6 +59,8 @@ class Chart:
         if points.table.empty:
             why = "These rows have no values of this measure." if was_empty else "No value can be shown this way."
             return _nothing(why if points.missing[""] else "No row matches the filters of the table.", plan.choices)
+        if self._planner.calendars_differ(plan.x, rows):
+            points.notes.append("Fiscal quarters of companies end on different days.")
         if (count := self._planner.left_out) > 0:
             points.notes.append(f"{count:,} more columns of the result can't be chosen here.")
         view = _chart(points, order, all_lines=wish.all)

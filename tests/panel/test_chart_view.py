@@ -436,6 +436,23 @@ def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
     assert region["title"] == "Spend · b", "one line has no legend"
 
 
+@pytest.mark.parametrize("wish", [ChartWish(), ChartWish(colour=""), ChartWish(kind="bar", colour="Quarter")])
+@pytest.mark.parametrize("column", ["PeriodStartDate", "PeriodEndDate"])
+def test_fiscal_quarters_that_end_on_different_days_are_noted(wish: ChartWish, column: str) -> None:
+    """Not those of one company, nor because a quarter to date ends before the whole one."""
+    note = "Fiscal quarters of companies end on different days."
+    ends = pd.date_range("2024-03-31", periods=6, freq="QE")
+    names = [f"FQ{1 + at % 4} {2024 + at // 4}" for at in range(6)]
+    rows = [pd.DataFrame({"Quarter": names, "Symbol": name, column: ends, "Spend": 1.5}) for name in ("A", "B")]
+    frame = pd.concat(rows, ignore_index=True).assign(PeriodToDate=False)
+    frame.loc[12] = [names[0], "A", ends[0] - pd.Timedelta("20D"), 0.5, True]
+    assert note not in Chart(frame).view(wish)["notes"]
+    frame.loc[frame["Symbol"] == "B", column] += pd.Timedelta("31D")
+    assert note in Chart(frame).view(wish)["notes"]
+    assert note not in Chart(frame).view(wish, rows=np.flatnonzero(frame["Symbol"] == "A"))["notes"]
+    assert note not in Chart(frame).view(ChartWish(points="month"))["notes"]
+
+
 @pytest.mark.parametrize(
     ("freq", "unit"), [("QE", "a quarter"), ("MS", "a month"), ("W-SUN", "a week"), ("h", "an hour"), ("50D", "")]
 )
