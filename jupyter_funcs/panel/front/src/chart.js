@@ -79,7 +79,7 @@ export function Chart({ result }) {
             <${Button} icon="code" aria="Code of this chart" data-jf="chart-code" aria-expanded=${String(code)} onClick=${() => showCode(!code)} />
             <${SavePicture} box=${box} view=${view} lines=${lines} /></div>
           ${bars ? html`<${Bars} view=${view} />` : html`<${Lines} view=${view} whole=${whole} zoom=${range} hidden=${hidden} dim=${hidden.includes(dim ?? "") ? null : dim} onZoom=${(/** @type {Zoom} */ range) => change({ zoom: range })} />`}
-          ${legend && html`<${Legend} view=${view} lines=${lines} hidden=${hidden} setHidden=${(/** @type {string[]} */ names) => change({ hidden: names })} setDim=${setDim} />`}
+          ${legend && html`<${Legend} view=${view} end=${range && view.x.type === "category" ? range[1] + 1 : undefined} lines=${lines} hidden=${hidden} setHidden=${(/** @type {string[]} */ names) => change({ hidden: names })} setDim=${setDim} />`}
         </div>
         <div class="jf-note-line" data-jf="chart-note">
           ${trouble && html`<span role="alert">${trouble}</span>`}
@@ -319,13 +319,13 @@ function Spoken({ view, lines, when }) {
     <tbody>${rows.map((at) => html`<tr key=${at}><th scope="row">${when(at)}</th>${lines.map((line) => html`<td key=${line.name}>${valueText(line.values[at], view.format)}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
-/** @param {{ view: P.ChartView, lines: Line[], hidden: string[], setHidden: (names: string[]) => void, setDim: (name: string | null) => void }} props */
-function Legend({ view, lines, hidden, setHidden, setDim }) {
+/** @param {{ view: P.ChartView, end?: number, lines: Line[], hidden: string[], setHidden: (names: string[]) => void, setDim: (name: string | null) => void }} props */
+function Legend({ view, end, lines, hidden, setHidden, setDim }) {
   const by = view.choices.find((choice) => choice.name === "colour")?.value;
   const signed = lines.some((line) => line.values.some((each) => Number(each) < 0));
   const brief = briefly(view);
   const last = (/** @type {Line} */ line) => {
-    const value = line.values.findLast((each) => each !== null);
+    const value = line.values.slice(0, end).findLast((each) => each !== null);
     return view.format === "percent" ? valueText(value, "percent", signed) : shortText(value, view.format);
   };
   return html`<div class="jf-legend" role="group" aria-label="Lines" data-jf="legend"><h3><span>${by || "Line"}</span><span>last</span></h3>

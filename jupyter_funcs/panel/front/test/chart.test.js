@@ -76,7 +76,7 @@ test("keys move a cursor that says all values, and zoom", async () => {
 
 test("named periods are zoomed in the page, by keys and by dragging", async () => {
   const labels = Array.from({ length: 20 }, (_, at) => `FQ${1 + (at % 4)} ${2020 + Math.floor(at / 4)}`);
-  const view = { ...chart(), x: { type: "category", values: labels.map((_, at) => at), labels }, series: [{ name: "Spend", colour: 0, values: labels.map((_, at) => at) }] };
+  const view = { ...chart(), x: { type: "category", values: labels.map((_, at) => at), labels }, series: [0, 1].map((line) => ({ name: `R${line}`, colour: line, values: labels.map((_, at) => at + 100 * line) })) };
   const { $, asked, key, choose, close } = await open({ chart: () => view });
   const range = async () => {
     const texts = [];
@@ -99,6 +99,7 @@ test("named periods are zoomed in the page, by keys and by dragging", async () =
   };
   await drag(48 + (584 * 4.2) / 19, 48 + (584 * 6.9) / 19);
   assert.equal(await range(), "FQ1 2021 - FQ4 2021");
+  assert.match($("legend:R1").textContent, /R1107$/); // the last one in sight
   await drag(300, 320); // never less than two points
   assert.equal((await range()).length, 19);
   assert.equal(asked().length, 1);
