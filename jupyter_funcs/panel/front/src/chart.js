@@ -9,7 +9,7 @@ import { arrows, download, usePanel, useResize, useUniqueId } from "./state.js";
 /** @import * as P from "./protocol.js" */
 /** @typedef {[number, number] | null} Zoom the first and the last day shown, or place */
 /** @typedef {P.ChartView["series"][0]} Line */
-/** @typedef {{ wish: P.ChartWish, zoom: Zoom, hidden: string[] }} Chosen */
+/** @typedef {{ wish: P.ChartWish, zoom: Zoom, of: string, hidden: string[] }} Chosen `of`: the labels of the places that the zoom is in */
 
 const COLOURS = 8;
 const RIGHT = 8, TOP = 8, FOOT = 24, STRIP = 34;
@@ -26,13 +26,13 @@ export function Chart({ result }) {
   const { ask, query, setQuery, live, copy, channel } = usePanel();
   if (!KEPT.has(channel)) KEPT.set(channel, new Map());
   const kept = /** @type {Map<string, Chosen>} */ (KEPT.get(channel));
-  const [chosen, setChosen] = useState(/** @returns {Chosen} */ () => kept.get(result.function) ?? { wish: {}, zoom: null, hidden: [] });
+  const [chosen, setChosen] = useState(/** @returns {Chosen} */ () => kept.get(result.function) ?? { wish: {}, zoom: null, of: "", hidden: [] });
   const [shown, setShown] = useState(/** @type {{ key: string, whole: P.ChartView, view: P.ChartView, zoom: Zoom } | null} */ (null));
   const [trouble, setTrouble] = useState("");
   const [code, showCode] = useState(false);
   const [dim, setDim] = useState(/** @type {string | null} */ (null));
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
-  const { wish, zoom, hidden } = chosen;
+  const { wish, zoom, of, hidden } = chosen;
   const key = JSON.stringify([result.number, wish, query.filters, query.find, query.hidden]);
 
   const change = (/** @type {Partial<Chosen>} */ more) => {
@@ -40,14 +40,14 @@ export function Chart({ result }) {
     kept.set(result.function, next);
     setChosen(next);
   };
-  const wished = (/** @type {P.ChartWish} */ more) => change({ wish: { ...wish, ...more }, hidden: "colour" in more ? [] : hidden, zoom: "points" in more && shown?.whole.x.type === "category" ? null : zoom });
+  const wished = (/** @type {P.ChartWish} */ more) => change({ wish: { ...wish, ...more }, hidden: "colour" in more ? [] : hidden });
 
   useEffect(() => {
     if (live === "gone") return undefined;
     let current = true;
     const drawn = (/** @type {Zoom} */ range) => ask("chart", { run: result.number, wish, low: range?.[0] ?? null, high: range?.[1] ?? null, query: { ...query, sort: [] } });
     const whole = shown?.key === key ? Promise.resolve(shown.whole) : drawn(null);
-    Promise.all([whole, zoom && shown?.whole.x.type !== "category" ? drawn(zoom) : whole]).then(
+    Promise.all([whole, zoom && !of ? drawn(zoom) : whole]).then(
       ([all, view]) => current && (setShown({ key, whole: all, view, zoom }), setTrouble("")),
       (error) => current && setTrouble(error.message),
     );
@@ -59,7 +59,7 @@ export function Chart({ result }) {
   if (!shown) return html`<div class="jf-blank" data-jf="chart-empty" aria-busy="true"><span>Drawing…</span></div>`;
   const { view, whole } = shown;
   const points = whole.x.values;
-  const range = zoom && zoom[0] < (points.at(-1) ?? -Infinity) && zoom[1] > points[0] ? zoom : null; // another result may have other times
+  const range = zoom && of === String(whole.x.labels) && zoom[0] < (points.at(-1) ?? -Infinity) && zoom[1] > points[0] ? zoom : null; // another result may have other times
   const lines = view.series.filter((line) => line.colour !== -1);
   const others = view.series.length - lines.length;
   const filtered = query.filters.length > 0 || query.find !== "";
@@ -78,7 +78,7 @@ export function Chart({ result }) {
             ${range && !bars && html`<${Button} kind="is-line" icon="zoom" label="Reset zoom" data-jf="zoom-reset" onClick=${() => (change({ zoom: null }), /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(".jf-plot"))?.focus())} />`}
             <${Button} icon="code" aria="Code of this chart" data-jf="chart-code" aria-expanded=${String(code)} onClick=${() => showCode(!code)} />
             <${SavePicture} box=${box} view=${view} lines=${lines} /></div>
-          ${bars ? html`<${Bars} view=${view} />` : html`<${Lines} view=${view} whole=${whole} zoom=${range} hidden=${hidden} dim=${hidden.includes(dim ?? "") ? null : dim} onZoom=${(/** @type {Zoom} */ range) => change({ zoom: range })} />`}
+          ${bars ? html`<${Bars} view=${view} />` : html`<${Lines} view=${view} whole=${whole} zoom=${range} hidden=${hidden} dim=${hidden.includes(dim ?? "") ? null : dim} onZoom=${(/** @type {Zoom} */ range) => change({ zoom: range, of: String(whole.x.labels) })} />`}
           ${legend && html`<${Legend} view=${view} end=${range && view.x.type === "category" ? range[1] + 1 : undefined} lines=${lines} hidden=${hidden} setHidden=${(/** @type {string[]} */ names) => change({ hidden: names })} setDim=${setDim} />`}
         </div>
         <div class="jf-note-line" data-jf="chart-note">
