@@ -16,7 +16,7 @@ from jupyter_funcs.catalog.values import as_several
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
-from jupyter_funcs.core.text import listed, quote
+from jupyter_funcs.core.text import inert, listed, quote, some
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.form_view import FormView
@@ -169,12 +169,16 @@ class PanelState:
     @asked()
     async def preset(self, name: requests.Name, function: requests.Name) -> dict[str, Any]:
         visit = self.enter(self.session[function]) if function else self.chosen
-        unknown = fill(visit.form, self.session.presets.get(visit.function.name, name))
+        form, values = visit.form, self.session.presets.get(visit.function.name, name)
+        unknown = fill(form, values, keep=True)
+        named = {form.field(each).name for each in values if each not in unknown}
+        stay = [inert(form.field(each).label) for each in form if form.is_set(each) and each not in named]
         if name in self.session.presets.shipped(visit.function.name):  # other values that a run needs
             visit.form.update(await example_values(visit.function, visit.form, broken_down=False))
         self.inputs.preset = (name, visit.form.args)
         gone = f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter."
-        return {"said": gone if unknown else ""}
+        kept = f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}."
+        return {"said": " ".join([gone] * bool(unknown) + [kept] * bool(stay))}
 
     @asked(refused="Presets can't be saved")
     def preset_save(self, name: requests.Name, *, replace: bool) -> dict[str, Any]:

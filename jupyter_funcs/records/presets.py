@@ -128,8 +128,8 @@ def form_values(form: Form) -> dict[str, Any]:
     return values
 
 
-def fill(form: Form, values: Mapping[str, Any]) -> list[str]:
-    """Set a form to exactly these values, and return the names that are not fields of the form."""
+def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[str]:
+    """Set a form to these values, `keep` its others or clear them, and return the names that are not its fields."""
     unknown: list[str] = []
     wanted: dict[str, Any] = {}
     for name, value in values.items():
@@ -138,7 +138,7 @@ def fill(form: Form, values: Mapping[str, Any]) -> list[str]:
         except ArgumentError:
             unknown.append(name)
     # In the form's order, because the valid values of a field may depend on the ones before it.
-    for name in form:
+    for name in [name for name in form if name in wanted or not keep]:
         before, now = form.values.get(name), wanted.get(name)
         if type(before) is not type(now) or before != now:
             form[name] = now

@@ -187,6 +187,31 @@ def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.Monkey
     panel.close()
 
 
+def test_a_preset_leaves_the_fields_that_it_does_not_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the demo and one's own, in which empty fields have no name; the panel says what stays."""
+    monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
+    panel = Panel(jf.connect(), trusted=True)
+    page = Page(panel)
+    page.ask("choose", function="get_panel_fq")
+    page.ask("set", seq=1, field="PeriodToDate", value="No")
+    page.ask("preset_save", name="whole quarters", replace=False)
+    mine = {"Symbol": "MCHQ", "Dimensions": ["Region"]}
+    for name, value in mine.items():
+        page.ask("set", seq=2, field=name, value=value)
+    stay = "Symbol and Dimensions stay as they are."
+    assert page.ask("preset", name=OURS, function="")["said"] == stay
+    to_date = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
+    assert page.args == {"PanelName": PANEL, **mine, **to_date}  # a required field that is empty gets an example
+    page.ask("set", seq=3, field="Dimensions", value=None)
+    said = page.ask("preset", name="whole quarters", function="")["said"]
+    assert said == "Panel Name, Symbol, PoP Growth and 1 more stay as they are."
+    assert page.args == {"PanelName": PANEL, "Symbol": "MCHQ", **to_date, "PeriodToDate": "No"}
+    assert page.state("_values")["preset"] == "whole quarters"
+    page.ask("clear")
+    assert page.ask("preset", name="whole quarters", function="")["said"] == ""
+    panel.close()
+
+
 def test_another_service_comes_without_presets(answering: Callable[..., Session]) -> None:
     """A function of the same name elsewhere has none."""
     assert HeaderView(serving(answering, {"name": "Get Panel FQ"})).start([])["presets"] == []
