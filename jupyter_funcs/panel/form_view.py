@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
 
     Said = Mapping[str, Sequence[str]]  # of fields
+    Entered = dict[str, tuple[Kind, Any]]  # the value that was entered last under each name, in any form of a panel
 
 _MOST_VALUES = 10_000  # of one field
 _LONGEST = 1_000_000  # characters of one field
@@ -62,8 +63,17 @@ _CONTROLS = {Kind.JSON: "json", Kind.INTEGER: "number", Kind.NUMBER: "number", K
 class FormView:
     """The form of one function as the page shows it; `on_news` is called when there is something new to show."""
 
-    def __init__(self, function: RemoteCall, form: Form, on_news: Callable[[], None], *, trusted: bool = True) -> None:
+    def __init__(
+        self,
+        function: RemoteCall,
+        form: Form,
+        on_news: Callable[[], None],
+        *,
+        trusted: bool = True,
+        entered: Entered | None = None,
+    ) -> None:
         self.form, self.trusted, self.seq = form, trusted, 0
+        self._entered = {} if entered is None else entered
         form.shows_labels, form.variables = True, notebook.variables
         self._on_news = on_news
         self.preset: tuple[str, Args] = ("", {})  # the last one, and the values it filled in
@@ -85,8 +95,10 @@ class FormView:
         self._removed: dict[str, list[str]] = {}
 
     def close(self) -> None:
-        """Stop following the form and asking for options."""
+        """Stop following the form and asking for options; what it holds can be carried over."""
         with self._lock:
+            for name, value in self.form.values.items():
+                self._entered.setdefault(name, (self._fields[name].kind, value))
             if self._on_form in self.form.watchers:
                 self.form.watchers.remove(self._on_form)
             for source in self._sources.values():
@@ -276,18 +288,17 @@ class FormView:
         ]
         return fixes[:_MOST_FIXES]
 
-    def carry(self, before: Form) -> None:
-        """Fill empty fields with valid values of another form's fields of the same name."""
-        for other in by_name(before.fields).values():
-            value = only(before.values.get(other.name))
-            field = self._fields.get(other.name)
-            if field is None or is_empty(value) or self.form.is_set(field.name) or field.kind is not other.kind:
+    def carry(self) -> None:
+        """Fill in the values that were entered last in other forms, where fields of the same name take them."""
+        for name, (kind, held) in list(self._entered.items()):
+            value, field = only(held), self._fields.get(name)
+            if field is None or is_empty(value) or self.form[name] is held or field.kind is not kind:
                 continue
             with suppress(ValueError):
                 if not has_variable(value):
                     to_wire(field, value)
-                self.form[field.name] = value
-                self._carried[field.name] = True
+                self.form[name] = value
+                self._carried[name], self._entered[name] = True, (kind, held)
 
     @asked(of="inputs", in_thread=True)
     def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> dict[str, Any]:
@@ -371,6 +382,9 @@ class FormView:
     def _on_form(self, name: str) -> None:
         """Follow a change of the form, made by the user or by code."""
         with self._lock:
+            self._entered.pop(name, None)
+            if self.form.is_set(name):
+                self._entered[name] = self._fields[name].kind, self.form.values[name]
             self._carried[name] = False
             self._refused.pop(name, None)
             self._removed.pop(name, None)

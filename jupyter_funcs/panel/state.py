@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.panel.form_view import Entered
     from jupyter_funcs.panel.run_view import ResultView
     from jupyter_funcs.records.recorded import RecordedClient
     from jupyter_funcs.records.run import Run
@@ -92,6 +93,7 @@ class PanelState:
         self.publish, self.send, self.recipe = publish, send, recipe
         self._presets: list[dict[str, Any]] = []
         self._visits: dict[str, Visit] = {}
+        self._entered: Entered = {}
         self._numbers = count(1)  # of results
         self._beginning = threading.Lock()
         try:
@@ -116,7 +118,7 @@ class PanelState:
         self.enter(self.session[function])
 
     def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
-        """Show a function's form, at first `form`; values of the previous form carry over, which keeps its own."""
+        """Show a function's form, at first `form`; what was entered last under the same names carries over."""
         with self.lock:
             before, shown = self.visit, self.visit.inputs.form if self.visit else None
             if function.slug not in self._visits:
@@ -129,9 +131,9 @@ class PanelState:
             if visit is before and shown is visit.form:
                 return visit
             self.close()
-            visit.inputs = FormView(visit.function, visit.form, self.publish_soon, trusted=self.trusted)
-            if shown is not None and form is None:
-                visit.inputs.carry(shown)
+            told = {"trusted": self.trusted, "entered": self._entered}
+            visit.inputs = FormView(visit.function, visit.form, self.publish_soon, **told)
+            visit.inputs.carry()
             self.visit = visit
         return visit
 

@@ -78,10 +78,17 @@ def held_back(service: Listing) -> Session:
     return jf.connect("https://service.example", token="a-token-of-the-tests", transport=Transport())
 
 
-def opened(session: Session, news: list[str] | None = None, *, trusted: bool = True, **values: Any) -> FormView:
+def opened(
+    session: Session,
+    news: list[str] | None = None,
+    *,
+    trusted: bool = True,
+    entered: dict[str, Any] | None = None,
+    **values: Any,
+) -> FormView:
     function = session["F"]
     told = [] if news is None else news
-    view = FormView(function, function.form(**values), lambda: told.append(""), trusted=trusted)
+    view = FormView(function, function.form(**values), lambda: told.append(""), trusted=trusted, entered=entered)
     wait_until(lambda: settled(view))
     return view
 
@@ -275,8 +282,8 @@ def test_a_missing_field_is_said_once_run_was_pressed(answering: Callable[..., S
     values = view.values()
     assert (values["valid"], values["missing"], values["advice"]) == (False, ["PanelName"], [])
     assert values["fields"] == {"PanelName": {}, "Symbol": {}, "Brand": {}, "Report": {}}
-    before = session["F"].form(PanelName=PANEL)
-    view.carry(before)
+    opened(session, entered=view._entered, PanelName=PANEL).close()
+    view.carry()
     assert view.values()["advice"] == []  # carried over is no input
     view.clear()
     view.press()
@@ -576,9 +583,9 @@ def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Sessi
     """They are marked until they change; the first of several, and no value that the field would refuse."""
     params = [PANEL_NAME, {"name": "Symbol", "type": 6}, {"name": "n", "schema": NUMBER}, {"name": "kind", "type": 4}]
     session = answering(Listing(*params, Universe=SYMBOLS))
-    before = session["F"].form(PanelName=PANEL, Symbol=Each(("NVRA US EQUITY", "X")), n="99")
     view = opened(session)
-    view.carry(before)
+    opened(session, entered=view._entered, PanelName=PANEL, Symbol=Each(("NVRA US EQUITY", "X")), n="99").close()
+    view.carry()
     assert view.form.args == {"PanelName": PANEL, "Symbol": "NVRA US EQUITY"}
     assert state(view, "Symbol")["carried"]
     view.take({"Symbol": "KORD US EQUITY"})

@@ -7,7 +7,7 @@ import base64
 import dataclasses
 import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -120,6 +120,33 @@ def test_another_function_takes_three_messages(page: Page, monkeypatch: pytest.M
     assert page.state("_values")["fields"]["Symbol"]["carried"]
     assert [each.get("method", "reply") for each in page.sent] == ["reply", "update"]
     assert {"_view", "_values"} <= set(page.sent[1]["state"])
+
+
+def test_the_value_that_was_entered_last_counts_in_every_function(page: Page) -> None:
+    """Also in one that was opened before, by way of one without the field; several values stay where they are."""
+
+    def choose(function: str, **values: Any) -> dict[str, Any]:
+        page.ask("choose", function=function)
+        for name, value in values.items():
+            page.ask("set", seq=1, field=name, value=value)
+        return page.args
+
+    choose("get_panel_fq", Symbol="NVRA US EQUITY", PeriodToDate="Yes")
+    choose("get_panel_daily", Symbol="BVQS US EQUITY", PoPGrowth="Yes")
+    choose("get_panels")
+    args = choose("get_panel_fq")
+    assert args == {"Symbol": "BVQS US EQUITY", "PeriodToDate": "Yes", "PoPGrowth": "Yes"}
+    fields = page.state("_values")["fields"]
+    assert [name for name in args if fields[name].get("carried")] == ["Symbol", "PoPGrowth"]
+    assert choose("get_panel_daily") == {"Symbol": "BVQS US EQUITY", "PoPGrowth": "Yes"}
+    assert "carried" not in page.state("_values")["fields"]["Symbol"]  # its own
+    both = ["KORD US EQUITY", "MCHQ US EQUITY"]
+    choose("get_panel_daily", Symbol={"each": both})
+    assert choose("get_panel_fq")["Symbol"] == both[0]
+    assert choose("get_panel_daily")["Symbol"] == both
+    choose("get_panel_daily", Symbol=None)
+    assert choose("get_panel_fq")["Symbol"] == both[0]  # no value was entered later
+    assert choose("get_kpis")["Symbol"] == both[0]
 
 
 def test_a_new_status_of_the_service_goes_alone(page: Page) -> None:
