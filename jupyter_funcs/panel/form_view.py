@@ -342,6 +342,8 @@ class FormView:
         """Convert a value of the page for the form, or raise an `ArgumentError` if no control would send it."""
         if isinstance(value, EachOf):
             lines = [line for line in self._typable(field, value.each) if line.strip()]
+            if field.kind is not Kind.LIST:  # the same company may be typed and chosen
+                lines = list(dict.fromkeys(map(self._sources[field.name].whole, lines)))
             return Each(tuple((self._items if field.kind is Kind.LIST else self._typed)(line) for line in lines))
         if isinstance(value, list):
             items = [self._typed(text) for text in dict.fromkeys(self._typable(field, value)) if text.strip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ class FieldSource:
         self._near: dict[str, str] = {}
         words = [one.value.casefold().split() for one in choices]
         self._spelt = {" ".join(each) for each in words} | {each[0] for each in words if each}
+        self._sorted = sorted((one.value.casefold(), one.value) for one in choices)
 
     def nearest(self, value: str) -> str:
         """Return the choice most similar to a value, or without choices a valid spelling of it; empty if none."""
@@ -132,6 +134,13 @@ class FieldSource:
     def can_ask(self) -> bool:
         """Whether the values can be listed now."""
         return self.is_listed and not (self.asking or self.missing)
+
+    def whole(self, value: str) -> str:
+        """Return the only choice that a value is in any case, or begins up to a space; else the value."""
+        begun = " ".join(value.split()).casefold()
+        at = bisect_left(self._sorted, (begun,))
+        alike = [choice for spelt, choice in self._sorted[at : at + 2] if f"{spelt} ".startswith(f"{begun} ")]
+        return alike[0] if len(alike) == 1 else value
 
     def unlisted(self, values: Iterable[str]) -> list[str]:
         """Return the values that aren't listed; a ticker alone counts as its symbol."""

@@ -131,8 +131,8 @@ class PanelState:
             if visit is before and shown is visit.form:
                 return visit
             self.close()
-            told = {"trusted": self.trusted, "entered": self._entered}
-            visit.inputs = FormView(visit.function, visit.form, self.publish_soon, **told)
+            told = visit.function, visit.form, self.publish_soon
+            visit.inputs = FormView(*told, trusted=self.trusted, entered=self._entered)
             visit.inputs.carry()
             self.visit = visit
         return visit

@@ -579,6 +579,23 @@ def test_a_name_that_is_listed_twice_is_one_field(form: Opening) -> None:
     assert (view.fields, view.values()["valid"], view.values()["fields"]) == ([], True, {})
 
 
+def test_a_value_and_the_option_that_it_begins_are_one_run(form: Opening) -> None:
+    """By the words up to a space, in any case; with two such options, or as an option itself, it stays."""
+    view = form({"name": "Symbol", "type": 6}, Symbol="nvra")
+    listed = [each["Symbol"] for each in SYMBOLS]
+    meant = {"nvra": "NVRA US EQUITY", "NVRA US": "NVRA US EQUITY", "kord ln equity": "KORD LN EQUITY"}
+    for typed, whole in {**meant, "NVR": "NVR", "KORD": "KORD"}.items():
+        view.take({"Symbol": EachOf([typed, *listed])})
+        assert view.form.args["Symbol"] == list(dict.fromkeys([whole, *listed]))
+    view.take({"Symbol": EachOf(["MCHQ", *view.paste("Symbol", "mchq, NVRA")["values"]])})
+    assert view.values()["fields"]["Symbol"]["value"] == {"each": ["MCHQ US EQUITY", "NVRA US EQUITY"]}
+    plain = form({"name": "Region", "schema": {"enum": ["New", "New England"]}})
+    plain.take({"Region": EachOf(["New", "New England"])})
+    assert plain.form.runs == 2
+    view.take({"Symbol": "NVRA"})
+    assert view.form.args == {"Symbol": "NVRA"}  # as it was typed
+
+
 def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Session]) -> None:
     """They are marked until they change; the first of several, and no value that the field would refuse."""
     params = [PANEL_NAME, {"name": "Symbol", "type": 6}, {"name": "n", "schema": NUMBER}, {"name": "kind", "type": 4}]
