@@ -177,7 +177,9 @@ def to_wire(field: Field, value: Any, *, validate: bool = True, hints: bool = Tr
 
 
 def contradictions(field: Field, each: Sequence[str | list[str]]) -> list[str]:
-    """Return how the values that are sent for a field contradict its description."""
+    """Return how the values that are sent for a field contradict its description, or look like JSON and are none."""
+    if field.kind is Kind.JSON:
+        return list(dict.fromkeys(text for sent in each if isinstance(sent, str) and (text := _broken(sent))))
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
     strict = replace(
@@ -310,15 +312,15 @@ def default_of(field: Field) -> Any:
 
 def _as_json_text(field: Field, value: Any, *, validate: bool) -> str:
     """Return a value as JSON text; a text that isn't JSON of the schema stands for itself."""
-    schema, problem = field.schema or {}, ""
+    schema, problem, hint = field.schema or {}, "", ""
     if isinstance(value, str):
-        try:
-            problem = problem_of(schema, json.loads(value, parse_constant=_no_constant))
-        except (ValueError, RecursionError) as error:
-            problem = f"it isn't valid JSON ({clip(str(error), 100)})"
+        given, wrong = _parsed(value)
+        problem = f"it isn't valid JSON ({wrong})" if wrong else problem_of(schema, given)
         if not (problem and validate):
             return value
         text = json.dumps(value, ensure_ascii=False)
+        items, wrong = _parsed(f"[{value}]")
+        hint = "" if wrong or problem_of(schema, items) else f" Enter {clip(f'[{value}]', 100)}."
     else:
         refuse_table(field, value)
         text, value = _dumped(field, value if is_iterable(value) else _plain(value))
@@ -326,7 +328,22 @@ def _as_json_text(field: Field, value: Any, *, validate: bool) -> str:
     if not other:
         return text
     reason = clip(inert(problem or other), 300).rstrip(".")
-    raise WrongValueError(f"does not take {quote(value)}: {reason}.")
+    raise WrongValueError(f"does not take {quote(value)}: {reason}.{hint}")
+
+
+def _parsed(text: str) -> tuple[Any, str]:
+    """Return the value of a JSON text, and what is wrong with the text."""
+    try:
+        return json.loads(text, parse_constant=_no_constant), ""
+    except (ValueError, RecursionError) as error:
+        return None, clip(str(error), 100)
+
+
+def _broken(sent: str) -> str:
+    """Return what is wrong with JSON that is sent as a text, because it isn't valid and the parameter takes a text."""
+    text = json.loads(sent) if sent.startswith('"') else ""
+    wrong = _parsed(text)[1] if text.lstrip().startswith(("[", "{")) else ""
+    return f"looks like JSON, but isn't valid ({wrong})." if wrong else ""
 
 
 def _dumped(field: Field, value: Any) -> tuple[str, Any]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.schemas import problem_of, read_schema
-from jupyter_funcs.catalog.values import as_json
+from jupyter_funcs.catalog.values import Each, as_json
 from tests.declared import form_with
 from tests.examples import examples
 
@@ -163,6 +163,8 @@ def test_values_are_sent_as_texts_that_stand_for_their_json(schema: Any, value: 
     [
         ({"type": "object", "required": ["a"]}, {"b": 1}, "'a' is a required property"),
         ({"type": "object"}, "{", "isn't valid JSON"),
+        ({"type": "array"}, "1,2,3", "Enter [1,2,3]."),
+        ({"type": "array"}, "[1,2,", "isn't valid JSON"),
         ({"type": "object"}, "[1]", "is not of type 'object'"),
         ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": "x"}, "(at a)"),
         ({"type": "integer", "maximum": 3}, 4, "at most 3"),
@@ -175,6 +177,24 @@ def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(schema: An
     field = field_of(schema)
     assert words in form_with(field, Given=value).errors["Given"][0]
     assert form_with(field, validate=False, Given=value).errors == {}
+
+
+@pytest.mark.parametrize("value", ["[1,2,", ' {"a": 1,}', "{", "[draft] title", "[1, NaN]"])
+def test_a_text_that_begins_as_json_but_is_none_gets_a_warning(value: str) -> None:
+    """It is sent as a text, which a parameter of any type takes."""
+    form = form_with(field_of(True), Given=value)
+    assert form.check() == {"Given": json.dumps(value)}
+    [warning] = form.warnings["Given"]
+    assert warning.startswith("Given looks like JSON, but isn't valid (")
+    swept = form_with(field_of(True), Given=Each((value, "[1]")))
+    assert swept.warnings["Given"] == [warning]
+
+
+@pytest.mark.parametrize("value", ["1,2,3", "[1, 2]", "NaN", ["[1,"], '"a"', "", '"[1]"'])
+def test_any_other_text_and_value_gets_none(value: Any) -> None:
+    """A list may hold such a text."""
+    form = form_with(field_of(True), Given=value)
+    assert (form.errors, form.warnings) == ({}, {})
 
 
 def test_the_default_and_the_words_of_a_schema_are_used() -> None:
