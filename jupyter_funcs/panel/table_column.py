@@ -224,7 +224,8 @@ class TableColumn:
         with suppress(InvalidOperation):
             number = Decimal(re.sub(r"[\s,_%]", "", text).replace("−", "-"))
         if number.is_nan():
-            raise ArgumentError(f"{quote(text)} isn't a number.", "Enter one such as 250,000 or -1.5.")
+            such = "2.5 %" if self.type == "percent" else "250,000 or -1.5"
+            raise ArgumentError(f"{quote(text)} isn't a number.", f"Enter one such as {such}.")
         return op, self._comparable(number.scaleb(-2) if self.type == "percent" else number)
 
     def _comparable(self, number: Decimal) -> float | Decimal:

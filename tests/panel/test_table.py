@@ -341,6 +341,15 @@ def test_requests_out_of_range_are_refused(ask: Any, said: str) -> None:
         ask(TableView(pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})))
 
 
+@pytest.mark.parametrize(("name", "such"), [("Spend", "250,000 or -1.5"), ("Spend Growth", "2.5 %")])
+def test_what_is_no_number_gets_an_example_as_its_column_shows_them(name: str, such: str) -> None:
+    """A percentage in a column of percentages."""
+    table = TableView(pd.DataFrame({name: [0.5, 1.5]}))
+    with pytest.raises(ArgumentError) as caught:
+        table.page(TableQuery([], [Range(0, "abc", "")]), 0, 1, [0])
+    assert caught.value.lines == ["'abc' isn't a number.", f"Enter one such as {such}."]
+
+
 def test_the_table_shows_the_result_after_its_frame_has_changed() -> None:
     """Keeps what the run returned when its variable is changed in place or deleted."""
     frame = pd.DataFrame({"a": [1, 2, 3]})
