@@ -429,10 +429,11 @@ def _hint(field: Field, control: str) -> str:
         return f"{clip(inert(field.default), 40)} (default)"
     if field.rule and not field.required and field.name != field.rule.names[0]:
         return "Or choose" if control in {"choice", "several"} else "Or this"
-    if control == "choice":
-        return "Code or name" if field.kind is Kind.SYMBOL else "Choose" if field.required else "Choose (optional)"
-    if control in {"several", "list"}:
-        return "None" if not (field.required or field.rule) else "Choose" if control == "several" else "One or more"
+    if control in {"choice", "several"}:
+        symbol, needed = field.kind is Kind.SYMBOL, field.required or field.rule
+        return "Code or name" if symbol else "Choose" if needed else "Choose (optional)"
+    if control == "list" and (field.required or field.rule):
+        return "One or more"
     if control == "number" and field.minimum is not None and field.maximum is not None:
         return f"{field.minimum} to {field.maximum}"
     kind = (field.schema or {"type": ["any"]}).get("type")
