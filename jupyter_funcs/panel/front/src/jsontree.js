@@ -1,5 +1,5 @@
 import { html } from "htm/preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { coloured, count } from "./format.js";
 import { Button, Icon } from "./icons.js";
 import { usePanel, useReply } from "./state.js";
@@ -67,23 +67,26 @@ export function JsonTree({ result }) {
   const { ask, tell, copy, live } = usePanel();
   const run = result.number;
   const [root, wrong] = useReply("json", { run, path: [], from: 0 }, [run]);
-  const [found, setFound] = useState(/** @type {P.Requests["json_find"]["out"] & { text: string, at: number } | null} */ (null));
+  const [text, setText] = useState("");
+  const [found, setFound] = useState(/** @type {P.Requests["json_find"]["out"] & { at: number } | null} */ (null));
+  const turn = useRef(/** @type {Promise<unknown>} */ (Promise.resolve())); // one search at a time
+  useEffect(() => {
+    let current = true;
+    setFound(null);
+    const search = () => current && tell(ask("json_find", { run, text }).then((reply) => current && setFound({ ...reply, at: 0 })));
+    const timer = text ? setTimeout(() => (turn.current = turn.current.then(search)), 250) : undefined;
+    return () => ((current = false), clearTimeout(timer));
+  }, [run, text]);
   const off = live === "gone";
   const step = (/** @type {number} */ by) => found?.hits.length && setFound({ ...found, at: (found.at + by + found.hits.length) % found.hits.length });
-  const keys = (/** @type {KeyboardEvent & { currentTarget: any }} */ event) => {
-    if (event.key !== "Enter" || off) return;
-    event.preventDefault();
-    const text = event.currentTarget.value;
-    if (text === found?.text) step(event.shiftKey ? -1 : 1);
-    else if (text) void tell(ask("json_find", { run, text }).then((reply) => setFound({ ...reply, text, at: 0 })));
-    else setFound(null);
-  };
+  const keys = (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && !off && (event.preventDefault(), step(event.shiftKey ? -1 : 1));
   const goal = found?.hits[found.at];
   if (wrong) return html`<div class="jf-blank" data-jf="json-empty"><b>Nothing to show</b><span>${wrong}</span></div>`;
   const many = root && (root.type === "array" ? `${count(root.total)} items` : root.type === "object" ? `${count(root.total)} keys` : "");
   const of = found && (found.hits.length ? `${count(found.at + 1)} of ${count(found.hits.length)}${found.more ? "+" : ""}` : found.all ? "Not found" : "Not found in the part searched");
-  return html`<div class="jf-sub"><label class="jf-find"><${Icon} name="search" size=${14} /><input data-jf="json-find" aria-label="Find in keys and values" placeholder="Find" title="Enter finds the next, Shift+Enter the one before" maxlength="1000" disabled=${off} onKeyDown=${keys} /></label>
-      <span class="jf-quiet" role="status" data-jf="json-found">${of || `The reply as it came${many && ` · ${many}`}`}</span>
+  const said = of || (text ? "Searching…" : `The reply as it came${many && ` · ${many}`}`);
+  return html`<div class="jf-sub"><label class="jf-find"><${Icon} name="search" size=${14} /><input data-jf="json-find" aria-label="Find in keys and values" placeholder="Find" title="Enter finds the next, Shift+Enter the one before" maxlength="1000" disabled=${off} onInput=${(/** @type {any} */ event) => setText(event.currentTarget.value)} onKeyDown=${keys} /></label>
+      <span class="jf-quiet" role="status" data-jf="json-found">${said}</span>
       ${goal && html`<${Button} icon="up" size=${14} aria="Previous" data-jf="json-up" onClick=${() => step(-1)} /><${Button} icon="down" size=${14} aria="Next" data-jf="json-down" onClick=${() => step(1)} />`}<span class="jf-gap" />
       <${Button} icon="copy" label="Copy" data-jf="copy-json" disabled=${off} onClick=${() => void tell(ask("json_text", { run }).then((reply) => copy(reply.text)))} /></div>
     <div class="jf-scroll jf-tree" data-jf="json" tabindex="0" role="region" aria-label="Reply" aria-busy=${root ? undefined : "true"}>

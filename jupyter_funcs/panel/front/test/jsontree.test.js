@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RUN, pause } from "./fake.js";
-import { shown } from "./page.js";
+import { shown, type } from "./page.js";
 import { ANSWERS, RESULT } from "./states.js";
 
 const until = async (found) => {
@@ -39,11 +39,12 @@ test("what is found is opened and marked, page by page, the next one and the one
   await until(() => $("json-more"));
   const enter = (more = {}) => $("json-find").dispatchEvent(new el.ownerDocument.defaultView.KeyboardEvent("keydown", { key: "Enter", bubbles: true, ...more }));
   const hit = () => el.querySelector(".jf-node.is-hit")?.textContent ?? "";
-  $("json-find").value = "Midwest";
-  enter();
+  type($("json-find"), "Mid");
+  type($("json-find"), "Midwest");
   await until(() => hit());
   assert.match(hit(), /function/);
   assert.equal($("json-found").textContent, "1 of 3");
+  assert.deepEqual(model.asked.filter((each) => each.kind === "json_find").map(({ text }) => text), ["Midwest"]); // a pause, not each key
   enter({ shiftKey: true });
   await until(() => hit().startsWith("777"));
   assert.equal(paths(model).at(-1), "rows/750");
@@ -51,10 +52,33 @@ test("what is found is opened and marked, page by page, the next one and the one
   $("json-up").click();
   await until(() => hit().startsWith("0: "));
   assert.equal($("json-found").textContent, "2 of 3");
-  $("json-find").value = "zzz";
   enter();
+  await until(() => $("json-found").textContent === "3 of 3");
+  type($("json-find"), "zzz");
+  await until(() => !hit());
+  assert.equal($("json-found").textContent, "Searching…"); // no count of another text
   await until(() => $("json-found").textContent === "Not found");
-  assert.equal(hit(), "");
+  type($("json-find"), "");
+  await until(() => $("json-found").textContent.startsWith("The reply as it came"));
+  await close();
+});
+
+test("one search at a time, and of those that waited the last", async () => {
+  const { model, $, close } = await panel({ json_find: null });
+  await until(() => $("json-find"));
+  const asked = () => model.asked.filter((each) => each.kind === "json_find");
+  const answer = ({ id }) => model.emit("msg:custom", { v: 1, re: id, hits: [], more: false, all: true });
+  for (const text of ["a", "ab", "abc"]) {
+    type($("json-find"), text);
+    await pause(350);
+  }
+  assert.deepEqual(asked().map(({ text }) => text), ["a"]);
+  answer(asked()[0]);
+  await until(() => asked().length === 2);
+  assert.equal(asked()[1].text, "abc");
+  assert.equal($("json-found").textContent, "Searching…"); // the first answer is of another text
+  answer(asked()[1]);
+  await until(() => $("json-found").textContent === "Not found");
   await close();
 });
 

@@ -220,11 +220,12 @@ export const STATES = {
   json: at({ tab: "json" }),
   "json-find": at({ tab: "json" }, async ({ $, pause }) => {
     for (let turn = 0; turn < 300 && !$("json-find"); turn++) await pause(20);
+    await pause(20);
     $("json-find").value = "Midwest";
-    for (const shiftKey of [false, true]) {
-      $("json-find").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", shiftKey, bubbles: true }));
-      await pause(200);
-    }
+    $("json-find").dispatchEvent(new Event("input", { bubbles: true }));
+    await pause(500);
+    $("json-find").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", shiftKey: true, bubbles: true }));
+    await pause(200);
   }),
   code: at({ tab: "code" }),
   "no-lines": at({ tab: "chart" }, undefined, { chart: (request) => ({ ...chart(request), series: [], why: "No column has numbers." }) }),
