@@ -34,7 +34,8 @@ export function Field({ field, missing, onHelp }) {
   const errors = state.errors?.length ? state.errors : missing ? [{ text: "Required", use: "", instead: "" }] : [];
   const [each, variable] = [isEach(state), bound(state)];
   const bad = errors.length > 0;
-  const note = each || variable?.each ? "one run each" : field.control === "flag" && (state.value ?? null) === null && field.default !== null && !field.required ? (field.short ? field.hint.replace(" (default)", "") : field.hint) || `${field.default} (default)` : state.carried ? "carried over" : "";
+  const byDefault = field.control === "flag" && (state.value ?? null) === null && field.default !== null && !field.required;
+  const note = each || variable?.each ? "one run each" : byDefault ? field.hint || `${field.default} (default)` : state.carried ? "carried over" : "";
   const lines = each && (field.control === "json" || field.control === "several" || field.control === "list");
   const control = variable ? Bound : lines ? Lines : each || Array.isArray(state.value) || field.control === "several" || field.control === "list" ? Chips : other && field.control === "flag" ? TextBox : CONTROLS[field.control];
   const messages = [...errors.map((one) => ({ ...one, bad: true })), ...(state.warnings ?? []).map((one) => ({ ...one, bad: false }))];
@@ -50,8 +51,8 @@ export function Field({ field, missing, onHelp }) {
   useLayoutEffect(() => void (messages.length && place.current?.contains(document.activeElement) && place.current.lastElementChild?.scrollIntoView?.({ block: "nearest" })), [messages.length]);
   return html`<div ref=${place} class=${`jf-field ${field.short && !each ? "is-short" : ""} ${wide ? "is-full" : ""} ${bad ? "is-bad" : messages.length ? "is-warn" : ""}`} data-jf=${`field:${field.name}`} onFocusIn=${() => onHelp(field)} onFocusOut=${blur}>
     <div class="jf-label">
-      <label for=${id} id=${`${id}l`} title=${field.label}>${field.label}${field.required && html`<span class="jf-req" aria-hidden="true">*</span><span class="jf-off"> (required)</span>`}</label>
-      ${note && html`<span class="jf-note">${note}</span>`}
+      <div class="jf-named"><label for=${id} id=${`${id}l`} title=${field.label}>${field.label}${field.required && html`<span class="jf-req" aria-hidden="true">*</span><span class="jf-off"> (required)</span>`}</label>
+        ${note && html`<span class="jf-note" title=${note}>${note}</span>`}</div>
       <${FieldTools} field=${field} state=${state} onOther=${setOther} />
     </div>
     <${control} field=${field} state=${state} id=${id} describe=${messages.length ? `${id}e` : undefined} bad=${bad} />

@@ -32,6 +32,10 @@ const EVIDENCE = [
   field("since_date", "Since (described)", "date", { strict: false, hint: "YYYY-MM-DD", knownFrom: "Type read from the description." }),
   field("day", "Day (declared)", "date", { hint: "YYYY-MM-DD" }),
 ];
+const HINTS = ["PoPGrowth:PoP Growth", "PrimaryOnly:Primary Only", "Report:Use Reported For Current Period", "ToDate:Use Reported Data"].map((each, at) => {
+  const [name, label] = each.split(":");
+  return field(name, label, "flag", { short: at < 2, default: "Yes", flag: ["Yes", "No"] });
+});
 const held = (value, more = {}) => ({ value, errors: [], warnings: [], notes: [], carried: false, unknown: [], ...more });
 const wrong = (text, use = "") => ({ errors: [{ text, use, instead: "" }] });
 const values = (filled = {}, more = {}) => ({ ...VALUES, fields: Object.fromEntries(FIELDS.map(({ name }) => [name, filled[name]?.warnings ? filled[name] : held(filled[name] ?? null)])), ...more });
@@ -179,6 +183,7 @@ export const STATES = {
     $("field:Symbol").querySelector("input").click();
     await pause(60);
   }),
+  hints: at({ view: { ...view, fields: HINTS }, values: values({}, { fields: { PoPGrowth: held("Yes", { carried: true }) } }), run: RUN }),
   evidence: at({ view: { ...view, fields: EVIDENCE }, values: values({}, { fields: { declared: held("week"), described: held("yoy", { warnings: [{ text: "Growth Type has no option 'yoy'. Did you mean 'YoY'? It is sent as given.", use: "YoY", instead: "" }] }), start_date: held("7daysAgo"), since_date: held("7daysAgo", { warnings: [{ text: "Enter a valid date, such as 2025-11-15. It is sent as given.", use: "", instead: "" }] }), day: held("7daysAgo", wrong("Enter a valid date, such as 2025-11-15.")) } , valid: false, wrong: ["day"] }), run: RUN }, async ({ $, pause }) => {
     $("field:described").querySelector("input").focus();
     $("show:described").dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true }));
