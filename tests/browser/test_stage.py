@@ -117,6 +117,23 @@ def test_folded_inputs_keep_the_focus(stage: str, page: Page) -> None:
             page.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize("width", [345, 480])
+def test_the_folded_line_shows_the_company(width: int, stage: str, page: Page) -> None:
+    """Long values are cut short, so that most are seen; a chip's title is its whole text."""
+    page.goto(f"{stage}#state=table&width={width}&theme=light")
+    page.wait_for_selector("body[data-ready=table]")
+    look(page, f"stage-fold-{width}")
+    line = page.locator('[data-jf="fold"]').bounding_box()
+    assert line
+    for text in ("Demo Card Panel", "NVRA US EQUITY", "Region"):
+        chip = page.locator("[data-jf=fold]").get_by_title(text, exact=True).bounding_box()
+        assert chip, text
+        assert line["y"] <= chip["y"] < line["y"] + line["height"] - chip["height"], text
+        assert chip["x"] + chip["width"] < line["x"] + line["width"] - 80, text
+    assert page.locator('[data-jf="fold-rest"]').count() == (width < 480)
+    assert page.get_by_role("button", name="Edit", exact=True).is_visible()
+
+
 @pytest.mark.parametrize(("state", "width", "bar"), [("filtered", 860, ".jf-sub"), ("lost", 1008, ".jf-bar")])
 def test_a_bar_is_one_line(state: str, width: int, bar: str, stage: str, page: Page) -> None:
     """Two filters where the panel is narrow; the result's bar beside the inputs and JupyterLab's files, at 1440 px."""

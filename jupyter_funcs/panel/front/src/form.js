@@ -142,7 +142,9 @@ function Fold({ fields, edit }) {
   const { values, run, submit, ask, tell, live } = usePanel();
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const [fits, setFits] = useState(Infinity);
-  const chips = fields.map((field) => chip(field, values?.fields[field.name] ?? {})).filter(Boolean);
+  /** What is the default anyway comes last. @param {P.FieldView} field */
+  const usual = ({ name, required, default: text }) => Number(!required && text !== null && values?.fields[name]?.value === text);
+  const chips = [...fields].sort((a, b) => usual(a) - usual(b)).map((field) => chip(field, values?.fields[field.name] ?? {})).filter(Boolean);
   const text = chips.join("\n");
   useResize(box, ({ children }) => {
     const each = /** @type {HTMLElement[]} */ ([...children]);
@@ -152,11 +154,11 @@ function Fold({ fields, edit }) {
   const rest = chips.length - fits;
   const { done = 0, of = 1 } = run.running ?? {};
   return html`<div class="jf-fold" data-jf="fold">
-    <div ref=${box} class="jf-fold-chips" role="group" aria-label="Values">${chips.map((one) => html`<span class="jf-chip is-plain"><span>${inert(one)}</span></span>`)}</div>
+    <div ref=${box} class="jf-fold-chips" role="group" aria-label="Values">${chips.map((one) => html`<span class="jf-chip is-plain" title=${one}><span>${inert(one)}</span></span>`)}</div>
     ${rest > 0 && html`<span class="jf-quiet jf-num" data-jf="fold-rest" title=${chips.slice(-rest).join(", ")}>+${rest}</span>`}
     ${run.state === "running" ? html`${of > 1 && html`<span class="jf-num jf-quiet">${count(done)} of ${count(of)} runs</span>`}<${Elapsed} hook="elapsed-folded" />
       <button type="button" class="jf-btn is-line" data-jf="cancel-folded" onClick=${() => tell(ask("cancel", {}))}><${Icon} name="stop" fill=${true} />Cancel</button><${Progress} />` : html`
-      <button type="button" class="jf-btn is-line" data-jf="edit" disabled=${live === "gone"} onClick=${edit}><${Icon} name="pencil" />Edit</button>
-      <button type="button" class="jf-btn is-line" data-jf="run-again" disabled=${live === "gone"} onClick=${() => void submit()}><${Icon} name="play" fill=${true} />Run</button>`}
+      <button type="button" class="jf-btn is-line" data-jf="edit" title="Edit" disabled=${live === "gone"} onClick=${edit}><${Icon} name="pencil" />Edit</button>
+      <button type="button" class="jf-btn is-line" data-jf="run-again" title="Run" disabled=${live === "gone"} onClick=${() => void submit()}><${Icon} name="play" fill=${true} />Run</button>`}
   </div>`;
 }

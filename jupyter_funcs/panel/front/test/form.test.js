@@ -395,6 +395,14 @@ test("a run shows its progress and can be cancelled, in the folded line too", as
   await close();
 });
 
+test("the folded line begins with what is required or was entered, not with what is the default anyway", async () => {
+  const fields = [field("unit", "choice", { default: "month" }), field("n", "number", { default: "1" }), field("panel", "choice", { required: true, default: "Card" }), field("symbol", "choice")];
+  const { $, close } = await open(fields, { unit: { value: "month" }, n: { value: "2" }, panel: { value: "Card" }, symbol: { value: "MCHQ" } });
+  const chips = [...$("fold").querySelectorAll(".jf-chip")];
+  assert.deepEqual(chips.map((chip) => chip.textContent), ["n 2", "Card", "MCHQ", "month"]);
+  await close();
+});
+
 test("a sweep says how many runs it makes, and markup in any text stays text", async () => {
   const bad = "<img src=x onerror=alert(1)>\u202e";
   const fields = [field(bad, "several", { label: bad, help: bad, hint: bad, options: page([[bad, bad, bad], ["y", "", bad]], { note: bad }), knownFrom: bad })];
