@@ -143,6 +143,30 @@ def test_a_bar_is_one_line(state: str, width: int, bar: str, stage: str, page: P
     assert page.locator(bar).evaluate("bar => bar.offsetHeight") == 40
 
 
+def test_the_lists_of_a_narrow_chart_say_what_they_choose(stage: str, page: Page) -> None:
+    """Not only "Nothing" and "Value"."""
+    page.goto(f"{stage}#state=chart&width=480&theme=light")
+    page.wait_for_selector("body[data-ready=chart]")
+    labels = page.locator(".jf-pick > span")
+    assert labels.all_inner_texts() == ["Measure", "Colour by", "Points", "Show as"]
+    assert labels.evaluate_all("labels => labels.every(each => each.getBoundingClientRect().width > 20)")
+
+
+def test_the_label_of_the_sums_stays_in_view(stage: str, page: Page) -> None:
+    """It hides no digit of a sum that comes to its place."""
+    page.goto(f"{stage}#state=table&width=480&theme=light")
+    page.wait_for_selector("body[data-ready=table]")
+    grid, label = page.locator("[data-jf=grid]"), page.get_by_text("Sum", exact=True)
+    for left, is_label in ((0, True), (130, True), (260, False)):
+        grid.evaluate("(grid, left) => { grid.scrollLeft = left }", left)
+        expect(page.locator(f'[role=columnheader][aria-colindex="{4 if left else 1}"]')).to_be_visible()
+        box = label.bounding_box()
+        assert box is not None
+        assert abs(box["x"] - grid.evaluate("grid => grid.getBoundingClientRect().left")) < 2
+        there = "([x, y]) => document.elementFromPoint(x, y).matches('[data-jf^=\"sum:\"]:not(:empty)')"
+        assert page.evaluate(there, [box["x"] + 14, box["y"] + 14]) == (not is_label)
+
+
 # The words of a hint that are to be seen, by field; a word that is cut or lies under the field's tools ends in "…".
 _HINTS = """() => Object.fromEntries([...document.querySelectorAll('.jf-field')].map(field => {
     const [line, note, tools] = ['.jf-label', '.jf-note', '.jf-tools'].map(each => field.querySelector(each));
