@@ -52,14 +52,15 @@ class Chart:
             return _nothing(plan)
         order = self._planner.ranked(plan.lines) if plan.lines else [plan.y.name]
         before, variable = _prelude(source)
-        points = _Points(plan, order, slice(None) if rows is None else np.sort(rows), variable)
+        drawn = slice(None) if rows is None else np.sort(rows)
+        points = _Points(plan, order, drawn, variable)
         was_empty = points.table.empty
         if not was_empty:
             points.bars() if plan.kind == "bar" else points.reshape(zoom)
         if points.table.empty:
             why = "These rows have no values of this measure." if was_empty else "No value can be shown this way."
             return _nothing(why if points.missing[""] else "No row matches the filters of the table.", plan.choices)
-        if self._planner.calendars_differ(plan.x, rows):
+        if self._planner.calendars_differ(plan.x, drawn):
             points.notes.append("Fiscal quarters of companies end on different days.")
         if (count := self._planner.left_out) > 0:
             points.notes.append(f"{count:,} more columns of the result can't be chosen here.")
