@@ -134,7 +134,13 @@ class _Reading:
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:
-            return decode(self.repaired(chunk if isinstance(chunk, str) else chunk.decode()))
+            before = self.constants
+            text = self.repaired(chunk if isinstance(chunk, str) else chunk.decode())
+        try:
+            return decode(text)
+        except msgspec.ValidationError:  # it will be decoded once more, as another type
+            self.constants = before
+            raise
 
     def repaired(self, text: str) -> str:
         """Replace what JSON doesn't have, and count it."""
