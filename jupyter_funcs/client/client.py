@@ -203,7 +203,11 @@ class Client(ABC, Generic[CallT_co]):
         """List the functions again unless that was just done; return the function as it is now, if it still exists."""
         if time.monotonic() - self._listed_at > _LISTED_JUST_NOW:
             read = await self.remote.listing()
-            self._replace_catalog(await asyncio.to_thread(read))
+            now = await asyncio.to_thread(read)
+            if self._catalog is not None and [each.content for each in now] == [each.content for each in self._catalog]:
+                self._listed_at = time.monotonic()  # the listed values of fields stay known
+            else:
+                self._replace_catalog(now)
         return self._catalog.peek(function.name) if self._catalog is not None else None
 
     def ready(self) -> Self:

@@ -12,6 +12,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel.header_view import HeaderView, example_text, example_values
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.records.favourites import Favourites
@@ -126,6 +127,17 @@ def test_an_example_says_what_it_asks(answering: Callable[..., Session], params:
     """In the values that a run of it sends, as far as they are listed; nothing where there is no example."""
     session = serving(answering, {"name": "F", "params": params}, {"name": "G"})
     assert example_text(session["F"]) == says
+
+
+def test_an_example_stays_the_same_after_a_refused_run(funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused run lists the functions again; where nothing changed, the listed values stay known."""
+    monkeypatch.setattr("jupyter_funcs.client.client._LISTED_JUST_NOW", 0.0)
+    function = funcs["Get Panel Daily"]
+    background.run(example_values(function, function.form()))
+    said = example_text(function)
+    with pytest.raises(ArgumentError, match="NOSUCH"):
+        function(PanelName=PANEL, Symbol="NOSUCH")
+    assert example_text(function) == said == "BKQU US EQUITY by Age Group, Demo Card Panel"
 
 
 def test_nothing_that_changes_data_is_an_example() -> None:
