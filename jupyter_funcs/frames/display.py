@@ -24,6 +24,8 @@ MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "co
 NUMBERS = {"money", "count", "number", "percent"}
 NUMBERS_OF_PYTHON = {"decimal", "floating", "integer", "mixed-integer-float"}
 _SAMPLE = 1000  # values to look at first
+# On each cell, because JupyterLab's style for the cells of any table says right.
+_LEFT, _RIGHT = ' style="text-align: left"', ' style="text-align: right"'
 
 
 def table_html(frame: pd.DataFrame, about: str = "", *, rows: int = 100, columns: int = _MOST_COLUMNS) -> str:
@@ -36,12 +38,12 @@ def table_html(frame: pd.DataFrame, about: str = "", *, rows: int = 100, columns
     table: list[tuple[str, str, list[str]]] = []  # attributes, name and cells of each column
     for at in range(min(frame.shape[1], columns)):
         form = format_of(frame.iloc[:, at], about)
-        kind = ' align="right"' if form.type in NUMBERS else ""
+        kind = _RIGHT if form.type in NUMBERS else _LEFT
         cells = [html.escape(form.text(value)) for value in part.iloc[:, at].tolist()]
         table.append((kind, html.escape(short_text(frame.columns[at])), cells))
     if frame.shape[1] > columns:
         hidden = f"… {frame.shape[1] - columns:,} more columns …"
-        table.append(("", hidden, [""] * len(part)))
+        table.append((_LEFT, hidden, [""] * len(part)))
     head = "".join(f'<th scope="col"{kind}>{name}</th>' for kind, name, _ in table)
     lines = [
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for (kind, _, _), cell in zip(table, row, strict=True)) + "</tr>"
@@ -49,7 +51,7 @@ def table_html(frame: pd.DataFrame, about: str = "", *, rows: int = 100, columns
     ]
     if len(part) < len(frame):
         hidden = f"… {len(frame) - rows:,} more rows …"
-        lines.insert(top, f'<tr><td colspan="{len(table)}">{hidden}</td></tr>')
+        lines.insert(top, f'<tr><td colspan="{len(table)}"{_LEFT}>{hidden}</td></tr>')
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
