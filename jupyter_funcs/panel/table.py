@@ -126,11 +126,11 @@ class TableView:
         return {"values": listed, "total": len(hits)}
 
     @asked("copy", of="table")
-    def text(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> str:
-        """Return a selection as tab-separated text, with exact numbers."""
+    def text(self, query: TableQuery, first: Number, end: Number, columns: Columns, *, names: bool = False) -> str:
+        """Return a selection as tab-separated text, with exact numbers, and with the columns' names if asked to."""
         chosen = [self._column(at) for at in columns]
         rows, _ = self._window(query, first, end)
-        text = ""
+        text = tabbed([pd.Series([str(each.data.name)]) for each in chosen]) if names else ""
         for start in range(0, len(rows), 500):
             text += tabbed([each.copied(rows[start : start + 500]) for each in chosen])
             if len(text) > _LONGEST_COPY:

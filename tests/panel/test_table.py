@@ -323,6 +323,14 @@ def test_a_selection_is_copied_with_tabs_and_exact_numbers() -> None:
         long.text(TableQuery(), 0, 6000, [0])
 
 
+def test_a_copy_has_the_column_names_if_they_are_asked_for() -> None:
+    """Writes them like cells, and above the rows of the view."""
+    table = TableView(pd.DataFrame({"Spend": [1.5, 2.5], "=Name": ["a", "b"]}))
+    query = TableQuery(filters=(Range(0, "2", ""),))
+    assert table.text(query, 0, 1, [0, 1], names=True) == "Spend\t'=Name\n2.5\tb"
+    assert table.text(query, 0, 1, [0, 1]) == "2.5\tb"
+
+
 @pytest.mark.parametrize(
     ("ask", "said"),
     [

@@ -244,7 +244,11 @@ export function Grid({ result }) {
     const [one, two] = [cell ?? { row: 0, at: 0 }, anchor ?? cell ?? { row: 0, at: 0 }];
     return { from: Math.min(one.row, two.row), to: Math.max(one.row, two.row) + 1, left: Math.min(one.at, two.at), right: Math.max(one.at, two.at) };
   };
-  const copied = ({ from, to, left: start2, right } = chosen()) => tell(ask("copy", { run, from, to, columns: shown.slice(start2, right + 1), query: view.query }).then((reply) => copy(reply.text)));
+  const copied = ({ from, to, left: start2, right } = chosen()) => {
+    const columns = shown.slice(start2, right + 1);
+    const names = now.current.anchor !== null && to - from === total && columns.length === shown.length; // of all cells
+    return tell(ask("copy", { run, from, to, columns, query: view.query, names }).then((reply) => copy(reply.text)));
+  };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.target !== grid.current || !total) return;
     const control = event.ctrlKey || event.metaKey;

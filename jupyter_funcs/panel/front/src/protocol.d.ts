@@ -398,7 +398,7 @@ export interface Requests {
   columns: { in: { run: number; columns: number[] }; out: { columns: ColumnView[] } };
   values: { in: { run: number; at: number; query: string }; out: { values: { text: string | null; count: number }[]; total: number } };
   table_code: { in: { run: number; query: TableQuery }; out: { code: string } };
-  copy: { in: { run: number; from: number; to: number; columns: number[]; query: TableQuery }; out: { text: string } };
+  copy: { in: { run: number; from: number; to: number; columns: number[]; query: TableQuery; names: boolean }; out: { text: string } };
   chart: { in: { run: number; wish: ChartWish; low: number | null; high: number | null; query: TableQuery }; out: ChartView };
   json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
   /** Where a text occurs: places on the way from the outermost value; `more` than are sent; `all` was looked through. */

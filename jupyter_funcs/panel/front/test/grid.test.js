@@ -249,6 +249,12 @@ test("keys move the cell, and a selection is copied with tabs", async () => {
   press(grid, "c", { ctrlKey: true });
   await pause(20);
   assert.deepEqual([last(model, "copy").from, last(model, "copy").to, last(model, "copy").columns], [1, 3, [1, 2]]);
+  assert.equal(last(model, "copy").names, false);
+  press(grid, "a", { ctrlKey: true });
+  await pause(10);
+  press(grid, "c", { ctrlKey: true });
+  await pause(20);
+  assert.equal(last(model, "copy").names, true, "all cells are copied with the names of their columns");
   await close();
 });
 
