@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 _REFRESH_SECONDS = 0.5
 
 
+class ResultFuture(concurrent.futures.Future["pd.DataFrame"]):
+    """The future of a run. It notes the reply before anybody can change the DataFrame."""
+
+    reply: pd.DataFrame | None = None
+
+    def set_result(self, result: Any) -> None:
+        # A copy that shares the memory of the frame. From pandas 3 on, whoever changes one leaves the other as it is;
+        # before, this is so for new and replaced columns, but not for single values.
+        if type(result).__module__.partition(".")[0] == "pandas":
+            self.reply = result.copy(deep=False)
+        super().set_result(result)
+
+
 class Job:
     """
     A run that was started: wait for its result, await it, or cancel it, from any thread.
@@ -48,7 +61,7 @@ class Job:
         args: Mapping[str, Any],
         run: Coroutine[Any, Any, pd.DataFrame],
         progress: Progress | None = None,
-        future: concurrent.futures.Future[pd.DataFrame] | None = None,
+        future: ResultFuture | None = None,
     ) -> None:
         self.function = function
         self.args = dict(args)
@@ -57,7 +70,7 @@ class Job:
         self._ended: float | None = None
         self._warnings: list[UserWarning] = []
         self._shown = 0  # of the warnings
-        self.future: concurrent.futures.Future[pd.DataFrame] = future or concurrent.futures.Future()
+        self.future = future or ResultFuture()
         try:
             with warn.collect_warnings(self._warnings):
                 background.start(run, self.future)

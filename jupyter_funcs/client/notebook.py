@@ -117,9 +117,11 @@ class ResultVariable:
         self._assign(shell, name, frame)
         return "" if name == wanted else f"You already have a variable {wanted}, so this result is {name}."
 
-    def rename(self, name: str, frame: pd.DataFrame, before: str, *, replace: bool = False) -> str:
+    def rename(self, name: str, frame: pd.DataFrame, before: str, shown: pd.DataFrame, *, replace: bool = False) -> str:
         """
         Move a result to another name, and delete the old variable; return why to ask before that, unless `replace`.
+
+        The new variable has `shown`: the frame itself, or a copy of the reply if the notebook has changed the frame.
 
         Raises
         ------
@@ -133,8 +135,8 @@ class ResultVariable:
             raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
         shell = _shell()
         if name != before and not replace:
-            held = shell.user_ns.get(name, frame) if shell is not None else frame
-            if held is not frame and (held is self._frame or self._is_taken(shell, name)):
+            held = shell.user_ns.get(name, shown) if shell is not None else shown
+            if held is not shown and (held is self._frame or self._is_taken(shell, name)):
                 kind = type(held).__name__
                 return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
             if hasattr(builtins, name):
@@ -142,7 +144,8 @@ class ResultVariable:
         if shell is not None and name != before:
             if shell.user_ns.get(before) is frame:
                 del shell.user_ns[before]
-            self._assign(shell, name, frame)
+            self._frame = shown if frame is self._frame else self._frame
+            self._assign(shell, name, shown)
         return ""
 
     def _assign(self, shell: Any, name: str, frame: pd.DataFrame) -> None:

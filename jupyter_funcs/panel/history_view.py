@@ -237,7 +237,9 @@ def _counted(changes: pd.DataFrame, before: pd.DataFrame, after: pd.DataFrame) -
 
 def _code(runs: list[Run]) -> str:
     held = [f"history.get({run.label!r})" if run.kernel else f"history.get({run.number})" for run in runs]
-    names = [run.variable or f"{connection(run.where)}.{each}.frame" for run, each in zip(runs, held, strict=True)]
+    # A variable whose frame the notebook changed does not have the result.
+    names = [name if (name := run.variable) and run.frame is run.in_memory else "" for run in runs]
+    names = [name or f"{connection(run.where)}.{each}.frame" for name, run, each in zip(names, runs, held, strict=True)]
     return f"import jupyter_funcs as jf\n\njf.diff({', '.join(names)})"
 
 

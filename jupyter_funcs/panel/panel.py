@@ -22,6 +22,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.state import GONE, PanelState
+from jupyter_funcs.records.run import as_it_came
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -101,7 +102,7 @@ class Panel(anywidget.AnyWidget):
         if hasattr(self.comm, "_reply_subshell_for"):
             self.comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001  # there is no setting
         self.on_msg(self._receive)
-        notebook.watch_cells(self._state.publish_soon)
+        notebook.watch_cells(self._state.look_at_variables)
         if session.listed is not None:
             background.start(self._state.look())
 
@@ -154,7 +155,7 @@ class Panel(anywidget.AnyWidget):
             raise ArgumentError("This panel has no result yet.", "Press Run, or call run().")
         frame = visit.job.result(timeout)
         background.wait(visit.shown)
-        return frame
+        return as_it_came(frame, visit.job.future.reply)
 
     def cancel(self) -> None:
         """Cancel the current run, if there is one."""
@@ -168,7 +169,7 @@ class Panel(anywidget.AnyWidget):
         with self._state.lock:  # finish publishing first
             self._is_open = False
         _open.pop(self, None)
-        notebook.watch_cells(self._state.publish_soon, on=False)
+        notebook.watch_cells(self._state.look_at_variables, on=False)
         self.cancel()
         self._state.close()
         self.layout.close()

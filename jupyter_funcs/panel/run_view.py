@@ -42,6 +42,7 @@ _MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE = 10, 12, 60_000  # rows, columns, cha
 _MOST_CHARTS = 16  # kept
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _LONGEST_NAME = 200  # bytes
+_CHANGED = "was changed in the notebook; the panel shows the reply."
 # Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10))}
 
@@ -64,6 +65,7 @@ class ResultView:
     note: str = ""  # what happened to its variable
     picture: Mapping[str, Any] | None = None  # the last chart
     number: int = 0
+    is_changed: bool = False  # by the notebook; the table has a copy of the reply
 
     def __post_init__(self) -> None:
         self.table = TableView(self.frame, about := self.function.function.description)
@@ -71,13 +73,28 @@ class ResultView:
         self._first = self.table.view()  # computed once, because every change of the panel sends it
 
     @property
+    def reply_frame(self) -> pd.DataFrame:
+        """The frame as the panel shows it, whatever the notebook did to its own."""
+        return self.table.frame(TableQuery())
+
+    def look_at_variable(self) -> None:
+        """Note whether a cell has changed the frame; only after a cell, because comparing takes a while."""
+        if self._is_held:
+            self.is_changed = not self.frame.equals(self.reply_frame)
+
+    @property
+    def _is_held(self) -> bool:
+        return notebook.variables().get(self.variable) is self.frame
+
+    @property
     def held_as(self) -> str:
-        """The variable that holds the frame; empty if the user deleted or reassigned it."""
-        return self.variable if notebook.variables().get(self.variable) is self.frame else ""
+        """The variable that holds the result; empty if the user deleted, reassigned or changed it."""
+        return self.variable if self._is_held and not self.is_changed else ""
 
     def view(self) -> dict[str, Any]:
         """Return the `ResultView` of the protocol."""
         lost = "" if (variable := self.held_as) else self.variable
+        happened = _CHANGED if self._is_held and self.is_changed else "no longer holds this result."
         no_reply = "This result has no JSON reply." if self.function.session.kind == "python" else ""
         return {
             "number": self.number,
@@ -85,7 +102,7 @@ class ResultView:
             "summary": self.summary,
             "variable": variable,
             "lost": lost,
-            "note": f"{lost} no longer holds this result." if lost else self.note,
+            "note": f"{lost} {happened}" if lost else self.note,
             "table": self._first,
             "json": {"possible": self.reply is not None, "why": no_reply},
         }
@@ -121,10 +138,8 @@ class ResultView:
         told = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return told | {"said": f"{name} exists already.", "exists": True}
-        frame = self.frame
-        if filtered is not None:
-            frame = self.table.frame(filtered)
-            frame = frame if has_labels(frame) else frame.reset_index(drop=True)  # row numbers are no labels
+        frame = self.table.frame(filtered or TableQuery())
+        frame = frame if has_labels(frame) else frame.reset_index(drop=True)  # row numbers are no labels
         if download:
             export.save(frame, buffer := io.BytesIO(), ending)
             if buffer.tell() > _MOST_DOWNLOADED:
@@ -227,7 +242,7 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     head = f"<p><b>{escaped(name) if name else 'Functions'}</b>: {what}</p>"
     if result is None:
         return f'<div class="jf-still">{head}</div>'
-    frame = result.frame
+    frame = result.reply_frame
     args = ", ".join(f"{escaped(name)} = {escaped(value_text(value))}" for name, value in result.args.items())
     session = result.function.session
     said = [

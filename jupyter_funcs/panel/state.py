@@ -24,6 +24,7 @@ from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_a
 from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
 from jupyter_funcs.panel.requests import asked
 from jupyter_funcs.records.presets import fill, form_values
+from jupyter_funcs.records.run import as_it_came
 from jupyter_funcs.sweeps.job import asks_text, start_sweep, stopped_text
 
 if TYPE_CHECKING:
@@ -245,6 +246,13 @@ class PanelState:
             "ran": len(self.session.history),
         }
 
+    def look_at_variables(self, *_: object) -> None:
+        """Look what a cell has done to the results, in the thread that runs cells, and publish it."""
+        for visit in list(self._visits.values()):
+            if visit.result is not None:
+                visit.result.look_at_variable()
+        self.publish_soon()
+
     def publish_soon(self, *_: object) -> None:
         """Publish later, on the loop; may be called from any thread."""
         background.background_loop().call_soon_threadsafe(self.publish)
@@ -394,13 +402,15 @@ class PanelState:
         visit, name = self.chosen, name.strip()
         if visit.result is None:
             raise ArgumentError(GONE)
-        before = visit.result.held_as
-        if question := visit.keeper.rename(name, visit.result.frame, before, replace=replace):
+        result, before = visit.result, visit.result.held_as
+        # A variable that the notebook took back or changed keeps its frame; the new one gets what the panel shows.
+        shown = result.frame if before else as_it_came(result.frame, result.reply_frame)
+        if question := visit.keeper.rename(name, result.frame, before, shown, replace=replace):
             return {"variable": before, "note": question, "exists": True}
-        visit.result.note = f"{before} is now {name}." if before and before != name else ""
-        visit.result.variable = name
+        result.note = f"{before} is now {name}." if before and before != name else ""
+        result.variable, result.frame, result.is_changed = name, shown, False
         background.start(self.keep_still(visit))
-        return {"variable": name, "note": visit.result.note, "exists": False}
+        return {"variable": name, "note": result.note, "exists": False}
 
     @asked()
     def again(self, number: requests.RunNumber) -> None:

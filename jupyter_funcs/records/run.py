@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import sys
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ _NOT_ENDED = "not ended"
 @dataclass(slots=True, eq=False, repr=False)
 class Run:
     """
-    One run. It doesn't hold its result, which `frame` returns as long as the notebook or the cache has it.
+    One run. It keeps no result alive: `frame` returns it as long as the notebook or the cache has it.
 
     Attributes
     ----------
@@ -91,6 +92,7 @@ class Run:
     _error: str = ""
     _job: Job | None = None
     _frame: weakref.ref[pd.DataFrame] | None = None
+    _reply: pd.DataFrame | None = None  # as it came, while the frame lives
 
     def begin(self, job: Job) -> None:
         """Follow a job to its end."""
@@ -109,22 +111,21 @@ class Run:
             self.failed = progress.failed
             self._error = f"{progress.failed:,} of {progress.total:,} runs failed."
         if job.status == "done":
-            self._refer_to(job.future.result())
+            self._refer_to(job.future.result(), job.future.reply)
         elif job.status == "failed":
             self._error = clip(redacted_all(inert(str(job.error))), _LONGEST_ERROR)
         self._elapsed, self._status, self._job = job.elapsed, job.status, None
 
-    def _refer_to(self, result: Any) -> None:
+    def _refer_to(self, result: Any, reply: pd.DataFrame | None) -> None:
         # A sweep may return an Arrow dataset, whose metadata has the number of rows, or a Dask frame, which would have
         # to be computed to count them.
-        if type(result).__module__.partition(".")[0] == "pandas":
-            self._rows = len(result)
-        else:
-            self._rows = _sweep_metadata(result).get("rows")
-        try:
-            self._frame = weakref.ref(result)
-        except TypeError:
-            self._frame = None
+        self._rows = _sweep_metadata(result).get("rows") if reply is None else len(reply)
+        with suppress(TypeError):
+            self._reply, self._frame = reply, weakref.ref(result, self._forget)
+
+    def _forget(self, ended: weakref.ref[pd.DataFrame]) -> None:
+        if ended is self._frame:
+            self._reply = None
 
     @property
     def label(self) -> str:
@@ -165,12 +166,13 @@ class Run:
 
     @property
     def frame(self) -> pd.DataFrame | None:
-        """Its result, if the notebook or the cache still has it."""
+        """Its result as it came, if the notebook or the cache still has it; a copy if the notebook changed its own."""
         frame = self.in_memory
         if frame is None and self.in_cache and self.load_cached is not None and self._status == "done":
             frame = self.load_cached(self)
-            self._frame = None if frame is None else weakref.ref(frame)
-        return frame
+            if frame is not None:
+                self._refer_to(frame, frame.copy(deep=False))
+        return None if frame is None else as_it_came(frame, self._reply)
 
     @property
     def variable(self) -> str:
@@ -212,6 +214,11 @@ class Run:
         return (
             f"<Run {self.label}: {inert(self.function)}({self.arguments}), {self.status}, {self.elapsed:.1f} s{rows}>"
         )
+
+
+def as_it_came(frame: pd.DataFrame, reply: pd.DataFrame | None) -> pd.DataFrame:
+    """Return a result itself if it still equals the reply, else a copy of the reply."""
+    return frame if reply is None or frame.equals(reply) else reply.copy(deep=False)
 
 
 def _short(value: Any) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.client.jobs import Job
+from jupyter_funcs.client.jobs import Job, ResultFuture
 from jupyter_funcs.client.status import span
 from jupyter_funcs.connection.login import ask
 from jupyter_funcs.core import background
@@ -135,7 +135,7 @@ class SweepJob(Job):
         return [self.status, done, *failed, f"{self.elapsed:.1f} s"]
 
 
-class _SweepFuture(Future[Any]):
+class _SweepFuture(ResultFuture):
     """The future of a sweep: cancelled, it ends once all results so far are stored."""
 
     def __init__(self, sweep: Sweep) -> None:

@@ -108,7 +108,7 @@ def test_what_is_no_name_is_refused(shell: InteractiveShell, name: str) -> None:
     keeper = ResultVariable("get_panels", HERE)
     keeper.assign(frame := pd.DataFrame())
     with pytest.raises(jf.ArgumentError, match=re.escape(repr(name))):
-        keeper.rename(name, frame, "panels")
+        keeper.rename(name, frame, "panels", frame)
     assert shell.user_ns["panels"] is frame
 
 
@@ -116,15 +116,16 @@ def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
     """The old name is deleted unless it holds something else; later results use the new name."""
     keeper = ResultVariable("get_panels", HERE)
     keeper.assign(frame := pd.DataFrame())
-    assert keeper.rename("mine", frame, "panels") == ""
+    assert keeper.rename("mine", frame, "panels", frame) == ""
     assert shell.user_ns["mine"] is frame
     assert "panels" not in shell.user_ns
     keeper.assign(later := pd.DataFrame())
     assert shell.user_ns["mine"] is later
-    assert "mine already exists (a DataFrame)" in keeper.rename("mine", frame, ""), "an earlier result takes no place"
+    refused = keeper.rename("mine", frame, "", frame)
+    assert "mine already exists (a DataFrame)" in refused, "an earlier result takes no place"
     shell.run_cell("mine = 'own'")
-    assert "mine already exists (a str)" in keeper.rename("mine", later, "")
-    keeper.rename("other", later, "mine")
+    assert "mine already exists (a str)" in keeper.rename("mine", later, "", later)
+    keeper.rename("other", later, "mine", later)
     assert shell.user_ns["mine"] == "own"
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.panel.history_view import Held, HistoryView
-from tests.conftest import wait_until
+from tests.conftest import interactive_shell, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,6 +128,19 @@ def test_two_runs_are_compared(funcs: Any, view: HistoryView) -> None:
     assert len(shown["chart"]["x"]["values"]) == len(shown["chart"]["series"][0]["values"])
     assert shown["code"].startswith("import jupyter_funcs as jf\n\njf.diff(")
     assert view.compare(after, before)["args"][0]["before"] == "2.0"
+
+
+def test_a_result_that_the_notebook_changed_is_compared_as_it_came(funcs: Any, view: HistoryView) -> None:
+    """The code takes it from the history, because the variable has other values now."""
+    with interactive_shell() as shell:
+        shell.push({"mine": funcs.sales(), "double": funcs.sales(factor=2.0)})
+        before, after = numbers(funcs)
+        same = view.compare(before, after)
+        assert "jf.diff(mine, double)" in same["code"]
+        shell.run_cell("mine['Sales'] = 0.0; mine['Extra'] = 1")
+        changed = HistoryView(funcs, Held()).compare(before, after)
+        assert changed["code"].endswith(f".history.get({before}).frame, double)")
+        assert changed | {"code": ""} == same | {"code": ""}
 
 
 def test_what_is_no_longer_in_memory_is_run_again(funcs: Any, view: HistoryView) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import nbformat
+import pandas as pd
 import pytest
 from ipywidgets.widgets.widget import _instances
 from nbconvert import HTMLExporter
@@ -28,6 +29,7 @@ from tests.panel.page import Page, frame_of, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -385,7 +387,42 @@ def test_a_variable_that_a_person_took_back_is_not_named(shell: InteractiveShell
     page.run()
     assert state(page.panel)["result"]["variable"] == ("f_2" if "5" in code else "f")
     page.panel.close()
-    assert page.panel._state.publish_soon not in shell.events.callbacks["post_run_cell"]
+    assert page.panel._state.look_at_variables not in shell.events.callbacks["post_run_cell"]
+
+
+@pytest.mark.parametrize("code", ["f['a'] = 0", "f['more'] = 1"])
+def test_a_variable_that_a_cell_changed_falsifies_nothing(
+    shell: InteractiveShell, service: Service, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Save, the history, `panel.result()` and the saved output have the reply, which the panel says it shows."""
+    monkeypatch.chdir(tmp_path)
+    page = service.page("F")
+    number = page.run()
+    came = page.panel.result().copy()
+    file = {"format": "csv", "replace": False, "filtered": None, "download": False}
+    assert page.ask("save", run=number, **file, name="before")["said"]
+    still = page.panel._state.still_html(page.panel._state.visit)
+    shell.run_cell(code)
+    wait_until(lambda: state(page.panel)["result"]["lost"] == "f")
+    said = "f was changed in the notebook; the panel shows the reply."
+    assert (state(page.panel)["result"]["variable"], state(page.panel)["result"]["note"]) == ("", said)
+    assert page.ask("save", run=number, **file, name="after")["said"]
+    assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
+    assert code_of(page, number).startswith("df = panel.result()")
+    pd.testing.assert_frame_equal(page.panel.result(), came)
+    kept = page.panel._state.still_html(page.panel._state.visit)
+    assert kept == still.replace("<br>The DataFrame was kept as <code>f</code>.", "")
+    changed = shell.user_ns["f"]
+    assert page.ask("rename", name="f", replace=False)["exists"]
+    assert shell.user_ns["f"] is changed
+    assert page.ask("rename", name="f", replace=True)["variable"] == "f"
+    pd.testing.assert_frame_equal(shell.user_ns["f"], came)
+    assert state(page.panel)["result"]["note"] == ""
+    shell.run_cell("f['a'] = 2")
+    wait_until(lambda: state(page.panel)["result"]["lost"] == "f")
+    page.run()
+    assert state(page.panel)["result"]["variable"] == "f"
+    page.panel.close()
 
 
 # The end

@@ -139,6 +139,31 @@ def test_a_run_that_goes_on_says_so(answering: Callable[..., Session]) -> None:
     go.set()
 
 
+def test_a_result_that_the_notebook_changed_is_had_as_it_came(demo: Session) -> None:
+    """The history returns the notebook's own object until a column is added, replaced or written into."""
+    frame = demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL)
+    came, run = frame.copy(), demo.history.get(1)
+    assert run.frame is frame
+    frame["Spend"] = 0.0
+    frame["Extra"] = 1
+    for _ in range(2):
+        copy = run.frame
+        assert copy is not None
+        pd.testing.assert_frame_equal(copy, came)
+        copy["Spend"] = 1.0
+    assert (run.rows, run.in_memory is frame) == (len(came), True)
+
+
+@pytest.mark.skipif(pd.__version__ < "3", reason="before pandas 3 a value is written into memory that copies share")
+def test_a_value_written_into_a_result_does_not_change_the_history(demo: Session) -> None:
+    """Copy-on-write sets the result apart."""
+    frame = demo.get_panels()
+    came = frame.copy()
+    frame.iloc[0, 0] = "another"
+    assert demo.history.get(1).frame is not None
+    pd.testing.assert_frame_equal(demo.history.get(1).frame, came)
+
+
 @pytest.mark.slow
 def test_the_history_holds_no_result_and_no_session(answering: Callable[..., Session]) -> None:
     """The history keeps neither frames nor sessions alive."""
@@ -152,9 +177,11 @@ def test_the_history_holds_no_result_and_no_session(answering: Callable[..., Ses
     held = weakref.ref(job.result())
     noted, session = funcs.history.get(1), weakref.ref(funcs)
     assert noted.frame is held() is not None
+    job.result()["a"] = 2
+    reply = weakref.ref(noted._reply)
     del job, funcs
     forgotten(noted)
-    assert held() is noted.frame is None
+    assert held() is reply() is noted.frame is None
     wait_until(lambda: gc.collect() >= 0 and session() is None)
     assert noted.rows == 1
 
