@@ -35,7 +35,7 @@ class Cell:
         return self.id == other.id != "" and self.execution > other.execution
 
 
-# The variables that panels have assigned, by name, with the result and the cell.
+# The variables that panels have created, by name, with the result and the cell; none that a user made.
 _assigned: dict[str, tuple[weakref.ref[pd.DataFrame], Cell]] = {}
 
 
@@ -119,7 +119,9 @@ class ResultVariable:
 
     def rename(self, name: str, frame: pd.DataFrame, before: str, shown: pd.DataFrame, *, replace: bool = False) -> str:
         """
-        Move a result to another name, and delete the old variable; return why to ask before that, unless `replace`.
+        Move a result to another name; return why to ask before that, unless `replace`.
+
+        The old variable is deleted if a panel created it; one that the user made stays.
 
         The new variable has `shown`: the frame itself, or a copy of the reply if the notebook has changed the frame.
 
@@ -142,17 +144,18 @@ class ResultVariable:
             if hasattr(builtins, name):
                 return f"{name} is a Python built-in, which this variable would hide."
         if shell is not None and name != before:
-            if shell.user_ns.get(before) is frame:
-                del shell.user_ns[before]
+            if _is_created(shell, before):
+                del shell.user_ns[before], _assigned[before]
             self._frame = shown if frame is self._frame else self._frame
             self._assign(shell, name, shown)
         return ""
 
     def _assign(self, shell: Any, name: str, frame: pd.DataFrame) -> None:
+        if name not in shell.user_ns or _is_created(shell, name):
+            _assigned[name] = (weakref.ref(frame), self._cell)
         shell.push({name: frame})
         if frame is self._frame:
             self.name, self._wanted = name, name
-        _assigned[name] = (weakref.ref(frame), self._cell)
 
     def _is_taken(self, shell: Any, name: str) -> bool:
         if name not in shell.user_ns:
@@ -160,8 +163,12 @@ class ResultVariable:
         value = shell.user_ns[name]
         if value is not None and value is self._frame:
             return False
-        assigned, cell = _assigned.get(name, (None, None))
-        return assigned is None or cell is None or assigned() is not value or not self._cell.is_rerun_of(cell)
+        return not (_is_created(shell, name) and self._cell.is_rerun_of(_assigned[name][1]))
+
+
+def _is_created(shell: Any, name: str) -> bool:
+    """Return whether a panel created this variable, and it still holds the panel's result."""
+    return name in _assigned and shell.user_ns.get(name) is _assigned[name][0]() is not None
 
 
 def default_name(slug: str) -> str:

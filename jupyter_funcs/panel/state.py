@@ -407,7 +407,7 @@ class PanelState:
         shown = result.frame if before else as_it_came(result.frame, result.reply_frame)
         if question := visit.keeper.rename(name, result.frame, before, shown, replace=replace):
             return {"variable": before, "note": question, "exists": True}
-        result.note = f"{before} is now {name}." if before and before != name else ""
+        result.note = f"{before} is now {name}." if before and before not in notebook.variables() else ""
         result.variable, result.frame, result.is_changed = name, shown, False
         background.start(self.keep_still(visit))
         return {"variable": name, "note": result.note, "exists": False}

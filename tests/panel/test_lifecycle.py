@@ -355,6 +355,25 @@ def test_a_renamed_variable_is_named_everywhere(shell: InteractiveShell, service
     assert shell.user_ns["mine"] == 1
 
 
+@pytest.mark.parametrize("code", ["mine = f", "mine = 1", "mine = call(a=1)"])
+def test_a_rename_deletes_no_variable_that_a_person_made(shell: InteractiveShell, service: Service, code: str) -> None:
+    """It stays, with the result in it: another name of the result, one that was replaced, or that of an opened run."""
+    page = service.page("F")
+    page.run()
+    shell.push({"call": page.panel._state.session.f})
+    shell.run_cell(code)
+    if "call" in code:
+        page.ask("open", number=2)
+    else:
+        assert page.ask("rename", name="mine", replace=True)["variable"] == "mine"
+        assert "f" not in shell.user_ns
+    assert state(page.panel)["result"]["variable"] == "mine"
+    assert page.ask("rename", name="g", replace=False)["note"] == ""
+    assert shell.user_ns["mine"] is shell.user_ns["g"] is frame_of(page.panel)
+    assert page.ask("rename", name="h", replace=False)["note"] == "g is now h."
+    assert "g" not in shell.user_ns
+
+
 def test_a_variable_of_a_field_that_a_cell_changes_is_noticed(shell: InteractiveShell, service: Service) -> None:
     """The value that the page shows, and what is wrong with it, follow after the cell; so does the history."""
     page = service.page("F")

@@ -71,7 +71,8 @@ function Bar({ result, id }) {
 function Name({ result: { variable: name, lost, note }, off }) {
   const { ask, tell, toast } = usePanel();
   const [editing, edit] = useState(false);
-  const [taken, setTaken] = useState("");
+  const [taken, setTaken] = useState({ name: "", why: "" });
+  const leave = () => setTaken({ name: "", why: "" });
   const [refused, refuse] = useState({ name: "", why: "" });
   const box = useRef(/** @type {HTMLInputElement | null} */ (null));
   const back = useRef(/** @type {HTMLButtonElement | null} */ (null));
@@ -93,10 +94,10 @@ function Name({ result: { variable: name, lost, note }, off }) {
     else refuse({ name: "", why: "" });
   };
   const rename = (/** @type {string} */ wanted, /** @type {boolean} */ replace, stays = false) => {
-    setTaken("");
+    leave();
     refuse({ name: "", why: "" });
     const renamed = ask("rename", { name: wanted, replace });
-    void tell(renamed.then(({ variable, note, exists }) => (exists ? setTaken(wanted) : toast(note || `The result is now ${variable}.`)), stays ? (error) => (refuse({ name: wanted, why: error.message }), edit(true)) : undefined));
+    void tell(renamed.then(({ variable, note, exists }) => (exists ? setTaken({ name: wanted, why: note }) : toast(note || `The result is now ${variable}.`)), stays ? (error) => (refuse({ name: wanted, why: error.message }), edit(true)) : undefined));
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Enter" && event.key !== "Escape") return;
@@ -110,9 +111,9 @@ function Name({ result: { variable: name, lost, note }, off }) {
   }
   return html`<button ref=${back} type="button" class=${`jf-var ${name ? "" : "jf-changed"}`} data-jf=${name ? "var-name" : "var-assign"} title=${`${note || "The DataFrame of this result."}${off ? "" : name ? " Click to rename." : " Click to assign it again."}`} disabled=${off}
     onClick=${() => (name ? edit(true) : rename(lost, false))}><span class="jf-cut">${name || `Assign ${lost}`}</span>${!off && html`<${Icon} name=${name ? "pencil" : "undo"} size=${12} />`}</button>
-    ${taken && back.current && html`<${Popover} anchor=${back.current} close=${() => setTaken("")} label="Replace a variable" role="alertdialog" width=${248} right>
-      <div class="jf-form2"><p><code class="jf-mono">${taken}</code> already exists.</p>
-        <button type="button" class="jf-btn is-main" data-jf="var-replace" onClick=${() => rename(taken, true)}>Replace ${taken}</button></div>
+    ${taken.name && back.current && html`<${Popover} anchor=${back.current} close=${leave} label="Replace a variable" role="alertdialog" width=${248} right>
+      <div class="jf-form2"><p>${taken.why}</p>
+        <div class="jf-acts"><${Button} label="Cancel" data-jf="var-keep" onClick=${leave} /><button type="button" class="jf-btn is-main" data-jf="var-replace" onClick=${() => rename(taken.name, true)}>Replace ${taken.name}</button></div></div>
     <//>`}`;
 }
 

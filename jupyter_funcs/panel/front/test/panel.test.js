@@ -185,12 +185,13 @@ test("tabs move with the arrows, and the kernel holds which is shown", async () 
 });
 
 test("a variable is renamed in place; a taken name is asked about", async () => {
-  const { $, model, close } = await staged("table", { rename: ({ name, replace }) => ({ variable: name, note: "panel_daily is gone.", exists: !replace }) });
+  const { $, model, close } = await staged("table", { rename: ({ name, replace }) => ({ variable: name, note: replace ? "panel_daily is gone." : `${name} already exists (a list).`, exists: !replace }) });
   $("var-name").click();
   await soon(() => assert.ok($("var-name-input")));
   type($("var-name-input"), "spend");
   press($("var-name-input"), "Enter");
-  await soon(() => assert.ok($("var-replace")));
+  await soon(() => assert.ok($("var-keep")?.matches(":focus"), "a second Enter replaces nothing"));
+  assert.match($("var-replace").closest("[role=alertdialog]").textContent, /^spend already exists \(a list\)\./);
   $("var-replace").click();
   const sent = () => model.asked.filter((each) => each.kind === "rename").map(({ name, replace }) => [name, replace]);
   await soon(() => assert.deepEqual(sent(), [["spend", false], ["spend", true]]));
