@@ -352,8 +352,8 @@ class PanelState:
             told = visit.function, job, frame, visit.keeper.name
             await self.show(visit, partial(run_view.result_of, *told, self.recipe()), note)
         except RunCancelledError:
-            visit.state, visit.error = "cancelled", None
-            self.send({"ev": "said", "text": stopped_text(job.progress)})
+            said = {"what": stopped_text(job.progress), "hint": "", "details": "", "retry": False, "fixes": []}
+            visit.state, visit.error = "cancelled", said
             self.publish()
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             self._fail(visit, error, job)

@@ -155,7 +155,7 @@ function Save({ result, anchor, close }) {
 
 /** @param {{ error: P.ErrorView, earlier: boolean }} props */
 function Failure({ error, earlier }) {
-  const { ask, tell, set, submit, copy, live, values } = usePanel();
+  const { ask, tell, set, submit, copy, live, values, run } = usePanel();
   const [open, setOpen] = useState(false);
   const off = live === "gone";
   const fix = (/** @type {P.ErrorView["fixes"][0]} */ each) => {
@@ -163,7 +163,7 @@ function Failure({ error, earlier }) {
     void submit();
   };
   return html`<div class="jf-contents" role="alert" data-jf="error">
-    <div class="jf-banner is-bad"><${Icon} name="err" />
+    <div class=${`jf-banner ${run.state === "cancelled" ? "is-warn" : "is-bad"}`}><${Icon} name="err" />
       <div class="jf-btxt"><b>${error.what}</b> ${error.hint}${earlier && " The result below is from an earlier run."}</div>
       <div class="jf-bact">
         ${error.fixes.map((each) => html`<${Button} kind="is-line" label=${each.text} data-jf=${`error-fix:${each.field}`} disabled=${off} onClick=${() => fix(each)} />`)}

@@ -262,6 +262,15 @@ test("without trust nothing is saved beside the notebook, and no variable rename
   await close();
 });
 
+test("a cancelled run is said until it is dismissed, and is no error", async () => {
+  const { $, model, close } = await staged("cancelled");
+  assert.equal($("error").textContent, "Cancelled after 4 of 24 runs. Press Run to continue.  The result below is from an earlier run.");
+  assert.ok(!$("error").querySelector(".is-bad"));
+  $("dismiss").click();
+  await soon(() => assert.equal(model.asked.at(-1).kind, "dismiss"));
+  await close();
+});
+
 test("an error names what to do: fix, try again, details, dismiss", async () => {
   const { $, model, close } = await staged("error-first");
   $("error-fix:Symbol").click();

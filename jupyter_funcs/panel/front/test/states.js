@@ -253,6 +253,7 @@ export const STATES = {
   history: at({}, click("history", "tick:9", "tick:8")),
   compare: at({}, click("history", "tick:9", "tick:8", "compare")),
   error: at({ run: { ...done, state: "failed", error: failure } }, click("error-details")),
+  cancelled: at({ run: { ...done, state: "cancelled", error: { what: "Cancelled after 4 of 24 runs. Press Run to continue.", hint: "", details: "", retry: false, fixes: [] } } }),
   "error-first": at({ run: { ...RUN, state: "failed", error: { ...failure, what: "NVRB isn't a symbol of this panel.", hint: "", fixes: [{ field: "Symbol", text: "Use NVRA US EQUITY", use: "NVRA US EQUITY", instead: "" }] } } }),
   partial: at({ run: { ...done, partial } }, click("failed-runs")),
   offline: at({ view: { ...view, service: { ...view.service, trouble: ["The service at https://demo.example cannot be reached.", "Check the network, then try again."] } }, run: RUN }),
