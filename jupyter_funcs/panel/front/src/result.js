@@ -133,7 +133,7 @@ function Save({ result, anchor, close }) {
       toast(reply.said);
       return "";
     });
-  const name = (/** @type {Format} */ format) => `${result.variable || result.function}.${format}`;
+  const name = (/** @type {Format} */ format) => `${result.variable || result.lost || result.function}.${format}`;
   const saveAs = async (/** @type {string} */ wanted, /** @type {boolean} */ replace) => {
     const format = FORMATS.find(([each]) => wanted.toLowerCase().endsWith(`.${each}`))?.[0];
     if (!format) throw new Error("End the name with .csv, .xlsx, .parquet or .json.");

@@ -206,6 +206,10 @@ test("a variable is renamed in place; a taken name is asked about", async () => 
 test("a variable that the notebook deleted is said to be gone, and assigned again by a click", async () => {
   const { $, model, close } = await staged("lost", { rename: ({ name, replace }) => ({ variable: name, note: "", exists: !replace }) });
   assert.deepEqual([$("var-assign").textContent, $("var-assign").title], ["Assign panel_daily", "panel_daily no longer holds this result. Click to assign it again."]);
+  $("save").click();
+  await soon(() => assert.ok($("save:csv")));
+  $("save:csv").click();
+  await soon(() => assert.equal(model.asked.find(({ kind }) => kind === "save")?.name, "panel_daily.csv"));
   $("var-assign").click();
   await soon(() => assert.equal($("var-replace").textContent, "Replace panel_daily")); // as it holds something else
   $("var-replace").click();
