@@ -204,7 +204,7 @@ class Client(ABC, Generic[CallT_co]):
         if time.monotonic() - self._listed_at > _LISTED_JUST_NOW:
             read = await self.remote.listing()
             now = await asyncio.to_thread(read)
-            if self._catalog is not None and [each.content for each in now] == [each.content for each in self._catalog]:
+            if self._catalog is not None and now.functions == self._catalog.functions:
                 self._listed_at = time.monotonic()  # the listed values of fields stay known
             else:
                 self._replace_catalog(now)
