@@ -275,6 +275,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "frames.chunks._PLAIN.rows": ["]\t", ",]"],
     "frames.dtypes._ISO": ["1111-11-11T11:11:11.1Z", "1111-11-11T11:11:11."],
     "frames.export._CSV_SPECIAL": ["\n,", "\r\n"],
+    "frames.export._TSV_SPECIAL": ["\n\t", "\r\n"],
     "frames.frame._ENCODED": [("\ufeff", " \r"), ("\ufeff", "\t\r")],
     "frames.frame._SCALAR": ["34", (" -0.", "00")],
     "frames.roles._GROWTH": [" ", ("g", "ob")],

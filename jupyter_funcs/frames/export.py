@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 Format = Literal["table", "csv", "json", "parquet", "xlsx"]
 BINARY: dict[Format, str] = {"xlsx": "Excel", "parquet": "Parquet"}
 
-_CSV_SPECIAL, _TSV_SPECIAL = re.compile('[,;"\t\r\n]'), re.compile('["\t\r\n]')
+_CSV_SPECIAL = re.compile('[,;"\t\r\n]')
+_TSV_SPECIAL = re.compile('["\t\r\n]')
 # What makes a spreadsheet run a cell, also fullwidth, after characters that it may skip.
 _SKIPPED = r"[ \"\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u206f\u3000\ufeff]*"
 _FORMULA = rf"{_SKIPPED}[=+\-@\uff1d\uff0b\uff0d\uff20]"

@@ -6,7 +6,6 @@ import base64
 import datetime as dt
 import io
 import os
-import re
 import traceback
 from dataclasses import dataclass
 from functools import cached_property
@@ -256,7 +255,7 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     if 0 < len(line) <= LONGEST_TEXT:  # a line that is cut would not work
         said.append(f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values.")
     table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS)
-    table = re.sub('(<td[^>]* style=")', r"\1white-space: nowrap; ", table)
+    table = table.replace(' style="', ' style="white-space: nowrap; ')
     table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
     kept = f'<div class="jf-kept"><p>{"<br>".join(said)}</p>{table}</div>'

@@ -100,7 +100,7 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
     session = service.session()
     panel = session.panel("F")
     assert panel.form is not None
-    assert "Fill in B to see the values." in panel._view
+    assert "Fill in B to see the values." in panel._options
     for value in ("a1", "nowhere", "a2"):
         panel.form["A"] = value
         panel.form["B"] = value.replace("a", "b")
