@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from playwright.sync_api import TimeoutError as WaitedError
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
@@ -39,12 +40,22 @@ def box(page: Page, field: str) -> Locator:
     return at(page, f"field:{field}").locator("input").first
 
 
+# What a failed wait tells: the state and the text of each panel, and what has the focus.
+_SHOWN = """() => [...document.querySelectorAll('[data-jf="panel"]')].map(panel =>
+    [panel.dataset.state, panel.dataset.run, panel.innerText].join(' ')
+).concat(document.activeElement.outerHTML).join('\\n').slice(0, 3000)"""
+
+
 def wait_for(page: Page, state: str, run: int | None = None, seconds: float = 60) -> None:
     """Wait until the panel is in this state, of this run."""
     # Attached and not visible: a long notebook takes the cells out of sight off the page's layout.
     of_run = "" if run is None else f'[data-run="{run}"]'
     wanted = f'[data-jf="panel"][data-state="{state}"]{of_run}'
-    page.wait_for_selector(wanted, timeout=seconds * 1000, state="attached")
+    try:
+        page.wait_for_selector(wanted, timeout=seconds * 1000, state="attached")
+    except WaitedError:
+        shown = page.evaluate(_SHOWN)
+        raise AssertionError(f"{wanted} did not come within {seconds:g} s, but there is {shown}") from None
 
 
 def choose(page: Page, words: str, name: str) -> None:
