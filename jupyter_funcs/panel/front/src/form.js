@@ -52,10 +52,10 @@ function Inputs() {
     const first = pressed && values && !values.valid && fields.find(({ name }) => missing.includes(name) || wrong.includes(name));
     if (first) go(first.name);
   }, [pressed]);
-  // Cancel takes the focus, and leaves it to Run before the next key, which would be the notebook's.
-  const ends = pane.current?.querySelector('[data-jf^="cancel"]:focus') && run.state !== "running";
+  // Cancel takes the focus of the inputs, and leaves it to Run before the next key, which would be the notebook's. Who has gone on keeps it.
+  const held = pane.current?.querySelector(":focus");
   useLayoutEffect(() => {
-    const next = run.state === "running" ? '[data-jf^="cancel"]' : ends && '[data-jf^="run"]';
+    const next = run.state === "running" ? held && '[data-jf^="cancel"]' : held?.matches('[data-jf^="cancel"]') && '[data-jf^="run"]';
     if (next) /** @type {HTMLElement[]} */ ([...(pane.current?.querySelectorAll(next) ?? [])]).find((button) => button.offsetWidth)?.focus({ preventScroll: true });
   }, [run.state, folded]);
 

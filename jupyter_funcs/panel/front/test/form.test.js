@@ -395,6 +395,26 @@ test("a run shows its progress and can be cancelled, in the folded line too", as
   await close();
 });
 
+test("Cancel takes the focus of Run, and not that of who has gone on", async (t) => {
+  const width = Object.getOwnPropertyDescriptor(HTMLElement.prototype, "offsetWidth");
+  Object.defineProperty(HTMLElement.prototype, "offsetWidth", { configurable: true, get: () => 80 });
+  t.after(() => Object.defineProperty(HTMLElement.prototype, "offsetWidth", width));
+  const { model, $, close } = await open([field("a", "text")], { a: { value: "x" } });
+  const running = { ...RUN, state: "running", running: { name: "F", elapsed: 0, bytes: 0, done: 0, of: 1, note: "" } };
+  for (const start of ["run", "history"]) {
+    $(start).focus();
+    model.write({ run: running });
+    await soon(() => assert.ok($("progress-text")));
+    await pause(20);
+    assert.match(document.activeElement.dataset.jf, start === "run" ? /^cancel/ : /^history$/);
+    model.write({ run: RUN });
+    await soon(() => assert.ok($("run")));
+    await pause(20);
+    assert.match(document.activeElement.dataset.jf, start === "run" ? /^run/ : /^history$/);
+  }
+  await close();
+});
+
 test("the folded line begins with what is required or was entered, not with what is the default anyway", async () => {
   const fields = [field("unit", "choice", { default: "month" }), field("n", "number", { default: "1" }), field("panel", "choice", { required: true, default: "Card" }), field("symbol", "choice")];
   const { $, close } = await open(fields, { unit: { value: "month" }, n: { value: "2" }, panel: { value: "Card" }, symbol: { value: "MCHQ" } });

@@ -169,7 +169,7 @@ test("a filter that is refused is said in its box, and the rows stay", async () 
 test("a date that does not exist is said in the box, and filters nothing", async () => {
   const { model, el, $, close } = await panel();
   $("filter:Date").click();
-  await pause(20);
+  await until(() => $("filter-lo"));
   Object.defineProperty($("filter-lo"), "validity", { value: { badInput: true }, configurable: true });
   type($("filter-lo"), "");
   press($("filter-lo"), "Enter");
