@@ -23,6 +23,7 @@ _MOST_COLUMNS = 40
 MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
 NUMBERS = {"money", "count", "number", "percent"}
 NUMBERS_OF_PYTHON = {"decimal", "floating", "integer", "mixed-integer-float"}
+UNITS = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "B"), (1e12, "T"))
 _SAMPLE = 1000  # values to look at first
 # On each cell, because JupyterLab's style for the cells of any table says right.
 _LEFT, _RIGHT = ' style="text-align: left"', ' style="text-align: right"'
@@ -77,7 +78,7 @@ def short_text(value: object) -> str:
 
 def short_number(value: float) -> str:
     """Return a number in three digits: ``124k``, ``62.5``."""
-    for size, unit in ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "B"), (1e12, "T")):
+    for size, unit in UNITS:
         if abs(value) < 999.5 * size:
             return with_minus(f"{value / size:.3g}{unit}")
     return with_minus(f"{value:.3g}")

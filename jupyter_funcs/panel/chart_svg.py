@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.display import short_number, with_minus
+from jupyter_funcs.frames.display import UNITS, short_number, with_minus
 from jupyter_funcs.panel.chart_plan import STEPS, time_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 400  # characters of a line in a saved notebook
 _WIDTH, _HEIGHT = 720, 320
 _RIGHT, _TOP, _BOTTOM = 150, 34, 24
-_UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 _MOST_POINTS = 300  # of a line: the picture is saved with the notebook
 _MOST_BARS, _MOST_NAMES = 20, 16
 # Dark enough on white and light enough on black.
@@ -112,7 +111,7 @@ def _labels(ticks: Sequence[float], written: str) -> list[str]:
     elif not -5 < power < 15:
         size, unit = 10.0**power, f"e{power}"
     else:
-        size, unit = next((each for each in _UNITS if each[0] <= high and decimals(each[0]) < 3), (1.0, ""))
+        size, unit = next((each for each in reversed(UNITS) if each[0] <= high and decimals(each[0]) < 3), UNITS[0])
     numbers = [f"{tick / size:,.{decimals(size)}f}" for tick in ticks]
     return [with_minus(text + unit * (tick != 0 or unit == "%")) for tick, text in zip(ticks, numbers, strict=True)]
 
