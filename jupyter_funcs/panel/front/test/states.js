@@ -125,6 +125,11 @@ const partial = { failed: 2, of: 24, rows: [{ label: "KORD LN EQUITY", error: "N
 const failure = { what: "The service did not answer in time.", hint: "It was asked 3 times in 34 s.", details: '503 Service Unavailable from https://demo.example/run/get_panel_daily\nRetry-After: 10 · request 7f3c91 · 14:32:08\n{"error": "upstream timed out"}', retry: true, fixes: [] };
 
 const at = (traits, after, answers = {}) => ({ traits: { view, values: FILLED, run: done, ...traits }, answers: { ...ANSWERS, ...answers }, after });
+/** From Run, as a person begins one, whichever is seen. */
+const begun = (before) => at({ run: before }, async ({ $, model }) => {
+  for (const hook of ["run", "run-again"]) $(hook)?.focus();
+  model.write({ run: { ...before, state: "running", running } });
+});
 const click = (...hooks) => async ({ $, pause }) => {
   for (const hook of hooks) {
     for (let turn = 0; turn < 300 && !$(hook); turn++) await pause(20);
@@ -194,8 +199,8 @@ export const STATES = {
   "field-paste": at({ run: RUN }, click("field-menu:Symbol", "paste-menu:Symbol")),
   "field-bind": at({ run: RUN }, click("field-menu:Symbol", "bind:Symbol"), { variables: { variables: [{ name: "brands", about: "list of 12", each: true }, { name: "symbol", about: "NVRA US EQUITY", each: false }] } }),
   warnings: at({ values: values({ PanelName: "Demo Card Panel", Symbol: held("NVRB", { warnings: [{ text: "'NVRB' isn't in the list. Did you mean 'NVRA US EQUITY'?", use: "NVRA US EQUITY", instead: "" }] }), Brand: held(["Nuvarelle", "Nuvarela"], { unknown: ["Nuvarela"], notes: ["Removed 'Old': Get Panel Dimensions no longer lists it."] }) }, { advice: ["Fill in Symbol or Brand."] }), run: RUN }),
-  running: at({ run: { ...RUN, state: "running", running } }),
-  "running-again": at({ run: { ...done, state: "running", running } }),
+  running: begun(RUN),
+  "running-again": begun(done),
   sweeping: at({ values: sweep, run: { ...RUN, state: "running", running: { ...running, done: 9, of: 24, note: "2 failed" } } }),
   "sweeping-again": at({ values: sweep, run: { ...done, state: "running", running: { ...running, done: 0, of: 2_400, note: "waiting until 14:32:20: 429 Too Many Requests" }, partial } }),
   table: at({}),
