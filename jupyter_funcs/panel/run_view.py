@@ -225,6 +225,7 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
         "hint": clip(inert(redact("\n".join(hint))), _LONGEST),
         "details": clip(redact(kept), _LONGEST_DETAILS),
         "retry": not isinstance(error, ArgumentError),
+        "done": 0,
     }
 
 

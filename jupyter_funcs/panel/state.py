@@ -25,7 +25,7 @@ from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, value
 from jupyter_funcs.panel.requests import asked
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.records.run import as_it_came
-from jupyter_funcs.sweeps.job import asks_text, start_sweep, stopped_text
+from jupyter_funcs.sweeps.job import SweepJob, asks_text, start_sweep, stopped_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -290,6 +290,14 @@ class PanelState:
         self.start(visit, partial(visit.result.sweep.retry, rows))
 
     @asked()
+    def so_far(self) -> None:
+        """Show the results of the sweep that was cancelled."""
+        job = self.chosen.job
+        if not isinstance(job, SweepJob) or self.chosen.state != "cancelled":
+            raise ArgumentError(GONE)
+        self.start(self.chosen, job.so_far)
+
+    @asked()
     async def example(self, function: requests.Name) -> None:
         visit = self.enter(self.session[function])
         self.publish()
@@ -352,8 +360,9 @@ class PanelState:
             told = visit.function, job, frame, visit.keeper.name
             await self.show(visit, partial(run_view.result_of, *told, self.recipe()), note)
         except RunCancelledError:
+            done = job.progress.done if isinstance(job, SweepJob) else 0
             said = {"what": stopped_text(job.progress), "hint": "", "details": "", "retry": False, "fixes": []}
-            visit.state, visit.error = "cancelled", said
+            visit.state, visit.error = "cancelled", said | {"done": done}
             self.publish()
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             self._fail(visit, error, job)

@@ -121,10 +121,18 @@ class SweepJob(Job):
         ArgumentError
             There is no such position.
         """
-        function, failed = self._sweep.function, self.progress.failed
+        failed = self.progress.failed
         if not all(0 <= at < failed for at in errors):
             raise ArgumentError(f"There is no such failed run: {failed:,} failed.")
-        job = SweepJob(self._sweep.again(results_for(function, self._sweep.combos), errors))
+        return self._again(errors)
+
+    def so_far(self) -> SweepJob:
+        """Return the results before the sweep was cancelled, as a job; ``.attrs["errors"]`` has the other runs."""
+        return self._again((), sends=False)
+
+    def _again(self, errors: Collection[int], *, sends: bool = True) -> SweepJob:
+        function, sweep = self._sweep.function, self._sweep
+        job = SweepJob(sweep.again(results_for(function, sweep.combos), errors, sends=sends))
         function.notify_started(job)
         return job
 

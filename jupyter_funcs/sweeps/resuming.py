@@ -27,11 +27,12 @@ class _InMemory(NamedTuple):
 
 
 class Retried(NamedTuple):
-    """A sweep of which some runs failed: its results that aren't in the cache, and the positions of those runs."""
+    """A sweep that was not complete: its results that aren't in the cache, and the positions of its failed runs."""
 
     kept: dict[str, _InMemory]
     failed: frozenset[int]
     left: dict[int, dict[str, Any]]  # the failures of those that aren't tried again
+    sends: bool  # otherwise only what ended counts
 
 
 # By session, the results of the last interrupted sweep that aren't in the cache.
@@ -119,7 +120,7 @@ class EarlierResults:
         mine = set(self._keys)
         kept = {key: result for key, result in self._earlier.items() if key in mine}
         kept |= {self._keys[at]: result for at, result in self._new.items()}
-        self.kept = kept if failed else {}
+        self.kept = kept if failed or not ended else {}
         if ended and self._earlier:
             others = {key: result for key, result in self._earlier.items() if key not in mine}
             _interrupted[self._function.session] = others

@@ -79,6 +79,7 @@ class Sweep:
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_flight: set[int] = set()  # sent, and not answered yet
         self._attempts: Counter[int] = Counter()
+        self._sends = retried is None or retried.sends
         self._failures = dict(retried.left) if retried else {}  # as plain JSON values
         self.progress.failed = len(self._failures)
         self._arrived: list[_Arrival] = []  # not stored yet
@@ -94,12 +95,12 @@ class Sweep:
         # A thread continues even if the task that awaits it is cancelled.
         self._lock = threading.Lock()
 
-    def again(self, results: SweepResults, errors: Collection[int] = ()) -> Sweep:
-        """Return the sweep that runs only what failed, or some of it, and takes everything else from this one."""
+    def again(self, results: SweepResults, errors: Collection[int] = (), *, sends: bool = True) -> Sweep:
+        """Return the sweep that runs only what failed, or some of it, or nothing, and takes all else from this one."""
         failed = sorted(self._failures)
-        wanted = {failed[at] for at in errors} or set(failed)
+        wanted = {failed[at] for at in errors} or set(failed) if sends else set()
         left = {at: error for at, error in self._failures.items() if at not in wanted}
-        retried = Retried(self.earlier.kept, frozenset(failed), left)
+        retried = Retried(self.earlier.kept, frozenset(failed), left, sends)
         return Sweep(self.function, self.combos, self._run_function, results, retried)
 
     def stop(self) -> None:
@@ -121,6 +122,8 @@ class Sweep:
                 raise asyncio.CancelledError
             with collect_warnings(self._warnings):
                 await self._load_earlier()
+                if not self._sends:
+                    self._give_up(FuncsError("The sweep was cancelled before this run ended."))
                 await self._run_all()
                 about = self._about(started, time.monotonic() - clock)
                 result = await asyncio.to_thread(self._finish, about)

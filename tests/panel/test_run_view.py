@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from jupyter_funcs.client import snippets
 from jupyter_funcs.core import background
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL
+from jupyter_funcs.sweeps import resuming
+from tests.conftest import PANEL, wait_until
 from tests.panel.page import Page
 
 if TYPE_CHECKING:
@@ -35,11 +37,14 @@ class Faulty(httpx.AsyncBaseTransport):
         self._demo = httpx.ASGITransport(embedded().app)
         self.asked: list[str] = []
         self.broken: set[str] = set()
+        self.held: set[str] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         args = json.loads(request.content).get("Args", {}) if request.content else {}
         if args.get("Dimensions") != ["Brand"] and (symbol := args.get("Symbol")):
             self.asked.append(symbol)
+            if symbol in self.held:
+                await asyncio.Event().wait()
             if symbol in self.broken:
                 return httpx.Response(500, json={"error": "broken"})
         return await self._demo.handle_async_request(request)
@@ -103,6 +108,34 @@ def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
         assert sorted(faulty.asked) == asked
         partial = page.state("_run")["partial"]
         assert [row["label"] for row in partial["rows"]] == broken if broken else partial is None
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_what_a_cancelled_sweep_has_done_can_be_shown(page: Page, faulty: Faulty, cache: bool) -> None:
+    """As a sweep that failed in part, without a request; a retry asks for the rest, however that was cancelled."""
+    page.panel._state.enter(page.panel._state.session[DAILY].with_options(cache=cache))
+    assert "another run" in page.ask("so_far")["error"][0]
+    faulty.held = {*SYMBOLS[1:]}
+    page.ask("run", seq=1, values=ALL, confirmed=False)
+    wait_until(lambda: page.panel._state.run_state()["running"]["done"] == 1)
+    page.ask("cancel")
+    wait_until(lambda: page.state("_run")["state"] == "cancelled")
+    assert page.state("_run")["error"]["done"] == 1
+    faulty.asked = []
+    resuming._interrupted.clear()  # as another sweep does that is cancelled
+    frame = swept(page, "so_far")
+    partial = page.state("_run")["partial"]
+    assert [row["label"] for row in partial["rows"]] == SYMBOLS[1:]
+    assert all("cancelled before" in row["error"] for row in partial["rows"])
+    assert (list(frame["Symbol"].unique()), faulty.asked) == (SYMBOLS[:1], [])
+    page.ask("retry_failed", rows=[0])
+    wait_until(lambda: faulty.asked == SYMBOLS[1:2])
+    page.ask("cancel")
+    wait_until(lambda: page.state("_run")["state"] == "cancelled")
+    assert len(swept(page, "so_far")) == len(frame)
+    faulty.held, faulty.asked = set(), []
+    frame = swept(page, "retry_failed", rows=[])
+    assert (list(frame["Symbol"].unique()), sorted(faulty.asked)) == (SYMBOLS, SYMBOLS[1:])
 
 
 @pytest.fixture

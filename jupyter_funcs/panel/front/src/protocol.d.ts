@@ -181,6 +181,8 @@ export interface ErrorView {
   hint: string;
   details: string;
   retry: boolean;
+  /** Runs that ended before a sweep was cancelled, which can be shown. */
+  done: number;
   /** "Use NVRA US EQUITY", for a value that the service has refused. */
   fixes: (Message & { field: string })[];
 }
@@ -392,6 +394,8 @@ export interface Requests {
   retry: { in: {}; out: {} };
   /** Of `partial.rows`, by position; all that failed if empty. */
   retry_failed: { in: { rows: number[] }; out: {} };
+  /** Show what a cancelled sweep has done. */
+  so_far: { in: {}; out: {} };
   dismiss: { in: {}; out: {} };
 
   rows: { in: { run: number; from: number; to: number; columns: number[]; query: TableQuery }; out: TablePage };

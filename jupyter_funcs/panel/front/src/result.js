@@ -167,6 +167,7 @@ function Failure({ error, earlier }) {
       <div class="jf-btxt"><b>${error.what}</b> ${error.hint}${earlier && " The result below is from an earlier run."}</div>
       <div class="jf-bact">
         ${error.fixes.map((each) => html`<${Button} kind="is-line" label=${each.text} data-jf=${`error-fix:${each.field}`} disabled=${off} onClick=${() => fix(each)} />`)}
+        ${error.done > 0 && html`<${Button} kind="is-line" label=${`Show ${plural(error.done, "finished run")}`} data-jf="so-far" disabled=${off} onClick=${() => void tell(ask("so_far", {}))} />`}
         ${error.retry && html`<${Button} kind="is-line" label="Try again" data-jf="retry" disabled=${off} onClick=${() => void tell(ask("retry", {}))} />`}
         ${error.details && html`<${Button} label="Details" chev data-jf="error-details" aria-expanded=${String(open)} onClick=${() => setOpen(!open)} />`}
         <${Button} icon="x" aria="Dismiss" data-jf="dismiss" disabled=${off} onClick=${() => void tell(ask("dismiss", {}))} />

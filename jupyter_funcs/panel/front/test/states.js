@@ -122,7 +122,7 @@ export const ANSWERS = {
 };
 const running = { name: "Get Panel Daily", elapsed: 3.4, bytes: 6_200_000, done: 0, of: 1, note: "" };
 const partial = { failed: 2, of: 24, rows: [{ label: "KORD LN EQUITY", error: "No data of this panel for this symbol" }, { label: "PZQN US EQUITY", error: "503: the service is busy" }] };
-const failure = { what: "The service did not answer in time.", hint: "It was asked 3 times in 34 s.", details: '503 Service Unavailable from https://demo.example/run/get_panel_daily\nRetry-After: 10 · request 7f3c91 · 14:32:08\n{"error": "upstream timed out"}', retry: true, fixes: [] };
+const failure = { what: "The service did not answer in time.", hint: "It was asked 3 times in 34 s.", details: '503 Service Unavailable from https://demo.example/run/get_panel_daily\nRetry-After: 10 · request 7f3c91 · 14:32:08\n{"error": "upstream timed out"}', retry: true, done: 0, fixes: [] };
 
 const at = (traits, after, answers = {}) => ({ traits: { view, values: FILLED, run: done, ...traits }, answers: { ...ANSWERS, ...answers }, after });
 /** From Run, as a person begins one, whichever is seen. */
@@ -258,7 +258,7 @@ export const STATES = {
   history: at({}, click("history", "tick:9", "tick:8")),
   compare: at({}, click("history", "tick:9", "tick:8", "compare")),
   error: at({ run: { ...done, state: "failed", error: failure } }, click("error-details")),
-  cancelled: at({ run: { ...done, state: "cancelled", error: { what: "Cancelled after 4 of 24 runs. Press Run to continue.", hint: "", details: "", retry: false, fixes: [] } } }),
+  cancelled: at({ run: { ...done, state: "cancelled", error: { what: "Cancelled after 4 of 24 runs. Press Run to continue.", hint: "", details: "", retry: false, done: 4, fixes: [] } } }),
   "error-first": at({ run: { ...RUN, state: "failed", error: { ...failure, what: "NVRB isn't a symbol of this panel.", hint: "", fixes: [{ field: "Symbol", text: "Use NVRA US EQUITY", use: "NVRA US EQUITY", instead: "" }] } } }),
   partial: at({ run: { ...done, partial } }, click("failed-runs")),
   offline: at({ view: { ...view, service: { ...view.service, trouble: ["The service at https://demo.example cannot be reached.", "Check the network, then try again."] } }, run: RUN }),
