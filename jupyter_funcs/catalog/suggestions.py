@@ -46,7 +46,7 @@ def search(choices: Sequence[Choice], query: str) -> Sequence[Choice]:
 
 
 def pasted(field: Field, text: str, choices: Sequence[Choice]) -> tuple[list[str], list[str]]:
-    """Return the values of a pasted column, row or list, each once, and what is not among the choices."""
+    """Return the values of a pasted column, row or list, and what is not among the choices."""
     known: dict[str, str] = {}
     tickers: dict[str, set[str]] = {}
     for choice in choices:
@@ -71,7 +71,7 @@ def pasted(field: Field, text: str, choices: Sequence[Choice]) -> tuple[list[str
             found = value_of(part)
             values.append(found or part)
             unknown += [part] if known and found is None else []
-    return list(dict.fromkeys(values)), unknown
+    return values, unknown
 
 
 def fixed(field: Field, text: str) -> str:

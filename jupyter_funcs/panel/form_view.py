@@ -130,7 +130,7 @@ class FormView:
         control = _control(field, listed=has_list)
         help_text = "\n".join(map(inert, clip(field.help, _LONGEST_HELP).splitlines()))
         if field.default is not None and default_of(field) is None:
-            help_text += f"\nThe default {quote(field.default)} is not a valid value of it."
+            help_text += f"\nThe listed default, {quote(field.default)}, isn't a valid value."
         brief = _brief(inert(field.brief), help_text)
         return {
             "name": field.name,
@@ -321,10 +321,11 @@ class FormView:
 
     @asked(of="inputs", in_thread=True)
     def paste(self, field: Name, text: LongText) -> dict[str, Any]:
-        """Return the values of a pasted column, row or list, and those that aren't options."""
+        """Return the values of a pasted column, row or list, those that aren't options, and how many were repeated."""
         known, lines = self.form.field(field), text.splitlines()
         values, unknown = pasted(known, "\n".join(self._typable(known, lines)), self._sources[known.name].choices)
-        return {"values": _bounded(known, values), "unknown": unknown}
+        once = _bounded(known, self._once(known, values))
+        return {"values": once, "unknown": unknown, "repeated": len(values) - len(once)}
 
     @asked(of="inputs", refused="Variables can't be read")
     def variables(self, field: Name) -> dict[str, Any]:
@@ -346,12 +347,17 @@ class FormView:
                 lines = list(dict.fromkeys(map(self._sources[field.name].whole, lines)))
             return Each(tuple((self._items if field.kind is Kind.LIST else self._typed)(line) for line in lines))
         if isinstance(value, list):
-            items = [self._typed(text) for text in dict.fromkeys(self._typable(field, value)) if text.strip()]
+            items = [self._typed(text) for text in self._once(field, self._typable(field, value)) if text.strip()]
             # A list that is only described may be one value, and a variable may hold a whole list.
             is_one = len(items) == 1 and (not field.is_declared() or isinstance(items[0], Variable))
             return items[0] if is_one else items or None
         [text] = self._typable(field, [value or ""])
         return self._typed(text) if text.strip() else None
+
+    def _once(self, field: Field, values: list[str]) -> list[str]:
+        """Leave out repeated values, except in a list without options, which may be a list of numbers."""
+        may_repeat = field.kind is Kind.LIST and not self._sources[field.name].choices
+        return values if may_repeat else list(dict.fromkeys(values))
 
     def _typable(self, field: Field, texts: list[str]) -> list[str]:
         """Return texts of the page; refuse too many, and characters that can't be typed and no option has."""

@@ -181,7 +181,8 @@ def example_text(function: RemoteCall) -> str:
             texts[_shown(field.label)] = text
     if len(texts) == 1 and not by and values:
         texts = {"": " ".join(*texts.items())}
-    first, *others = [*reversed(texts.values())] or ["all rows"]  # the most specific field is the last in a form
+    # The most specific field is the last in a form.
+    first, *others = [*reversed(texts.values())] or ["default values" if function.fields else "all rows"]
     return clip(", ".join([first + by, *others]), _LONGEST_EXAMPLE)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.core.background import SweepProgress
-from jupyter_funcs.core.errors import ArgumentError, FuncsError
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError
 from jupyter_funcs.core.text import clip, inert, quote, size_text
 from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import shape_text, table_html
@@ -149,8 +149,8 @@ class ResultView:
         if path.is_symlink():  # it may point outside the folder
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
         export.save(frame, path, ending)
-        rows = f"{len(frame):,} of " * (len(frame) < self.table.rows) + f"{self.table.rows:,} rows"
-        return told | {"said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"}
+        of, rows = f"{len(frame):,} of " * (len(frame) < self.table.rows), self.table.rows
+        return told | {"said": f"Saved {name} · {of}{rows:,} row{'s' * (rows != 1)} · {size_text(path.stat().st_size)}"}
 
 
 def _file_name(text: str, ending: str) -> str:
@@ -218,7 +218,9 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
     """Return what happened, what to do, and details of an error; never a token."""
     request = f"Request {job.progress.request_id}" if job is not None and job.progress.request_id else ""
     what, *hint = lines_of(error)
-    details = "" if isinstance(error, FuncsError) else "".join(traceback.format_exception(error))
+    # A function of a Python catalog failed in this process, at a line of its author's.
+    raised = error.__cause__ if isinstance(error, FunctionError) else None if isinstance(error, FuncsError) else error
+    details = "".join(traceback.format_exception(raised)) if raised else ""
     kept = "\n".join(filter(None, [request, details]))
     return {
         "what": clip(inert(redact(what)), _LONGEST),
@@ -253,8 +255,9 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     if variable := result.held_as:
         said.append(f"The DataFrame was kept as <code>{escaped(variable)}</code>.")
     line = snippets.line(result.function, result.args)
-    if 0 < len(line) <= LONGEST_TEXT:  # a line that is cut would not work
-        said.append(f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values.")
+    if 0 < len(line) <= LONGEST_TEXT and not session.where.startswith("["):  # a line that is cut would not work
+        after = f", after <code>%funcs connect {escaped(session.where)}</code>" if session.where else ""
+        said.append(f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values{after}.")
     table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS)
     table = table.replace(' style="', ' style="white-space: nowrap; ')
     table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"

@@ -261,7 +261,7 @@ def test_a_default_that_is_no_option_is_said_in_the_help(form: Opening) -> None:
     """Nothing is wrong with the form because of it."""
     text = "If none, unit defaults to 'year'."
     view = form({"name": "unit", "description": text, "schema": {"enum": ["day", "week"]}})
-    assert field(view, "unit")["help"].endswith("The default 'year' is not a valid value of it.")
+    assert field(view, "unit")["help"].endswith("The listed default, 'year', isn't a valid value.")
     assert view.values()["valid"]
 
 
@@ -478,12 +478,14 @@ def test_options_that_arrive_are_sent_without_the_view() -> None:
 
 
 NVRA, MCHQ, BVQS = "NVRA US EQUITY", "MCHQ US EQUITY", "BVQS US EQUITY"
+NUMBERS = {"name": "w", "schema": {"type": "array", "items": {"type": "number"}}}
 PASTED = [
     ("Symbol", "NVRA\nMCHQ US EQUITY\r\nbravoquesa grill, inc.", [NVRA, MCHQ, BVQS], []),
     ("Symbol", "NVRA\tMCHQ", [NVRA, MCHQ], []),
     ("Symbol", "NVRA, MCHQ; NVRA", [NVRA, MCHQ], []),
     ("Symbol", "KORD\nXX", ["KORD", "XX"], ["KORD", "XX"]),  # two begin with it
     ("n", "1, 2 3\n4", ["1", "2", "3", "4"], []),
+    ("w", "0.5\n0.5", ["0.5", "0.5"], []),
     ("text", "a, b", ["a", "b"], []),
     ("text", "a, b\nc", ["a, b", "c"], []),
     ("text", " \n\t", [], []),
@@ -494,8 +496,15 @@ PASTED = [
 def test_a_pasted_list_becomes_values(form: Opening, name: str, text: str, values: Any, unknown: Any) -> None:
     """Columns, rows and lists are split; a comma inside a listed name is kept, and unknown values are named."""
     params = [{"name": "Symbol", "type": 6}, {"name": "n", "schema": {"type": "integer"}}, {"name": "text"}]
-    view = form(*params)
-    assert view.paste(name, text) == {"values": values, "unknown": unknown}
+    view = form(*params, NUMBERS)
+    assert view.paste(name, text) == {"values": values, "unknown": unknown, "repeated": text.count("; NVRA")}
+
+
+def test_values_repeat_where_no_options_are_listed(form: Opening) -> None:
+    """A list of numbers is sent as entered; of options, each is sent once."""
+    view = form(NUMBERS, {"name": "by", "type": 4, "description": "Options are 'Age Group', 'Region'."})
+    view.take({"w": ["0.5", "2", "0.5"], "by": ["Region", "Region"]})
+    assert view.form.args == {"w": ["0.5", "2", "0.5"], "by": ["Region"]}
 
 
 def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[..., Session]) -> None:

@@ -116,7 +116,7 @@ def serving(answering: Callable[..., Session], *functions: dict[str, Any]) -> Se
     ("params", "says"),
     [
         ([], "all rows"),
-        ([{"name": "Note"}], "all rows"),
+        ([{"name": "Note"}], "default values"),
         ([UNIT], "Unit day"),
         ([{"name": "Note", "required": True}], ""),
         ([UNIT, BY], "day by Age Group"),
@@ -150,7 +150,7 @@ def test_nothing_that_changes_data_is_an_example() -> None:
     session = jf.connect([send])
     assert len(session.catalog) == 1
     view = HeaderView(session).start([])
-    assert [card["example"] for card in view["cards"]] == ["all rows"]
+    assert [card["example"] for card in view["cards"]] == ["default values"]
     changing = session["Send"].function.changed(changes_data=True)
     call = session["Send"].with_options()
     call.function = changing

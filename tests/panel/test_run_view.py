@@ -138,6 +138,32 @@ def test_what_a_cancelled_sweep_has_done_can_be_shown(page: Page, faulty: Faulty
     assert (list(frame["Symbol"].unique()), sorted(faulty.asked)) == (SYMBOLS, SYMBOLS[1:])
 
 
+def test_a_function_of_this_process_that_fails_shows_where() -> None:
+    """Its author's line is in the details; what stays in a saved notebook opens what the notebook can open."""
+
+    def ratio(a: int, b: int = 0) -> float:
+        return a / b
+
+    page = Page(Panel(jf.connect([ratio]), trusted=True))
+    page.ask("choose", function="ratio")
+    swept(page, "run", seq=1, values={"a": "6", "b": "2"}, confirmed=False)
+    assert ">3<" in (still := page.panel._state.still_html(page.panel._state.visit))
+    assert "%funcs panel" not in still
+    page.ask("run", seq=2, values={"b": "0"}, confirmed=False)
+    wait_until(lambda: page.state("_run")["state"] == "failed")
+    assert "return a / b" in page.state("_run")["error"]["details"]
+    page.panel.close()
+
+
+def test_what_a_saved_notebook_says_is_where_to_connect(page: Page) -> None:
+    """The line that opens the panel needs the service's catalog."""
+    page.ask("choose", function="Get Panels")
+    swept(page, "run", seq=1, values={}, confirmed=False)
+    still = page.panel._state.still_html(page.panel._state.visit)
+    line = "<code>%funcs panel get_panels</code> opens the panel with these values"
+    assert f"{line}, after <code>%funcs connect http://localhost</code>." in still
+
+
 @pytest.fixture
 def listing(answering: Callable[..., Session]) -> Session:
     params = [{"name": "PanelName"}, {"name": "Symbol"}]

@@ -37,9 +37,9 @@ export function mended(state, { use, instead }) {
 /** Read a pasted list, take its values, and say what became of it. @param {P.FieldView} field @param {(values: string[]) => void} take */
 export function usePaste({ name }, take) {
   const { ask, tell, toast } = usePanel();
-  return (/** @type {string} */ text) => void tell(ask("paste", { field: name, text }).then(({ values, unknown }) => {
+  return (/** @type {string} */ text) => void tell(ask("paste", { field: name, text }).then(({ values, unknown, repeated }) => {
     take(values);
-    toast(`${plural(values.length, "value")} pasted${unknown.length ? `, ${count(unknown.length)} not in the list` : ""}`);
+    toast(`${plural(values.length, "value")} pasted${unknown.length ? `, ${count(unknown.length)} not in the list` : ""}${repeated ? `; ${count(repeated)} occurred before` : ""}`);
   }));
 }
 
@@ -68,7 +68,7 @@ export function FieldTools({ field, state, onOther }) {
     set(name, { each: list ? every.map((one) => line([one])) : every });
   };
   const paste = usePaste(field, (pasted) => {
-    const now = [...new Set([...values, ...pasted])];
+    const now = total || !list || each ? [...new Set([...values, ...pasted])] : [...values, ...pasted];
     set(name, list && !each ? now : !each && now.length < 2 ? (now[0] ?? null) : { each: list ? [...values, ...pasted.map((one) => line([one]))] : now });
   });
   const small = each ? "On" : list ? "One run for each list; the results are put together" : "One run for each value; the results are put together";

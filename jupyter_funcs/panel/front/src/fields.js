@@ -326,7 +326,7 @@ function Chooser(props) {
   const rows = options.length + (extra ? 1 : 0);
 
   const put = (/** @type {string[]} */ list) => {
-    const one = [...new Set(list)];
+    const one = each || choosable ? [...new Set(list)] : list; // what is typed may repeat, as in a list of numbers
     set(name, each ? { each: one } : one.length ? one : null);
     announce(`${plural(one.length, "value")} chosen`);
   };
@@ -401,7 +401,7 @@ function Chooser(props) {
   const link = (/** @type {string} */ hook, /** @type {string} */ said, /** @type {() => void} */ click) => html`<button type="button" class="jf-btn is-link" tabindex="-1" data-jf=${`${hook}:${name}`} onClick=${click}>${said}</button>`;
   return html`<div ref=${box} class=${`jf-box ${many ? "is-chips" : value ? "has-value" : ""} ${choosable ? "" : "is-free"}`} onMouseDown=${(/** @type {MouseEvent} */ event) => event.target === box.current && aim(event)}>
     ${value && html`<div class="jf-shown" aria-hidden="true"><span>${inert(value)}</span>${label && html`<span class="is-name">${inert(label)}</span>`}</div>`}
-    ${chips.map((one) => html`<span key=${one} class=${`jf-chip ${state.unknown?.includes(one) ? "is-warn" : ""}`}><span title=${one}>${inert(short(one))}</span><button type="button" data-jf=${`remove:${name}:${one}`} aria-label=${`Remove ${one}`} onClick=${() => (put(values.filter((other) => other !== one)), input.current?.focus())}><${Icon} name="x" size=${12} /></button></span>`)}
+    ${chips.map((one, at) => html`<span key=${at} class=${`jf-chip ${state.unknown?.includes(one) ? "is-warn" : ""}`}><span title=${one}>${inert(short(one))}</span><button type="button" data-jf=${`remove:${name}:${one}`} aria-label=${`Remove ${one}`} onClick=${() => (put(values.filter((_, place) => place !== at)), input.current?.focus())}><${Icon} name="x" size=${12} /></button></span>`)}
     ${values.length > chips.length && many && html`<span class="jf-chip"><button type="button" class="jf-chip-more" data-jf=${`chips-more:${name}`} onClick=${aim}>+${count(values.length - chips.length)} more</button></span>`}
     <input ref=${input} ...${said(props)} ...${combo} class=${many && !values.length ? "is-alone" : ""} aria-label=${many ? `${field.label}, ${count(values.length)} chosen` : undefined} value=${draft ?? value} placeholder=${hint}
       onFocus=${() => many || input.current?.select()} onClick=${() => open || start()} onInput=${type} onKeyDown=${keys} onPaste=${pasted} onBlur=${() => (commit(), end())} />

@@ -54,7 +54,7 @@ export function History({ close }) {
     setPair({ before, after, again: lost });
   };
 
-  const head = html`<div class="jf-dhead"><h2>History</h2><span class="jf-quiet jf-wide-only">of this kernel</span><span class="jf-gap" />
+  const head = html`<div class="jf-dhead"><h2>History</h2><span class="jf-quiet jf-wide-only">of this kernel${rows?.some(({ number }) => typeof number === "string") && " and earlier ones"}</span><span class="jf-gap" />
     ${chosen.length !== 2 && html`<span class="jf-quiet jf-wide-only">Tick two runs to compare</span>`}
     <${Button} icon="compare" kind="is-line" label=${lost && chosen.length === 2 ? "Run again and compare" : `Compare${chosen.length ? ` (${chosen.length})` : ""}`} data-jf="compare"
       aria-disabled=${chosen.length === 2 && !off ? undefined : "true"} onClick=${() => off || start()} />

@@ -377,7 +377,7 @@ export interface Requests {
   /** `grouped`: in the order of their groups. */
   options: { in: { field: string; query: string; grouped: boolean; from: number }; out: OptionPage };
   list_again: { in: { field: string }; out: {} };
-  paste: { in: { field: string; text: string }; out: { values: string[]; unknown: string[] } };
+  paste: { in: { field: string; text: string }; out: { values: string[]; unknown: string[]; repeated: number } };
   /** All values that a field lists, or those of one group: what "all 24" takes. */
   all_options: { in: { field: string; group: string; query: string }; out: { values: string[] } };
   /** `each`: it has several values for a field that takes one. */

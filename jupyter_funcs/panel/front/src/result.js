@@ -186,7 +186,7 @@ function Partial({ partial }) {
   const retry = (/** @type {number[]} */ which) => void tell(ask("retry_failed", { rows: which }));
   return html`<div class="jf-contents" data-jf="partial">
     <div class="jf-banner is-warn" role="status"><${Icon} name="warn" />
-      <div class="jf-btxt"><b>${count(of - failed)} of ${plural(of, "run")} done.</b> Failed: ${named.join(", ")}${failed > named.length && ` and ${count(failed - named.length)} more`}.</div>
+      <div class="jf-btxt"><b>${count(of - failed)} of ${plural(of, "run")} done.</b> Failed: ${named.join("; ")}${failed > named.length && `; and ${count(failed - named.length)} more`}.</div>
       <div class="jf-bact">
         <${Button} kind="is-line" icon="refresh" label=${`Retry ${plural(failed, "run")}`} data-jf="retry-failed" disabled=${live === "gone"} onClick=${() => retry([])} />
         <${Button} label="Show them" chev data-jf="failed-runs" aria-expanded=${String(open)} onClick=${() => setOpen(!open)} />

@@ -199,6 +199,17 @@ test("Enter adds a value to a list, and runs nothing; in a closed box it runs", 
   await close();
 });
 
+test("a value may occur twice in a list that is typed, and is taken away once", async () => {
+  const { model, $, close } = await open([field("l", "list")], { l: { value: ["0.5", "2"] } });
+  type(box($, "l"), "0.5");
+  await pause(10);
+  press(box($, "l"), "Enter");
+  await soon(() => assert.deepEqual(sent(model).at(-1)[1], ["0.5", "2", "0.5"]));
+  $("remove:l:0.5").click();
+  await soon(() => assert.deepEqual(sent(model).at(-1)[1], ["2", "0.5"]));
+  await close();
+});
+
 test("a function chosen with Enter has the focus in its first field", async () => {
   const answers = { functions: { sections: [{ title: "", functions: [{ id: "other", name: "Other", about: "", group: "", favourite: false, changesData: false }] }], total: 1, found: 1 } };
   const chosen = (request, model) => (model.write({ view: { ...VIEW, function: { ...VIEW.function, id: "other" }, fields: [field("first", "choice", { options: SYMBOLS }), field("b", "text")] }, values: { ...VALUES, fields: { first: {}, b: {} } } }), {});
@@ -229,7 +240,7 @@ test("what Run needs and what a rule asks for is said once, below the fields; a 
 });
 
 test("several values are chips: chosen, taken away, all, by group, and pasted", async () => {
-  const answers = { paste: { values: ["MCHQ US EQUITY", "ZZ"], unknown: ["ZZ"] } };
+  const answers = { paste: { values: ["MCHQ US EQUITY", "ZZ"], unknown: ["ZZ"], repeated: 2 } };
   const fields = [field("s", "several", { options: SYMBOLS })];
   const { model, el, $, close } = await open(fields, { s: { value: ["NVRA US EQUITY"], unknown: [] } }, {}, answers);
   box($, "s").click();
@@ -250,6 +261,7 @@ test("several values are chips: chosen, taken away, all, by group, and pasted", 
   box($, "s").dispatchEvent(event);
   await pause(TYPED + 20);
   assert.ok(sent(model).at(-1)[1].includes("ZZ"));
+  assert.match(el.textContent, /2 values pasted, 1 not in the list; 2 occurred before/);
   press(box($, "s"), "Backspace");
   await pause(TYPED);
   assert.ok(!sent(model).at(-1)[1].includes("ZZ"));

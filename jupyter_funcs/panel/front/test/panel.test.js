@@ -268,7 +268,7 @@ test("without trust nothing is saved beside the notebook, and no variable rename
 
 test("a cancelled run is said until it is dismissed, and is no error", async () => {
   const { $, model, close } = await staged("cancelled");
-  assert.match($("error").textContent, /^Cancelled after 4 of 24 runs\. Press Run to continue\.  The result below is from an earlier run\./);
+  assert.match($("error").textContent, /^Cancelled after 4 of 24 runs\. Press Run to continue\. {2}The result below is from an earlier run\./);
   assert.ok(!$("error").querySelector(".is-bad"));
   assert.equal($("so-far").textContent, "Show 4 finished runs");
   for (const [hook, kind] of [["so-far", "so_far"], ["dismiss", "dismiss"]]) {
