@@ -1,4 +1,4 @@
-"""Build a service from its settings, with everything checked before the first request."""
+"""Build a service from its settings, with everything checked before the first request; and again when files change."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import hashlib
 import logging
 import os
 import shlex
+import threading
+import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth
@@ -28,58 +31,165 @@ from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from starlette.applications import Starlette
+    from starlette.types import Receive, Scope, Send
 
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+    from jupyter_funcs.service.web.runs import Runs
 
 log = logging.getLogger(__name__)
 
 # In bytes, of a file with functions.
 _MOST_HASHED = 2**24
 
+_POLL_SECONDS = 0.5
+# Listing the files takes at most this part of the time.
+_MOST_WATCHING = 0.05
+# What is read only when the process starts.
+_FIXED = {"host", "port", "tls_certificate", "tls_key", "log"}
 
-class Hosted(NamedTuple):
-    """A service that is ready to serve; `about` describes it in a few words."""
+
+@dataclass(eq=False)
+class Hosted:
+    """A version of a service that is ready to serve; `about` describes it in a few words, and `ends` closes it."""
 
     app: Starlette
     about: str
     folder: Path
     grants: Grants
+    settings: Settings
+    runs: Runs
+    ends: contextlib.ExitStack
+    requests: int = 0
 
 
-def build(settings: Settings, config: Path | None, opened: contextlib.ExitStack) -> Hosted:
-    """Build a service, without a configuration file the demo; its data, accounts and workers close with `opened`."""
-    is_demo = config is None
-    folder = state.folder(settings.state, demo=is_demo)
-    built_in, engine = _built_in(settings, is_demo=is_demo)
-    functions = built_in
-    opened.callback(engine.close)
-    if settings.functions.folders or settings.functions.entry_points:
-        _warn_of_system()
-        workers = opened.enter_context(contextlib.closing(_workers(settings, engine, [folder, config])))
-        functions = [*functions, *workers.load()]
-    registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
-    grants = state.open_grants(folder, demo.add_accounts if is_demo else None)
-    opened.callback(grants.close)
-    grants.audit.days, grants.audit.rows = settings.audit.days, settings.audit.rows
-    others = grants.audit.served(None if config is None else str(config.resolve()))
-    if config is not None and settings.state is None and not os.environ.get("FUNCS_STATE_DIR"):
-        _warn_of_shared_folder(folder, config, others)
-    grants.audit.published({each.name: _source(each) for each in functions})
-    _warn_of_missing_assets(functions, grants, config)
-    _warn_of_missing_lists(functions)
-    auth = Auth(state.open_keys(folder), grants)
-    server = settings.server
-    limits = Limits(
-        run_seconds=server.run_seconds, concurrent_runs=server.concurrent_runs, runs_a_user=server.runs_a_user
-    )
-    names = (server.host, *server.allowed_hosts)
-    hosts = Hosts(names, server.allowed_origins, server.behind_proxy, server.trusted_proxies)
-    app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts)
-    return Hosted(app, _about(settings, len(built_in), len(functions)), folder, grants)
+def build(settings: Settings, config: Path | None) -> Hosted:
+    """Build a service, without a configuration file the demo."""
+    with contextlib.ExitStack() as opened:
+        is_demo = config is None
+        folder = state.folder(settings.state, demo=is_demo)
+        built_in, engine = _built_in(settings, is_demo=is_demo)
+        functions = built_in
+        opened.callback(engine.close)
+        if settings.functions.folders or settings.functions.entry_points:
+            _warn_of_system()
+            workers = opened.enter_context(contextlib.closing(_workers(settings, engine, [folder, config])))
+            functions = [*functions, *workers.load()]
+        registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
+        grants = state.open_grants(folder, demo.add_accounts if is_demo else None)
+        opened.callback(grants.close)
+        grants.audit.days, grants.audit.rows = settings.audit.days, settings.audit.rows
+        others = grants.audit.served(None if config is None else str(config.resolve()))
+        if config is not None and settings.state is None and not os.environ.get("FUNCS_STATE_DIR"):
+            _warn_of_shared_folder(folder, config, others)
+        grants.audit.published({each.name: _source(each) for each in functions})
+        _warn_of_missing_assets(functions, grants, config)
+        _warn_of_missing_lists(functions)
+        auth = Auth(state.open_keys(folder), grants)
+        server = settings.server
+        limits = Limits(
+            run_seconds=server.run_seconds, concurrent_runs=server.concurrent_runs, runs_a_user=server.runs_a_user
+        )
+        names = (server.host, *server.allowed_hosts)
+        hosts = Hosts(names, server.allowed_origins, server.behind_proxy, server.trusted_proxies)
+        app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts)
+        about = _about(settings, len(built_in), len(functions))
+        return Hosted(app, about, folder, grants, settings, app.state.runs, opened.pop_all())
+
+
+class LiveService:
+    """The ASGI application of the newest version of a service; what an older one has accepted ends on that one."""
+
+    def __init__(self, load: Callable[[], Settings], config: Path | None) -> None:
+        self._load = load
+        self._config = config
+        self._ended = threading.Event()
+        self._versions = [build(load(), config)]
+
+    @property
+    def service(self) -> Hosted:
+        """The newest version."""
+        return self._versions[-1]
+
+    @property
+    def admitted(self) -> int:
+        """The runs in progress."""
+        return sum(each.runs.admitted for each in self._versions)
+
+    @property
+    def busy_threads(self) -> int:
+        """The threads in which functions run."""
+        return sum(each.runs.busy_threads for each in self._versions)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        version = self.service
+        version.requests += 1
+        try:
+            await version.app(scope, receive, send)
+        finally:
+            version.requests -= 1
+
+    def stop(self) -> None:
+        """Cancel every run and admit no more; called on the event loop."""
+        for each in self._versions:
+            each.runs.stop()
+
+    def close(self) -> None:
+        """Close the data, accounts and workers of every version."""
+        self._ended.set()
+        for each in self._versions:
+            each.ends.close()
+
+    def watch(self) -> None:
+        """Build the service again whenever its files change, until it is closed."""
+        threading.Thread(target=self._watch, name="watch files", daemon=True).start()
+
+    def _watch(self) -> None:
+        built = last = self._files()
+        pause = _POLL_SECONDS
+        while not self._ended.wait(pause):
+            began = time.monotonic()
+            now = self._files()
+            pause = max(_POLL_SECONDS, (time.monotonic() - began) / _MOST_WATCHING)
+            for each in self._versions[:-1]:
+                if not each.requests and not each.runs.admitted:
+                    self._versions.remove(each)
+                    each.ends.close()
+            if now == last and now != built:  # no longer being written
+                built = now
+                self._rebuild()
+            last = now
+
+    def _rebuild(self) -> None:
+        log.info("Files have changed; reloading.")
+        before = self.service.settings
+        try:
+            self._versions.append(build(self._load(), self._config))
+        except Exception as error:  # noqa: BLE001 - the next change may fix it, whatever it is
+            log.error("%s\nThe functions from before are still served.", error)  # noqa: TRY400 - one line
+            return
+        log.info("Reloaded: serving %s.", self.service.about)
+        after = self.service.settings
+        if before.server.model_dump(include=_FIXED) != after.server.model_dump(include=_FIXED):
+            log.warning("The address, the certificate and the format of the log change when you restart the service.")
+
+    def _files(self) -> dict[str, tuple[int, ...]]:
+        """Return the configuration and the published files with what changes when they are written."""
+        paths = [self._config] if self._config else []
+        for published in self.service.settings.functions.folders:
+            for folder, inner, names in os.walk(published):
+                inner[:] = [each for each in inner if not each.startswith(".") and each != "__pycache__"]
+                paths += [Path(folder, each) for each in names if not each.startswith(".")]
+        found: dict[str, tuple[int, ...]] = {}
+        for path in paths:
+            with contextlib.suppress(OSError):  # it was removed
+                file = path.stat()
+                found[str(path)] = (file.st_mtime_ns, file.st_size, file.st_ino)
+        return found
 
 
 def _about(settings: Settings, built_in: int, count: int) -> str:

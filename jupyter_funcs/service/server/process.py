@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from jupyter_funcs.service.config.settings import Server
-    from jupyter_funcs.service.server.reloading import LiveService
+    from jupyter_funcs.service.server.hosted import LiveService
 
 log = logging.getLogger(__name__)
 

@@ -69,7 +69,7 @@ def _serve(given: argparse.Namespace) -> None:
         most_of_one = None if server.behind_proxy else process.MOST_OF_ONE
         sockets = process.bind(server.host, server.port, opened, most_of_one)
         from jupyter_funcs.service.publishing import confinement
-        from jupyter_funcs.service.server.reloading import LiveService
+        from jupyter_funcs.service.server.hosted import LiveService
 
         confinement.hide_memory()
         process.configure_logs(server.log)

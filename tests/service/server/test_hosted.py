@@ -35,8 +35,9 @@ def get_one() -> int:
 
 @contextlib.contextmanager
 def built(config: Path | None) -> Iterator[Hosted]:
-    with contextlib.ExitStack() as opened:
-        yield hosted.build(load(config), config, opened)
+    service = hosted.build(load(config), config)
+    with service.ends:
+        yield service
 
 
 def start(config: Path | None) -> None:
