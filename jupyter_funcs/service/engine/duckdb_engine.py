@@ -71,7 +71,7 @@ class DuckDBEngine:
         self.reference = reference
         self._find_cards = cards
         self._options: dict[str, Any] = {"database": database, "memory_limit": memory_limit}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None
         self._spill: SpillFolder | None = None
@@ -148,7 +148,7 @@ class DuckDBEngine:
         """Return a cursor for one thread; threads that shared one would get each other's results."""
         with self._lock:
             if self._con is None:
-                self._con = self._open_database(None, self._spill_folder())
+                self._con = self._open_database(None)
             return self._con.cursor()
 
     def _loaded_cards(self, check: Callable[[], None]) -> Cards:
@@ -164,10 +164,8 @@ class DuckDBEngine:
     def _load(self, loading: Future[Cards]) -> None:
         try:
             cards = self._find_cards()
-            with self._lock:
-                spill = self._spill_folder()
             # A locked database can't load data, so a new one with the data replaces it.
-            con = self._open_database(cards, spill)
+            con = self._open_database(cards)
             with self._lock:
                 before, self._con = self._con, con
             if before is not None:
@@ -178,15 +176,12 @@ class DuckDBEngine:
                 self._loading = None
             loading.set_exception(error)
 
-    def _spill_folder(self) -> Path:
-        """Create an empty private folder, deleted with the engine."""
-        if self._spill is None:
-            self._spill = SpillFolder()
-        return Path(tempfile.mkdtemp(dir=self._spill.path))
-
-    def _open_database(self, cards: Cards | None, spill: Path) -> duckdb.DuckDBPyConnection:
+    def _open_database(self, cards: Cards | None) -> duckdb.DuckDBPyConnection:
         from jupyter_funcs.service.engine import sandbox
 
+        with self._lock:
+            self._spill = self._spill or SpillFolder()
+            spill = Path(tempfile.mkdtemp(dir=self._spill.path))
         return sandbox.open_database(self.reference, cards, spill, **self._options)
 
 

@@ -155,15 +155,9 @@ class RemoteEngineCall(DuckDBCall):
         """The other engine's dialect, as ibis names it."""
         return self._engine.dialect
 
-    def fetch(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
-        """Execute an expression or a query and return its rows."""
-        if (build := self._remote(result)) is None:
-            return super().fetch(result)
-        return list(self._run(build).to_pylist())
-
-    def fetch_either(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
-        """Execute like `fetch`: the columns of another engine may be of any type."""
-        return self.fetch(result)
+    def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> list[dict[str, Any]]:  # noqa: ARG002 - the columns of another engine may be of any type
+        build = self._remote(result)
+        return list(super()._fetched(result) if build is None else self._run(build).to_pylist())
 
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
         """Execute an expression or a query and return an Arrow table."""
