@@ -108,14 +108,11 @@ def reference() -> Reference:
         brands=BRANDS,
         kpis=KPIS,
         reports=REPORTS,
-        calendars={profile.company.symbol: periods(profile) for profile in PROFILES},
+        calendars={
+            each.company.symbol: calendar.periods(
+                each.company.fiscal_year_end, FIRST_DAY, LAST_DAY, TODAY - timedelta(days=each.reports_after_days)
+            )
+            for each in PROFILES
+        },
         generations=GENERATIONS,
-    )
-
-
-def periods(profile: Profile) -> tuple[calendar.Period, ...]:
-    """Return the fiscal quarters of a company."""
-    after = timedelta(days=profile.reports_after_days)
-    return calendar.periods(
-        profile.company.fiscal_year_end, FIRST_DAY, LAST_DAY, is_reported=lambda end: end + after <= TODAY
     )

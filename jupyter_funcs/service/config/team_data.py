@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from jupyter_funcs.service.config.cards import CardSpend
-    from jupyter_funcs.service.config.settings import Calendar, Settings
+    from jupyter_funcs.service.config.settings import Settings
     from jupyter_funcs.service.config.team_tables import Row
     from jupyter_funcs.service.engine.tables import Cards
 
@@ -38,16 +38,18 @@ def load(settings: Settings, data: Data, today: date | None = None) -> tuple[Ref
     with TeamTables(settings.engine) as team_tables:
         spend = cards.inspect(settings, data, team_tables)
         today = today or datetime.now().astimezone().date()
-        reference = _Loader(settings, data, team_tables, spend).reference(today)
+        reference = _Loader(settings, data, team_tables, spend, today).reference()
     return reference, lambda: spend.cards
 
 
 class _Loader:
-    def __init__(self, settings: Settings, data: Data, team_tables: TeamTables, spend: CardSpend) -> None:
+    def __init__(self, settings: Settings, data: Data, team_tables: TeamTables, spend: CardSpend, today: date) -> None:
         self._settings = settings
         self._data = data
         self._tables = team_tables
         self._spend = spend
+        # The last day of a quarter that is reported by now.
+        self._reported = today - timedelta(days=data.calendar.reported_after_days)
         self._panels = sorted({each.panel for each in spend.brands})
         self._brands: dict[str, set[str]] = {}
         self._days: dict[str, Days] = {}
@@ -56,15 +58,14 @@ class _Loader:
             self._days[each.symbol] = min(first, each.first), max(last, each.last)
             self._brands.setdefault(each.symbol, set()).add(each.brand)
 
-    def reference(self, today: date) -> Reference:
+    def reference(self) -> Reference:
         rows = self._company_rows()
         ends = {symbol: rows[symbol].text("fiscal_year_end") if symbol in rows else "" for symbol in self._days}
-        section = self._data.calendar
-        if section.rule is not None:
-            ends = {symbol: end or section.rule for symbol, end in ends.items()}
-            calendars = _by_rule(self._settings, section, ends, self._days, today)
+        if (rule := self._data.calendar.rule) is not None:
+            ends = {symbol: end or rule for symbol, end in ends.items()}
+            calendars = {symbol: self._by_rule(symbol, end) for symbol, end in ends.items()}
         else:
-            calendars = _by_rows(self._settings, section, self._tables, self._days, today)
+            calendars = self._by_rows()
             ends = {symbol: end or _year_end(calendars[symbol]) for symbol, end in ends.items()}
         reference = Reference(
             panels=self._named_panels(),
@@ -151,58 +152,41 @@ class _Loader:
             found[each.id.casefold()] = Report(each.id, each.title, panel, tuple(symbols))
         return list(found.values())
 
-
-def _company(symbol: str, row: Row | None, fiscal_year_end: str) -> Company:
-    texts = {use: row.text(use) if row else "" for use in ("name", "sector", "industry")}
-    return Company(symbol, texts["name"] or symbol, texts["sector"], texts["industry"], fiscal_year_end)
-
-
-# Fiscal calendars, from a table with a row per quarter or from a rule
-
-
-def _by_rule(
-    settings: Settings, section: Calendar, year_ends: Mapping[str, str], days: Mapping[str, Days], today: date
-) -> dict[str, tuple[Period, ...]]:
-    """Return the fiscal quarters of each company by the rule in `year_ends`."""
-    after = timedelta(days=section.reported_after_days)
-    found = {}
-    for symbol, (first, last) in days.items():
-        end = year_ends[symbol]
+    def _by_rule(self, symbol: str, end: str) -> tuple[Period, ...]:
+        """Return the fiscal quarters of a company by the rule for the end of its fiscal year."""
         if end not in FISCAL_YEAR_ENDS:
             near = did_you_mean(end, list(FISCAL_YEAR_ENDS))
-            settings.fail(
+            self._settings.fail(
                 ("data", "companies", "columns", "fiscal_year_end"),
                 f"there is no rule {quoted(end)} for the fiscal year of {symbol}.{near} Rules are "
                 f"{listed(FISCAL_YEAR_ENDS)}; for another, give [data.calendar] a table with a row per quarter.",
             )
-        found[symbol] = fiscal_quarters(end, first, last, is_reported=lambda end: end + after <= today)
-    return found
+        return fiscal_quarters(end, *self._days[symbol], self._reported)
+
+    def _by_rows(self) -> dict[str, tuple[Period, ...]]:
+        """Return the fiscal quarters of each company from a table; rows without a symbol apply to all companies."""
+        required = ("period_name", "start", "end")
+        by_symbol: dict[str, list[Row]] = {}
+        for row in read_rows(self._settings, _CALENDAR, self._data.calendar, required, self._tables):
+            by_symbol.setdefault(row.text("symbol"), []).append(row)
+        found: dict[str, tuple[Period, ...]] = {}
+        without: list[str] = []
+        for symbol, (first, last) in self._days.items():
+            own = [_period(row, self._reported) for row in (*by_symbol.get("", []), *by_symbol.get(symbol, []))]
+            found[symbol] = _in_order(self._settings, symbol, own)
+            if not any(each.start <= last and each.end >= first for each in own):
+                without.append(symbol)
+        if without:
+            more = f" and {len(without) - _MAX_NAMED} more" if len(without) > _MAX_NAMED else ""
+            self._settings.fail(
+                _CALENDAR, f"no quarter covers the data of {listed(without[:_MAX_NAMED])}{more}. Add rows for them."
+            )
+        return found
 
 
-def _by_rows(
-    settings: Settings, section: Calendar, team_tables: TeamTables, days: Mapping[str, Days], today: date
-) -> dict[str, tuple[Period, ...]]:
-    """Return the fiscal quarters of each company from a table; rows without a symbol apply to all companies."""
-    rows = read_rows(settings, _CALENDAR, section, ("period_name", "start", "end"), team_tables)
-    by_symbol: dict[str, list[Row]] = {}
-    for row in rows:
-        by_symbol.setdefault(row.text("symbol"), []).append(row)
-    shared = by_symbol.get("", [])
-    found = {}
-    for symbol in days:
-        own = [_period(row, section, today) for row in (*shared, *by_symbol.get(symbol, []))]
-        found[symbol] = _in_order(settings, symbol, own)
-    without = [
-        symbol
-        for symbol, periods in found.items()
-        if not any(period.start <= days[symbol][1] and period.end >= days[symbol][0] for period in periods)
-    ]
-    if without:
-        more = f" and {len(without) - _MAX_NAMED} more" if len(without) > _MAX_NAMED else ""
-        settings.fail(
-            _CALENDAR, f"no quarter covers the data of {listed(without[:_MAX_NAMED])}{more}. Add rows for them."
-        )
-    return found
+def _company(symbol: str, row: Row | None, fiscal_year_end: str) -> Company:
+    texts = {use: row.text(use) if row else "" for use in ("name", "sector", "industry")}
+    return Company(symbol, texts["name"] or symbol, texts["sector"], texts["industry"], fiscal_year_end)
 
 
 def _year_end(periods: Sequence[Period]) -> str:
@@ -211,7 +195,7 @@ def _year_end(periods: Sequence[Period]) -> str:
     return f"{ends[-1].day} {ends[-1]:%B}" if ends else ""
 
 
-def _period(row: Row, section: Calendar, today: date) -> Period:
+def _period(row: Row, reported: date) -> Period:
     name = row.required("period_name")
     if not (found := _QUARTER_NAME.fullmatch(name)):
         row.fail(
@@ -221,10 +205,8 @@ def _period(row: Row, section: Calendar, today: date) -> Period:
     start, end = row.day("start"), row.day("end")
     if start > end:
         row.fail(f"{name} ends on {end}, before its start on {start}.")
-    reported = row.flag("is_historical")
-    if reported is None:
-        reported = end + timedelta(days=section.reported_after_days) <= today
-    return Period(int(found[2]), int(found[1]), start, end, reported)
+    flag = row.flag("is_historical")
+    return Period(int(found[2]), int(found[1]), start, end, end <= reported if flag is None else flag)
 
 
 def _in_order(settings: Settings, symbol: str, periods: list[Period]) -> tuple[Period, ...]:

@@ -48,15 +48,15 @@ class Window(NamedTuple):
     compared_label: str
 
 
-def periods(fiscal_year_end: str, first: date, last: date, is_reported: Callable[[date], bool]) -> tuple[Period, ...]:
-    """Return the quarters that overlap the days from `first` to `last`, and the next one."""
+def periods(fiscal_year_end: str, first: date, last: date, reported: date) -> tuple[Period, ...]:
+    """Return the quarters that overlap `first` to `last`, and the next one; they are reported if over by `reported`."""
     first_days = FISCAL_YEAR_ENDS[fiscal_year_end]
     found = []
     for year in range(first.year - 1, last.year + 3):
         for number, (start, after) in enumerate(itertools.pairwise(first_days(year)), 1):
             end = after - _DAY
             if end >= first and start <= last + _QUARTER:
-                found.append(Period(year, number, start, end, is_reported(end)))
+                found.append(Period(year, number, start, end, end <= reported))
     return tuple(found)
 
 

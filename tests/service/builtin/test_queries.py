@@ -23,7 +23,7 @@ def row(day: date, cents: int, transactions: int, cards: int, brand: str = "a", 
 
 
 def december(first: date, last: date, reported: date = date(2024, 1, 1)) -> tuple[calendar.Period, ...]:
-    return calendar.periods("December", first, last, lambda end: end < reported)
+    return calendar.periods("December", first, last, reported - timedelta(days=1))
 
 
 def daily(wire: Wire, **args: Any) -> list[dict[str, Any]]:
