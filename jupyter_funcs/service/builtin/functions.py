@@ -216,15 +216,7 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
     return query(queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows)
 
 
-_BUILT_IN = (
-    get_panels,
-    get_universe,
-    get_panel_dimensions,
-    get_panel_daily,
-    get_panel_fq,
-    get_kpis,
-    get_report,
-)
+_BUILT_IN = tuple(each for each in list(globals().values()) if isinstance(each, PublishedFunction))
 
 
 def published(

@@ -33,16 +33,6 @@ def ready() -> dict[str, Any]:
 
 query = functools.partial(Query, ready=ready)
 
-MEASURES = (
-    "Spend",
-    "Transaction Count",
-    "Transactions per Card",
-    "Cardholder Count",
-    "Spend per Transaction",
-    "Spend per Card",
-)
-"""The measures of a card-spend panel, in the order of their columns."""
-
 DAYS_PER_YEAR = 364
 """A year in daily growth: whole weeks, so that each day is compared with the same weekday."""
 
@@ -191,18 +181,17 @@ def _mean(values: ir.FloatingValue) -> ir.FloatingValue:
 
 
 def _measures(counted: ir.Table, prefix: str = "") -> dict[str, ir.Value]:
-    """Return the measures by name, from the columns `_COUNTED` with a prefix."""
+    """Return the measures by name, in the order of their columns, from the columns `_COUNTED` with a prefix."""
     cents, transactions, per_card, cardholders = (counted[prefix + name] for name in _COUNTED)
     spend = cents / _CENTS
-    values = (
-        spend,
-        transactions,
-        per_card,
-        cardholders,
-        spend / transactions.nullif(0),
-        spend / cardholders.nullif(0),
-    )
-    return dict(zip(MEASURES, values, strict=True))
+    return {
+        "Spend": spend,
+        "Transaction Count": transactions,
+        "Transactions per Card": per_card,
+        "Cardholder Count": cardholders,
+        "Spend per Transaction": spend / transactions.nullif(0),
+        "Spend per Card": spend / cardholders.nullif(0),
+    }
 
 
 def _with_growth(counted: ir.Table, earlier: ir.Table, keys: Sequence[str], on: Mapping[str, str]) -> ir.Table:
@@ -215,7 +204,7 @@ def _with_growth(counted: ir.Table, earlier: ir.Table, keys: Sequence[str], on: 
     both = counted.left_join(earlier, [counted[left] == earlier[f"on {right}"] for left, right in on.items()])
     now, before = _measures(both), _measures(both, "earlier ")
     columns = {key: both[key] for key in keys}
-    for name in MEASURES:
-        columns[name] = now[name]
-        columns[f"{name} Growth"] = now[name] / before[name].nullif(0) - 1
+    for name, value in now.items():
+        columns[name] = value
+        columns[f"{name} Growth"] = value / before[name].nullif(0) - 1
     return both.select(**columns)
