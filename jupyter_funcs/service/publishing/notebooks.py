@@ -39,17 +39,9 @@ _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _FOR_TOOLS = re.compile(r"noqa\b|type:\s*ignore|pragma:|pylint:")
 _TYPE_COMMENT = re.compile(r"type:\s*(\S+)\s*\|?\s*(.*)", re.DOTALL)
 # What an annotation may refer to.
-_KNOWN: dict[str, Any] = {
-    **{
-        kind.__name__: kind
-        for kind in (str, int, float, bool, list, dict, date, AtLeastOne, Between, Help, ListedBy, Options)
-    },
-    "Annotated": Annotated,
-    "Dict": dict,
-    "List": list,
-    "Literal": Literal,
-    "Optional": Optional,
-}
+_TYPES: tuple[Any, ...] = (str, int, float, bool, list, dict, date, Annotated, Literal, Optional)
+_MARKERS = (AtLeastOne, Between, Help, ListedBy, Options)
+_KNOWN = {each.__name__: each for each in (*_TYPES, *_MARKERS)} | {"Dict": dict, "List": list}
 
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
