@@ -100,7 +100,13 @@ class SigningKeys:
     def records(self) -> list[SigningKey]:
         """Return the keys that verify, newest first."""
         with self._lock:
-            self._reload_if_changed()
+            # An unusable file is ignored.
+            if self._path is not None and (seen := _file_state(self._path)) != self._seen:
+                self._seen = seen
+                try:
+                    self._keys = _read(self._path)
+                except SetupError as error:
+                    log.warning("The signing keys were not reloaded: %s", error)
             return _unexpired(self._keys)
 
     def rotate(self, overlap_hours: float) -> None:
@@ -118,16 +124,6 @@ class SigningKeys:
             keys = [_new_key(), *_unexpired(ending)]
             _write(self._path, keys)
             self._keys, self._seen = keys, _file_state(self._path)
-
-    def _reload_if_changed(self) -> None:
-        """Read the file again if it changed; an unusable one is ignored with a warning."""
-        if self._path is None or (seen := _file_state(self._path)) == self._seen:
-            return
-        self._seen = seen
-        try:
-            self._keys = _read(self._path)
-        except SetupError as error:
-            log.warning("The signing keys were not reloaded: %s", error)
 
 
 def refuse_access_of_others(what: str, path: Path, found: os.stat_result, advice: str = "") -> None:
