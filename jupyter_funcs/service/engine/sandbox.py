@@ -63,9 +63,7 @@ def open_database(
             )
         if database is not None:
             attach(con, database)
-        files = _files(con, cards.files) if cards is not None else []
-        if cards is not None:
-            _view(con, cards, files)
+        files = _view(con, cards) if cards is not None else []
         con.execute(f"SET allowed_paths = {_literal(files)}")
         con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
@@ -122,17 +120,14 @@ def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:
     return [file for (file,) in con.execute("SELECT file FROM glob(?) ORDER BY file", [pattern]).fetchall()]
 
 
-def _files(con: duckdb.DuckDBPyConnection, patterns: Sequence[str]) -> list[str]:
+def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
+    """Create the view of card spend, and return the files that it reads."""
     files: list[str] = []
-    for pattern in patterns:
+    for pattern in cards.files:
         found = matching(con, pattern)
         if not found:
             raise SetupError(f"There is no file {pattern}.\nUse the paths of the Parquet files with card spend.")
         files += found
-    return files
-
-
-def _view(con: duckdb.DuckDBPyConnection, cards: Cards, files: Sequence[str]) -> None:
     try:
         if files:
             con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_literal(files)})")
@@ -141,20 +136,21 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards, files: Sequence[str]) ->
         columns = con.execute(f"DESCRIBE FROM {_name(catalog, *place)}").fetchall()
         stored = [(column, kind) for column, kind, *_ in columns]
         if stored == _AS_STORED and cards == replace(tables.Cards.parquet(Path()), files=cards.files):
-            con.execute(f"CREATE VIEW cards AS FROM {_FILES}")
-            return
-        import ibis
+            query = f"FROM {_FILES}"
+        else:
+            import ibis
 
-        from jupyter_funcs.service.engine.statements import Compiler
+            from jupyter_funcs.service.engine.statements import Compiler
 
-        compiler = Compiler()
-        types = {column: compiler.type_mapper.from_string(kind) for column, kind, *_ in columns}
-        mapped = cards.mapped(ibis.table(types, name=place[1], database=place[0], catalog=catalog))
+            compiler = Compiler()
+            types = {column: compiler.type_mapper.from_string(kind) for column, kind in stored}
+            query = compiler.sql(cards.mapped(ibis.table(types, name=place[1], database=place[0], catalog=catalog)))
         # Not created by ibis, whose temporary view other cursors don't see.
-        con.execute(f"CREATE VIEW cards AS {compiler.sql(mapped)}")
+        con.execute(f"CREATE VIEW cards AS {query}")
     except duckdb.Error as error:
         where = ", ".join(cards.files) or ".".join(cards.table)
         raise SetupError(f"Card spend cannot be read from {where}: {first_line(error)}.") from error
+    return files
 
 
 def _name(*parts: str) -> str:
