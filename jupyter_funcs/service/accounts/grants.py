@@ -74,7 +74,7 @@ class Grants:
         return self._enabled(self._database.read, of_key, number, passwords.secret_hash(secret), time.time())
 
     def _enabled(self, read: Callable[..., list[Any]], condition: str, *values: Any) -> User | None:
-        query = f"SELECT id, name, email, at FROM users_at WHERE NOT is_disabled AND {condition}"  # noqa: S608 - ours
+        query = f"SELECT id, name FROM users WHERE NOT is_disabled AND {condition}"  # noqa: S608 - ours
         rows = read(query, *values)
         return User(*rows[0]) if rows else None
 
@@ -85,11 +85,8 @@ class Grants:
 
     def user_of_password(self, login: str, password: str) -> User | None:
         """Return the user of an email or name and a password; equally slow where the user is unknown."""
-        rows = self._database.read(
-            """SELECT password, id, name, email, at FROM users_at
-            WHERE (folded = ? OR folded_email = ?) AND NOT is_disabled""",
-            *[folded(login)] * 2,
-        )
+        query = "SELECT password, id, name FROM users WHERE (folded = ? OR folded_email = ?) AND NOT is_disabled"
+        rows = self._database.read(query, *[folded(login)] * 2)
         stored, *user = rows[0] if rows else (None,)
         is_right, renewed = passwords.verified(password, stored)
         if renewed:
@@ -147,7 +144,7 @@ class Grants:
                 (home, name, folded(name), email, email and folded(email), now, now),
             ).fetchone()
             self.audit.change("users add", name, organisation)
-            return User(*sql.execute("SELECT id, name, email, at FROM users_at WHERE id = ?", (number,)).fetchone())
+            return User(number, name)
 
     def set_password(self, name: str, password: str) -> str:
         """Set the password of a user and revoke their tokens."""

@@ -52,8 +52,6 @@ class User:
 
     id: int
     name: str
-    email: str | None
-    organisation: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,9 +242,9 @@ def test_a_configuration_names_the_state_folder_and_the_organisation(
     assert capsys.readouterr().out.startswith("'Acme' is a new organisation. 'ann' may run nothing yet")
     assert stat.S_IMODE((tmp_path / "accounts").stat().st_mode) == 0o700
     command(["admin", *team, "users", "list", "--json"])
-    assert [user["name"] for user in json.loads(capsys.readouterr().out)] == ["ann"]
+    assert [(each["name"], each["organisation"]) for each in json.loads(capsys.readouterr().out)] == [("ann", "Acme")]
     command(["token", "--user", "ann", *team])
-    assert who(tmp_path / "accounts", capsys.readouterr().out.strip()).organisation == "Acme"
+    assert who(tmp_path / "accounts", capsys.readouterr().out.strip()).name == "ann"
 
 
 # Lists.
