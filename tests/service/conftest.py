@@ -26,7 +26,7 @@ from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies, demo, functions
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Reference
-from jupyter_funcs.service.engine.tables import CARDS, Cards
+from jupyter_funcs.service.engine.tables import CARDS, Cards, arrow_schema
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
 from jupyter_funcs.service.web.app import create_app
 from tests.conftest import serving as served
@@ -234,9 +234,8 @@ def serve_rows(tmp_path: Path) -> Callable[..., Wire]:
 
     def serve(rows: Sequence[tuple[Any, ...]], calendars: dict[str, Any], ends: dict[str, str] | None = None) -> Wire:
         path = tmp_path / "cards.parquet"
-        types = {"string": pa.string(), "date": pa.date32(), "int64": pa.int64(), "int32": pa.int32()}
-        schema = pa.schema({name: types[kind] for name, kind in CARDS.items()})
-        pq.write_table(pa.Table.from_pylist([dict(zip(CARDS, row, strict=True)) for row in rows], schema), path)
+        table = pa.Table.from_pylist([dict(zip(CARDS, row, strict=True)) for row in rows], arrow_schema(CARDS))
+        pq.write_table(table, path)
         brands = sorted({(row[2], row[1]) for row in rows})
         symbols = sorted({row[1] for row in rows})
         reference = Reference(
