@@ -212,8 +212,6 @@ class DuckDBCall:
 
     def fetch_either(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]] | pa.Table:
         """Execute like `fetch`, but return many rows, or none, as an Arrow table if that holds the same values."""
-        if isinstance(result, Query) and result.is_kept:
-            return self.fetch(result)
         found = self._fetched(result, or_table=True)
         if isinstance(found, list):
             return found
