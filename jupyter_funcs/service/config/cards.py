@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import ibis
 
 from jupyter_funcs.service.config.settings import BRAND, Data, dimension_columns
-from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, no_column, parquet_files
+from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, no_column
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.messages import SetupError, listed, quoted
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     import ibis.expr.datatypes as dt
     import ibis.expr.types as ir
-    import pyarrow.parquet as pq
 
     from jupyter_funcs.service.config.settings import Settings
+    from jupyter_funcs.service.config.team_tables import OpenTable
 
 _MAX_NAMED = 3
 _TYPES = {"date": "date", "spend_cents": "int64", "transactions": "int64", "cards": "int64"}
@@ -59,12 +59,11 @@ def inspect(settings: Settings, data: Data, team_tables: TeamTables) -> CardSpen
     label = quoted(data.table) if data.parquet is None else data.parquet.name
     mapped = _mapped(data)
     try:
-        files = parquet_files(data.parquet) if data.parquet is not None else {}
-        opened = team_tables.table(data.table or "") if data.parquet is None else team_tables.parquet(list(files))
+        opened = team_tables.table(data.table or "") if data.parquet is None else team_tables.parquet(data.parquet)
     except TeamDataError as error:
         settings.fail(key, str(error))
     raw = opened.table
-    _check_columns(settings, label, mapped, raw, files)
+    _check_columns(settings, label, mapped, opened)
     try:
         [counts] = opened.rows(_counts(raw, mapped))
         _check_rows(settings, label, mapped, counts)
@@ -96,9 +95,8 @@ def _mapped(data: Data) -> dict[str, _Column]:
     }
 
 
-def _check_columns(
-    settings: Settings, label: str, mapped: Mapping[str, _Column], raw: ir.Table, files: Mapping[str, pq.FileMetaData]
-) -> None:
+def _check_columns(settings: Settings, label: str, mapped: Mapping[str, _Column], opened: OpenTable) -> None:
+    raw, files = opened.table, opened.files
     for use, column in mapped.items():
         if column.name not in raw.columns:
             settings.fail(column.key, f"{label} {no_column(column.name, raw.columns)}")

@@ -41,10 +41,11 @@ class TeamDataError(Exception):
 
 
 class OpenTable(NamedTuple):
-    """A table, and the connection that executes an expression over it."""
+    """A table, the connection that executes an expression over it, and its Parquet files with their metadata."""
 
     table: ir.Table
     connection: EngineConnection
+    files: Mapping[str, pq.FileMetaData] = {}
 
     def rows(self, expression: ir.Table) -> list[dict[str, Any]]:
         """Return the rows of an expression."""
@@ -58,12 +59,23 @@ class TeamTables(contextlib.ExitStack):
         super().__init__()
         self._address = EngineURL(url)
 
-    def parquet(self, files: list[str]) -> OpenTable:
-        """Open Parquet files."""
+    def parquet(self, pattern: Path) -> OpenTable:
+        """Open the Parquet files that a pattern matches."""
         connection = EngineConnection(ibis.duckdb.connect(autoinstall_known_extensions=False))
         self.callback(connection.close)
+        found = sandbox.matching(connection.backend.con, str(pattern))
+        if not found:
+            if pattern.is_dir():
+                raise TeamDataError(f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}.")
+            raise TeamDataError(f"no file matches {pattern}.")
+        files = {}
+        for file in found:
+            try:
+                files[file] = pq.read_metadata(file)
+            except (pa.ArrowException, OSError) as error:
+                raise TeamDataError(f"{file} is not a Parquet file.") from error
         try:
-            return OpenTable(connection.backend.read_parquet(files), connection)
+            return OpenTable(connection.backend.read_parquet(found), connection, files)
         except duckdb.Error as error:
             raise TeamDataError(f"the files cannot be read: {self.reason(error)}.") from error
 
@@ -103,23 +115,6 @@ class TeamTables(contextlib.ExitStack):
         con = self.enter_context(duckdb.connect())
         sandbox.attach(con, Path(path))
         return EngineConnection(ibis.duckdb.from_connection(con))
-
-
-def parquet_files(pattern: Path) -> dict[str, pq.FileMetaData]:
-    """Return the Parquet files that a pattern matches, with their metadata."""
-    with duckdb.connect() as con:
-        found = sandbox.matching(con, str(pattern))
-    if not found:
-        if pattern.is_dir():
-            raise TeamDataError(f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}.")
-        raise TeamDataError(f"no file matches {pattern}.")
-    files = {}
-    for file in found:
-        try:
-            files[file] = pq.read_metadata(file)
-        except (pa.ArrowException, OSError) as error:
-            raise TeamDataError(f"{file} is not a Parquet file.") from error
-    return files
 
 
 def _csv_rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
@@ -197,7 +192,7 @@ def read_rows(
         if kind == "csv":
             names, found = _csv_rows(name)
         else:
-            opened = team_tables.table(name) if kind == "table" else team_tables.parquet([*parquet_files(name)])
+            opened = team_tables.table(name) if kind == "table" else team_tables.parquet(name)
             names, found = list(opened.table.columns), list(enumerate(opened.rows(opened.table), 1))
     except TeamDataError as error:
         settings.fail((*key, kind), str(error))
