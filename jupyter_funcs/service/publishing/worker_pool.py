@@ -87,19 +87,16 @@ class UnfinishedImportError(SetupError):
         self.is_slow = is_slow
 
 
+@dataclass
 class _Deadline:
     """What an import has in place of the call of a run."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.restart()
-
-    def restart(self) -> None:
-        self._until = time.monotonic() + self.seconds
+    seconds: float
+    began: float = field(default_factory=time.monotonic)
 
     @property
     def cancelled(self) -> bool:
-        return time.monotonic() > self._until
+        return time.monotonic() > self.began + self.seconds
 
 
 class Worker:
@@ -137,7 +134,7 @@ class Worker:
                 # A file may end after its deadline, but before the process does.
                 while (reply := self.read(_FIRST_REPLIES)).kind == "importing" and not deadline.cancelled:
                     source = reply.text
-                    deadline.restart()
+                    deadline.began = time.monotonic()
         except EOFError:
             reply = LoadReply("ended", "The process that loads published functions ended. Its output is in the log.")
         if source and deadline.cancelled:
