@@ -308,7 +308,6 @@ def _asset_of(sql: sqlite3.Connection, number: int) -> Asset:
 
 
 def _check_name(what: str, name: str) -> None:
-    """Raise `SetupError` for an invalid name."""
     if not name or name != name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise SetupError(
             f"{quoted(name)} cannot be the name of {what}.\n"
@@ -317,7 +316,6 @@ def _check_name(what: str, name: str) -> None:
 
 
 def _check_email(email: str) -> None:
-    """Raise `SetupError` for an invalid email address."""
     before, _, after = email.partition("@")
     if not (before and after) or not email.isprintable() or " " in email or len(email) > LONGEST_NAME:
         raise SetupError(f"{quoted(email)} is not an email address. Write it as name@example.org.")

@@ -172,7 +172,6 @@ def title(name: str) -> str:
 def _published(
     python: Callable[..., Any], *, name: str | None, asset: str, group: str | None, rules: Sequence[Any]
 ) -> PublishedFunction:
-    """Return a function as it is published, or raise `SetupError` where it can't be."""
     written = inspect.unwrap(python)
     if not inspect.isfunction(written):
         raise SetupError(f"Not a function: {quoted(python)}. Publish a function written with def.")

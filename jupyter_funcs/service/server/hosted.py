@@ -23,7 +23,6 @@ from jupyter_funcs.service.config.settings import Settings, load
 from jupyter_funcs.service.engine.remote import IN_MEMORY, connect_engine
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
 from jupyter_funcs.service.publishing import confinement
-from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, same_name
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.web.app import create_app
@@ -259,7 +258,7 @@ def _workers(
     """Return the workers for the published files, which can't read the hidden ones."""
     own = settings.functions
     secret = (*hidden, settings.server.tls_key)
-    setup = WorkerSetup(
+    setup = confinement.WorkerSetup(
         folders=own.folders,
         entry_points=own.entry_points,
         default_asset=own.asset,

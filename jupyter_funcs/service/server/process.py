@@ -163,7 +163,6 @@ class _JSONLine(logging.Formatter):
     """Formats a record and its facts as JSON, in a third of the time that structlog takes: each request has a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a line."""
         return json.dumps(self.facts(record), default=repr)
 
     def facts(self, record: logging.LogRecord) -> dict[str, Any]:
@@ -182,7 +181,6 @@ class _Line(_JSONLine):
     """Formats a record for people, without what its message repeats, and the logger's name on the service's lines."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a line, and the traceback."""
         facts = self.facts(record)
         event, level, logger, time = (facts.pop(name) for name in ("event", "level", "logger", "timestamp"))
         trace = f"\n{facts.pop('exception')}" if record.exc_info else ""
@@ -274,7 +272,6 @@ class _Packets(h11.Connection):
     _head: Sequence[Any] = ()
 
     def send_with_data_passthrough(self, event: h11.Event) -> list[Any] | None:
-        """Return what to send for an event."""
         data = super().send_with_data_passthrough(event)
         if isinstance(event, h11.Response) and data:
             length = next((value for name, value in event.headers if name == b"content-length"), b"")

@@ -89,7 +89,6 @@ def _serve(given: argparse.Namespace) -> None:
 
 
 def _with_options(settings: Settings, given: argparse.Namespace) -> Settings:
-    """Override settings by the options of the command."""
     names = ("host", "port", "behind_proxy", "tls_certificate", "tls_key", "allowed_hosts")
     options = {name: value for name in names if (value := getattr(given, name)) is not None}
     return settings.model_copy(update={"server": settings.server.model_copy(update=options)})

@@ -138,8 +138,6 @@ class _Replies:
 
 @dataclass
 class _Service:
-    """The endpoints."""
-
     registry: Registry
     auth: Auth
     grants: Grants

@@ -108,7 +108,6 @@ def _host(authority: str) -> str | None:
 
 
 def _normalised(host: str) -> str:
-    """Normalise the spelling of a host."""
     host = host.casefold().removesuffix(".").strip("[]")
     return str(_ip(host) or host)
 
