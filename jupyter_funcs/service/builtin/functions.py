@@ -19,9 +19,6 @@ from jupyter_funcs.service.publishing.registry import PublishedFunction, functio
 if TYPE_CHECKING:
     from jupyter_funcs.service.engine.calls import Call, Query
 
-# `published` sets the real assets.
-_PANEL_DATA, _REPORTS = "Panel data", "Reports"
-
 YesNo = Literal["Yes", "No"]
 Unit = Literal["day", "week", "month", "quarter"]
 
@@ -97,19 +94,19 @@ def _columns(call: Call, dimensions: list[str] | None) -> queries.Dimensions:
     return tuple((name, call.reference.dimensions[name]) for name in dimensions or ())
 
 
-@function(asset=_PANEL_DATA, group="Reference", name="Get Panels")
+@function(group="Reference", name="Get Panels")
 def get_panels(call: Call) -> Query:  # noqa: ARG001 - every function takes it
     """List the panel data sets that the other functions read."""
     return query(queries.panels)
 
 
-@function(asset=_PANEL_DATA, group="Reference", name="Get Universe")
+@function(group="Reference", name="Get Universe")
 def get_universe(call: Call) -> Query:  # noqa: ARG001 - as above
     """List the companies by symbol, with sector, industry and fiscal year end."""
     return query(queries.universe)
 
 
-@function(asset=_PANEL_DATA, group="Reference", name="Get Panel Dimensions")
+@function(group="Reference", name="Get Panel Dimensions")
 def get_panel_dimensions(
     call: Call,
     PanelName: Panel,
@@ -120,7 +117,7 @@ def get_panel_dimensions(
     return query(queries.panel_dimensions, (headings,), {"panel": PanelName})
 
 
-@function(asset=_PANEL_DATA, group="Panel data", name="Get Panel Daily", rules=(_SYMBOL_OR_BRAND, brands_of_symbol))
+@function(group="Panel data", name="Get Panel Daily", rules=(_SYMBOL_OR_BRAND, brands_of_symbol))
 def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
     call: Call,
     PanelName: Panel,
@@ -135,9 +132,7 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
     return query(queries.panel_daily, (_columns(call, Dimensions), lookback), _rows(call, PanelName, Symbol, Brand))
 
 
-@function(
-    asset=_PANEL_DATA, group="Panel data", name="Get Panel FQ", rules=(_SYMBOL_OR_BRAND, brands_of_symbol, one_calendar)
-)
+@function(group="Panel data", name="Get Panel FQ", rules=(_SYMBOL_OR_BRAND, brands_of_symbol, one_calendar))
 def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
     call: Call,
     PanelName: Panel,
@@ -176,7 +171,7 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
     return query(queries.panel_fq, shape, rows, {"periods": queries.periods(windows)})
 
 
-@function(asset=_PANEL_DATA, group="Company data", name="Get KPIs")
+@function(group="Company data", name="Get KPIs")
 def get_kpis(
     call: Call,  # noqa: ARG001 - as above
     Symbol: Symbol,
@@ -188,7 +183,7 @@ def get_kpis(
     return query(queries.kpis, (PrimaryOnly == "Yes",), chosen)
 
 
-@function(asset=_REPORTS, group="Reports", name="Get Report", rules=(brands_of_report,))
+@function(group="Reports", name="Get Report", rules=(brands_of_report,))
 def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
     call: Call,
     report_id: Annotated[

@@ -201,16 +201,16 @@ def _about(settings: Settings, built_in: int, count: int) -> str:
 
 def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedFunction], DuckDBEngine]:
     """Return the built-in functions and the engine of a service, checked against its data."""
-    asset, limit = settings.functions.asset, settings.memory_limit
+    asset = settings.functions.asset
     if settings.data is None:
+        reference, cards = companies.reference(), demo.cards
         built_in = demo.published() if is_demo else demo.published(asset, None)
-        engine = connect_engine(settings.engine, companies.reference(), demo.cards, memory_limit=limit)
     else:
         from jupyter_funcs.service.config import team_data
 
         reference, cards = team_data.load(settings, settings.data)
         built_in = built_in_functions.published(reference, asset=asset)
-        engine = connect_engine(settings.engine, reference, cards, memory_limit=limit)
+    engine = connect_engine(settings.engine, reference, cards, memory_limit=settings.memory_limit)
     if settings.data is not None or settings.engine != IN_MEMORY:
         engine.open()
     return built_in if settings.functions.builtin else (), engine
