@@ -134,8 +134,13 @@ def serving(registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
     grants.add_asset("a", organisation="t", is_shared=True)
     for name in ("t", "u"):
         grants.add_user(name, organisation="t", email=f"{name}@t.example")
+    return serving_to("t", grants, registry, engine, **options)
+
+
+def serving_to(user: str, grants: Grants, registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
+    """Serve functions with some accounts, of which a user calls."""
     auth = Auth(SigningKeys.in_memory(), grants)
-    wire = in_process(create_app(registry, auth, grants, engine, **options), auth.issue("t", 1))
+    wire = in_process(create_app(registry, auth, grants, engine, **options), auth.issue(user, 1))
     wire.auth, wire.grants, wire.engine = auth, grants, engine
     return wire
 
@@ -207,15 +212,23 @@ def raw() -> pa.Table:
     return pq.read_table(demo.spend_file())
 
 
+@pytest.fixture(scope="module")
+def before_the_data() -> Iterator[DuckDBEngine]:
+    """An engine that hasn't loaded card spend yet."""
+
+    def never() -> Cards:
+        raise AssertionError("asked for the card data")
+
+    engine = DuckDBEngine(companies.reference(), never)
+    yield engine
+    engine.close()
+
+
 @pytest.fixture
 def demo_wire() -> Wire:
     """The demo service with private accounts, which a test may change; `analyst` calls."""
-    grants = Grants(seed=demo.add_accounts)
-    auth = Auth(SigningKeys.in_memory(), grants)
     registry, engine = Registry(demo.published(), author=demo.AUTHOR), DuckDBEngine(companies.reference(), demo.cards)
-    wire = in_process(create_app(registry, auth, grants, engine), auth.issue("analyst", 1))
-    wire.auth, wire.grants = auth, grants
-    return wire
+    return serving_to("analyst", Grants(seed=demo.add_accounts), registry, engine)
 
 
 @pytest.fixture

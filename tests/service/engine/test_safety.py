@@ -56,18 +56,6 @@ def engine(stored: Path) -> Iterator[DuckDBEngine]:
     engine.close()
 
 
-@pytest.fixture(scope="module")
-def before_the_data() -> Iterator[DuckDBEngine]:
-    """An engine that hasn't loaded card spend yet."""
-
-    def never() -> Cards:
-        raise AssertionError("asked for the card data")
-
-    engine = DuckDBEngine(companies.reference(), never)
-    yield engine
-    engine.close()
-
-
 def own_sql(text: str, **columns: str) -> ir.Table:
     """Return an expression like that of a function with its own SQL."""
     return _connection().sql(text, schema=ibis.schema(columns or {"n": "int64"}))

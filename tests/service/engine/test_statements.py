@@ -24,7 +24,6 @@ from tests.rows import each_row
 from tests.service.engine.test_safety import own_sql
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 # Each returns the same rows as it is written, and after the check.
@@ -290,15 +289,8 @@ WRONG = [line for table in REFUSED.values() for line in lines(table)]
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[DuckDBEngine]:
-    """An engine that hasn't loaded card spend."""
-
-    def never() -> Cards:
-        raise AssertionError("asked for the card data")
-
-    engine = DuckDBEngine(companies.reference(), never)
-    yield engine
-    engine.close()
+def engine(before_the_data: DuckDBEngine) -> DuckDBEngine:
+    return before_the_data
 
 
 def test_a_closed_engine_is_given_back() -> None:

@@ -16,15 +16,13 @@ import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 
-from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies, demo, queries
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.messages import listed
 from jupyter_funcs.service.publishing.registry import Registry, function
 from jupyter_funcs.service.publishing.results import ReplyContent
-from jupyter_funcs.service.web.app import _Replies, create_app
+from jupyter_funcs.service.web.app import _Replies
 from jupyter_funcs.service.web.requests import ARROW, BODY_LIMIT
 from jupyter_funcs.service.web.runs import Limits
 from tests.rows import each_row
@@ -37,11 +35,11 @@ from tests.service.conftest import (
     RUN,
     Wire,
     assert_refused,
-    in_process,
     published,
     raw_run,
     served,
     serving,
+    serving_to,
     talk,
 )
 
@@ -535,9 +533,8 @@ def test_a_published_function_runs_each_time(publish: Callable[..., Wire]) -> No
 def test_another_process_takes_a_grant_and_a_token_back_at_once(tmp_path: Path) -> None:
     """What was read of a token and its grants is forgotten with the next change, whoever makes it."""
     grants, elsewhere = (Grants(tmp_path / "accounts.db", seed=demo.add_accounts) for _ in range(2))
-    auth = Auth(SigningKeys.in_memory(), grants)
     registry, engine = Registry(demo.published(), author="d"), DuckDBEngine(companies.reference(), demo.cards)
-    wire = in_process(create_app(registry, auth, grants, engine), auth.issue("analyst", 1))
+    wire = serving_to("analyst", grants, registry, engine)
     for _ in range(2):
         assert wire.call("Get Panels").status_code == 200
     asset = demo.PANEL_DATA

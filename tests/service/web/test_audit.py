@@ -25,10 +25,9 @@ from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.registry import Registry, function
 from jupyter_funcs.service.web import logins, requests
-from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
-from tests.service.conftest import LOGIN, RUN, Wire, becomes, in_process, served
+from tests.service.conftest import LOGIN, RUN, Wire, becomes, served, serving_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,14 +68,10 @@ def grants(path: Path) -> Iterator[Grants]:
 
 
 def serving(grants: Grants, **limits: Any) -> Wire:
-    auth = Auth(SigningKeys.in_memory(), grants)
     own = [function(asset="a")(each) for each in (lists, fails, naps)]
     registry = Registry([*demo.published("a", None), *own], author="t")
     engine, hosts = DuckDBEngine(companies.reference(), demo.cards), Hosts(behind_proxy=True)
-    app = create_app(registry, auth, grants, engine, limits=Limits(**limits), hosts=hosts)
-    wire = in_process(app, auth.issue("ann", 1))
-    wire.auth, wire.grants = auth, grants
-    return wire
+    return serving_to("ann", grants, registry, engine, limits=Limits(**limits), hosts=hosts)
 
 
 @pytest.fixture
