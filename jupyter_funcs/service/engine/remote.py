@@ -155,9 +155,10 @@ class RemoteEngineCall(DuckDBCall):
         """The other engine's dialect, as ibis names it."""
         return self._engine.dialect
 
-    def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> list[dict[str, Any]]:  # noqa: ARG002 - the columns of another engine may be of any type
+    def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> Any:  # noqa: ARG002 - see below
+        # Always rows: the columns of another engine may be of any type.
         build = self._remote(result)
-        return list(super()._fetched(result) if build is None else self._run(build).to_pylist())
+        return super()._fetched(result) if build is None else self._run(build).to_pylist()
 
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
         """Execute an expression or a query and return an Arrow table."""
