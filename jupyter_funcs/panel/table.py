@@ -58,7 +58,7 @@ class Latest:
         """Return a cached result, or make it: one at a time per lane, because each takes memory."""
         held = self._held.get(key)
         if held is None:
-            with self._lanes.setdefault(lane, threading.RLock()), np.errstate(all="ignore"):  # of summing infinities
+            with self._lanes.setdefault(lane, threading.RLock()):
                 held = self._held.get(key)
                 if held is None:
                     made = make()

@@ -113,16 +113,14 @@ class TableColumn:
         values: pd.Series[Any] = self.data.iloc[rows]
         return values.map(self.cell) if self.kind == "date" else values
 
+    @np.errstate(invalid="ignore")  # infinities of both signs
     def sum(self, values: pd.Series[Any]) -> str:
         """Return the sum of some of the values, as the table shows it."""
         total: Any = 0.0
         try:
-            if values.dtype.kind in "iu":
-                known = values.dropna().to_numpy(dtype="uint64" if values.dtype.kind == "u" else "int64")
-                total = (int((known >> 32).sum()) << 32) + int((known & 0xFFFFFFFF).sum())  # exact beyond 64 bits
-            else:
-                with np.errstate(invalid="ignore"):  # infinities of both signs
-                    total = values.sum()
+            if values.dtype.kind in "iu" and values.astype(float).abs().sum() >= 2**63:
+                values = values.astype(object)  # of Python's integers, which are exact
+            total = values.sum()
             return with_minus(f"{total:,.0f}") if abs(total) >= 1_000_000 else self.cell(total) or ""
         except TROUBLE:
             return short_text(plain_text(total))
@@ -138,13 +136,8 @@ class TableColumn:
 
     def _codes(self, *, by_text: bool) -> Codes:
         def make() -> Codes:
-            if isinstance(self.data.dtype, pd.CategoricalDtype) and not by_text:
-                return self.data.cat.codes.to_numpy(), self.data.cat.categories
-            values: Any = self.data
-            if by_text:
-                values = np.empty(len(self.data), dtype=object)
-                values[:] = [None if is_empty(each) else plain_text(each) for each in self.data]
-            codes, found = pd.factorize(values, sort=True)
+            texts = [None if is_empty(each) else plain_text(each) for each in self.data] if by_text else None
+            codes, found = pd.factorize(pd.Series(texts, dtype=object) if by_text else self.data, sort=True)
             return codes.astype(np.min_scalar_type(-len(found) - 1)), found
 
         found: Codes = self._held(self.at, (self.at, by_text), make, lambda made: made[0].nbytes + 8 * len(made[1]))
@@ -158,17 +151,12 @@ class TableColumn:
         return distinct, ((found[at], int(counts[at])) for at in order[:distinct])
 
     def key(self, *, descending: bool) -> NDArray[Any]:
-        """Return numbers or times that numpy sorts in the order of the values, with empty ones last."""
+        """Return numbers that numpy sorts in the order of the values, with empty ones last."""
         data = self.data
         if data.dtype.kind in "iuf" and isinstance(data.dtype, np.dtype):
             values = data.to_numpy()
             return values if not descending else -values if values.dtype.kind == "f" else ~values
-        if self.kind == "date":
-            naive = data if getattr(data.dtype, "tz", None) is None else data.dt.tz_convert(None)
-            times = naive.to_numpy()
-            return ~times.view(np.int64) if descending else times  # NaT is the lowest number
         codes, found = self.factorized()
-        codes = codes.astype(np.min_scalar_type(-len(found) - 1))
         return np.where(codes < 0, len(found), len(found) - 1 - codes if descending else codes)
 
     # Filters, which test each distinct value once
