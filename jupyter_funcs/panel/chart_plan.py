@@ -48,16 +48,6 @@ class Step(NamedTuple):
     rule: str
     year: int
 
-    def periods(self, times: Array) -> Array:
-        """Return the number of the period of each time; times are in microseconds since 1970."""
-        found: Array = pd.DatetimeIndex(times.view("datetime64[us]")).to_period(self.period).asi8
-        return found
-
-    def starts(self, periods: Array) -> Array:
-        found = pd.PeriodIndex.from_ordinals(periods, freq=self.period)  # type: ignore[attr-defined]  # of the stubs
-        starts: Array = found.to_timestamp().to_numpy("datetime64[us]")
-        return starts
-
 
 STEPS = {
     "second": Step(1, "s", "s", 0),
@@ -91,10 +81,10 @@ class Times:
         self.span = self.days[1] - self.days[0]
 
     @cached_property
-    def distinct(self) -> Array | None:
-        """The distinct times in order, in microseconds since 1970; ``None`` if there are too many."""
-        found = pd.unique(self.data.dropna().to_numpy().view(np.int64))
-        return np.sort(found) if len(found) <= _MOST_TIMES else None
+    def distinct(self) -> pd.DatetimeIndex | None:
+        """The distinct times in order; ``None`` if there are too many."""
+        found = pd.DatetimeIndex(self.data.dropna().unique())
+        return found.sort_values() if len(found) <= _MOST_TIMES else None
 
     @cached_property
     def base(self) -> str:
@@ -102,13 +92,13 @@ class Times:
         times = self.distinct
         if times is None or len(times) < 2:
             return ""
-        sizes = {step: STEPS[step].seconds * 1_000_000 for step in ("day", "hour", "minute", "second")}
-        exact = next((step for step, size in sizes.items() if not (times % size).any()), "")
+        clock = ("day", "hour", "minute", "second")
+        exact = next((step for step in clock if times.equals(times.floor(STEPS[step].rule))), "")
         for step in ("year", "quarter", "month", "week") * (exact == "day"):
-            periods = STEPS[step].periods(times)
-            if len(times) >= max(3, 0.8 * (periods[-1] - periods[0] + 1)) and (np.diff(periods) > 0).all():
+            periods = times.to_period(STEPS[step].period)
+            if len(times) >= max(3, 0.8 * (periods.asi8[-1] - periods.asi8[0] + 1)) and periods.is_unique:
                 return step
-        return exact if exact and len(times) >= 0.1 * ((times[-1] - times[0]) // sizes[exact] + 1) else ""
+        return exact if exact and len(times) >= 0.1 * (self.span * 86_400 // STEPS[exact].seconds + 1) else ""
 
     def steps(self, lines: int, most: int, zoom: Zoom) -> tuple[str, dict[str, bool]]:
         """Return the step of the times, and each step that points can have, with whether that makes too many points."""
@@ -127,15 +117,14 @@ class Times:
         """Return the starts of the first and last periods, if the times cover only part of them."""
         if self.distinct is None or step in {"", self.base} or STEPS[step].seconds < STEPS["day"].seconds:
             return {}
-        days = np.unique(self.distinct // _DAY)
-        found, counts = np.unique(STEPS[step].periods(days * _DAY), return_counts=True)
-        if len(found) < 3:
+        days: Any = self.distinct.normalize().unique()
+        counts = days.to_period(STEPS[step].period).value_counts(sort=False)
+        if len(counts) < 3:
             return {}
-        usual, gap = 0.9 * float(np.median(counts[1:-1])), float(np.quantile(np.diff(days), 0.99))
-        first, last, end = STEPS[step].starts(np.array([found[0], found[-1], found[-1] + 1]))
-        early, late = (days[0] - first.astype(np.int64) // _DAY), end.astype(np.int64) // _DAY - 1 - days[-1]
-        parts = {"first": first} if counts[0] < usual or early >= gap else {}
-        return parts | ({"last": last} if counts[-1] < usual or late >= gap else {})
+        usual, gap = 0.9 * counts.iloc[1:-1].median(), pd.Series(days).diff().quantile(0.99)
+        starts, ends = counts.index.to_timestamp(), (counts.index + 1).to_timestamp() - pd.Timedelta(days=1)
+        parts = {"first": starts[0]} if counts.iloc[0] < usual or days[0] - starts[0] >= gap else {}
+        return parts | ({"last": starts[-1]} if counts.iloc[-1] < usual or ends[-1] - days[-1] >= gap else {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
