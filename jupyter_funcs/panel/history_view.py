@@ -48,16 +48,9 @@ class Held(Latest):
 
     def keep(self, frame: pd.DataFrame) -> None:
         """Keep a result unless it is too large, and drop the oldest ones beyond the limits."""
-        if (size := _size(frame)) <= self._limit:
+        sizes = (int(frame.memory_usage(deep=deep).sum()) for deep in (False, True))  # the second reads every object
+        if all((size := each) <= self._limit for each in sizes):
             self.get("", id(frame), lambda: frame, lambda _: size)
-
-
-def _size(frame: pd.DataFrame) -> int:
-    """Estimate the bytes of a frame; objects by a sample, because there may be millions of them."""
-    every = max(len(frame) // 1000, 1)
-    objects = frame.select_dtypes(["object", "string"]).iloc[::every]
-    whole, pointers = (objects.memory_usage(index=False, deep=deep).sum() for deep in (True, False))
-    return int(frame.memory_usage().sum() + every * (whole - pointers))
 
 
 class HistoryView:

@@ -379,7 +379,7 @@ class PanelState:
         """Show a result, and drop the tables and charts of the previous one."""
         result = await asyncio.to_thread(make)
         result.number, result.note = next(self._numbers), note
-        _held.keep(result.frame)
+        await asyncio.to_thread(_held.keep, result.frame)
         with self.lock:
             visit.result, visit.state, visit.error = result, "done", None
         self.publish()  # before the saved output, because the page is waiting
