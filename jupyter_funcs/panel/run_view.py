@@ -40,7 +40,6 @@ _LONGEST, _LONGEST_DETAILS = 300, 4_000
 _MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE = 10, 12, 60_000  # rows, columns, characters of a result in a saved notebook
 _MOST_CHARTS = 16  # kept
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
-_LONGEST_NAME = 200  # bytes
 _CHANGED = "was changed in the notebook; the panel shows the reply."
 # Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10))}
@@ -146,7 +145,7 @@ class ResultView:
                 raise ArgumentError(what, "Save it beside the notebook instead.")
             return told | {"data": base64.b64encode(buffer.getvalue()).decode()}
         path = Path(name).absolute()
-        if path.is_symlink():  # it may point outside the folder
+        if os.path.lexists(path) and path.is_symlink():  # it may point outside the folder
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
         export.save(frame, path, ending)
         of, rows = f"{len(frame):,} of " * (len(frame) < self.table.rows), self.table.rows
@@ -157,11 +156,8 @@ def _file_name(text: str, ending: str) -> str:
     """Return a checked file name with this ending, for the notebook's own folder."""
     name = text.strip()
     is_plain = name.isprintable() and not set(name) & set('/\\:*?"<>|') and not name.startswith(".")
-    what = "is too long" if len(name.encode("utf-8", "replace")) > _LONGEST_NAME else ""
     if not name or not is_plain or name.partition(".")[0].rstrip().upper() in _DEVICES:
-        what = "is not a file name without a folder"
-    if what:
-        raise ArgumentError(f"{quote(name)} {what}.", f"Write a name such as spend.{ending}.")
+        raise ArgumentError(f"{quote(name)} is not a file name without a folder.", f"Write one such as spend.{ending}.")
     return name if name.lower().endswith(f".{ending}") else f"{name}.{ending}"
 
 
