@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.text import listed
 from jupyter_funcs.frames.roles import ChartColumn, Role, is_key, is_to_date, period_parts, read, words
 
 if TYPE_CHECKING:
@@ -199,9 +198,7 @@ class Planner:
         # Counting rows makes sense only if categories have several.
         dimensions = [each for each in self._dimensions if self.measures or each.distinct <= rows / 2]
         if not self.measures and not dimensions:
-            empty = [each.name for each in self._of(Role.MEASURE)]
-            have = f"{listed(empty[:5], 'and')} {'has' if len(empty) == 1 else 'have'} no values."
-            return f"There is nothing to draw: {have if empty else 'no column holds measured numbers or categories.'}"
+            return "There is nothing to draw: no column holds measured values or categories."
         x = self._along(wish)
         to_date = next((each for each in dimensions if is_to_date(each.name)), None)
         varying = [each for each in dimensions if x is None or not self._follows(each, x)]
@@ -214,9 +211,8 @@ class Planner:
             groups = [each for each in dimensions if x is not None and each.distinct <= _MOST_GROUPS]
             groups = [each for each in groups if not _is_flag(each) or each in {*varying, to_date}]
             usual = [each for each in groups if each in varying and not _is_flag(each)]
-        colour = next((each for each in groups if each.name == wish.colour), None)
-        if colour is None and (kind == "bar" or wish.colour != ""):
-            colour = next(iter(usual), None)
+        chosen = [each for each in groups if each.name == wish.colour] or usual * (kind == "bar" or wish.colour != "")
+        colour = next(iter(chosen), None)
         plan = Plan(
             kind,
             colour if kind == "bar" else x,

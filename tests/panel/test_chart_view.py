@@ -317,8 +317,11 @@ def test_rows_are_counted_at_irregular_times_too() -> None:
             pd.DataFrame({"a": [1], "b": [2]}),
             "The result is one row: a chart of it would show less than the table does.",
         ),
-        (pd.DataFrame({"Spend": [np.nan, np.nan]}), "There is nothing to draw: Spend has no values."),
-        (pd.DataFrame({"a": [[1], {}]}), "There is nothing to draw: no column holds measured numbers or categories."),
+        (
+            pd.DataFrame({"Spend": [np.nan, np.nan]}),
+            "There is nothing to draw: no column holds measured values or categories.",
+        ),
+        (pd.DataFrame({"a": [[1], {}]}), "There is nothing to draw: no column holds measured values or categories."),
     ],
 )
 def test_where_there_is_nothing_to_draw_it_is_said(frame: pd.DataFrame, why: str) -> None:
