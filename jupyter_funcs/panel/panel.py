@@ -214,7 +214,7 @@ class Panel(anywidget.AnyWidget):
 
     async def _answer(self, content: object) -> None:
         try:
-            told = await self._answer_to(requests.read(content))
+            told = await self._answer_to(*requests.read(content))
         except Exception as error:  # noqa: BLE001  # the page shows it
             redact = self._state.session.redact
             told = {"error": [clip(inert(redact(line)), _LONGEST_LINE) for line in run_view.lines_of(error)]}
@@ -225,22 +225,22 @@ class Panel(anywidget.AnyWidget):
         number = content.get("id") if isinstance(content, dict) else None
         self._tell({"re": number if isinstance(number, int) else None, **told})
 
-    async def _answer_to(self, request: requests.PageRequest) -> dict[str, Any]:
+    async def _answer_to(self, kind: requests.RequestKind, fields: dict[str, Any]) -> dict[str, Any]:
         """Call the method that answers a request."""
-        kind, state, fields = requests.KINDS[request.kind], self._state, requests.fields_of(request)
+        state = self._state
         if kind.refused and not (state.trusted or fields.get("download")):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
             raise ArgumentError(f"{kind.refused} from this page.", hint)
         target: Any = state
-        if isinstance(request, requests.ResultRequest):
+        if "run" in fields:
             target = state.chosen.result
-            if target is None or target.number != request.run:
+            if target is None or target.number != fields.pop("run"):
                 raise ArgumentError(GONE)
         target = getattr(target, kind.of) if kind.of not in {"", "result"} else target
         method = getattr(target, kind.method)
         reply = await asyncio.to_thread(method, **fields) if kind.in_thread else method(**fields)
         reply = await reply if inspect.isawaitable(reply) else reply
-        if request.kind == "chart":
+        if kind.method == "chart":
             background.start(state.keep_still(state.chosen))
         return {kind.method: reply} if isinstance(reply, str | list) else reply or {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -100,31 +100,18 @@ JsonPath = Annotated[list[Text | Number], Meta(max_length=1_000)]
 Searched = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
-class PageRequest(Struct, forbid_unknown_fields=True, kw_only=True):
-    """The fields of every request."""
-
-    v: Literal[1]
-    id: Number
-    kind: str
-
-
-class ResultRequest(PageRequest):
-    """A request about the result with this number, which may no longer be shown."""
-
-    run: Number
-
-
 class RequestKind(NamedTuple):
     """A kind of request: its structure, the method that answers it, how, and why visitors are refused."""
 
-    request: type[PageRequest]
+    request: type[Struct]
     method: str
     of: str
     in_thread: bool
     refused: str
 
 
-_OF_RESULT = {"result", "table", "tree"}
+_ENVELOPE = (("v", Literal[1]), ("id", Number), ("kind", str))  # of every request
+_OF_RESULT = {"result", "table", "tree"}  # requests of these name the result by its number
 _SPELT = {"first": "from", "end": "to", "ending": "format"}  # names that Python reserves or shadows
 KINDS: dict[str, RequestKind] = {}
 
@@ -133,33 +120,27 @@ def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str
     """Let the page call a method by its name or `kind`; its parameters are the fields of the request."""
 
     def register(method: Method) -> Method:
-        types, fields = get_type_hints(method, include_extras=True), []
+        types, of_result = get_type_hints(method, include_extras=True), of in _OF_RESULT
+        fields: list[Any] = [*_ENVELOPE, *[("run", Number)] * of_result]
         for each in list(signature(method).parameters.values())[1:]:
             default = msgspec.NODEFAULT if each.default is each.empty else each.default
             fields.append((each.name, types[each.name], default))
-        name, of_result = kind or method.__name__, of in _OF_RESULT
-        bases = (ResultRequest if of_result else PageRequest,)
-        request = msgspec.defstruct(name, fields, bases=bases, rename=_SPELT, forbid_unknown_fields=True, kw_only=True)
-        structure = cast("type[PageRequest]", request)
-        KINDS[name] = RequestKind(structure, method.__name__, of, in_thread or of_result, refused)
+        name = kind or method.__name__
+        request = msgspec.defstruct(name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True)
+        KINDS[name] = RequestKind(request, method.__name__, of, in_thread or of_result, refused)
         return method
 
     return register
 
 
-def read(content: object) -> PageRequest:
-    """Return a request of the page, if its kind and fields are known and its values are in range."""
-    kind = content.get("kind") if isinstance(content, dict) else None
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ArgumentError(f"The panel takes no request of the kind {quote(clip(str(kind), 60))}.", _RELOAD)
+def read(content: object) -> tuple[RequestKind, dict[str, Any]]:
+    """Return the kind and fields of a request of the page, if they are known and the values are in range."""
+    name = content.get("kind") if isinstance(content, dict) else None
+    if not isinstance(name, str) or name not in KINDS:
+        raise ArgumentError(f"The panel takes no request of the kind {quote(clip(str(name), 60))}.", _RELOAD)
     try:
-        return msgspec.convert(content, KINDS[kind].request)
+        fields = msgspec.structs.asdict(msgspec.convert(content, KINDS[name].request))
     except (msgspec.ValidationError, RecursionError) as error:
         what = clip(inert(str(error)), 200).rstrip(".")
-        raise ArgumentError(f"The panel can't read the request {kind}: {what}.", _RELOAD) from None
-
-
-def fields_of(request: PageRequest) -> dict[str, Any]:
-    """Return the arguments for the method that answers a request."""
-    given = msgspec.structs.asdict(request)
-    return {name: value for name, value in given.items() if name not in ResultRequest.__struct_fields__}
+        raise ArgumentError(f"The panel can't read the request {name}: {what}.", _RELOAD) from None
+    return KINDS[name], {each: value for each, value in fields.items() if each not in dict(_ENVELOPE)}

@@ -25,9 +25,8 @@ def test_a_request_is_read_into_its_structure() -> None:
         {"at": 2, "kind": "text", "text": "x"},
     ]
     query = {"sort": [{"at": 1, "descending": True}], "filters": filters, "find": "q"}
-    read = requests.read(_sent("rows", run=3, query=query, columns=[0, 1], **{"from": 0, "to": 99}))
-    fields = requests.fields_of(read)
-    assert read.kind == "rows"
+    kind, fields = requests.read(_sent("rows", run=3, query=query, columns=[0, 1], **{"from": 0, "to": 99}))
+    assert (kind.method, fields["run"]) == ("page", 3)
     assert (fields["first"], fields["end"], fields["query"].find) == (0, 99, "q")
     assert fields["query"].sort == [requests.Sort(1, descending=True)]
     kinds = [requests.Range(0, "1", ""), requests.OneOf(1, ["a", None]), requests.Contains(2, "x")]
@@ -37,8 +36,8 @@ def test_a_request_is_read_into_its_structure() -> None:
 def test_values_of_fields_are_read_as_they_are_typed() -> None:
     """Reads a text, a list, several values for a sweep, and nothing."""
     values = {"a": "x", "b": ["y", "z"], "c": {"each": ["1", "2"]}, "d": None}
-    read = requests.read(_sent("run", seq=1, values=values, confirmed=False))
-    assert requests.fields_of(read)["values"] == values | {"c": requests.EachOf(["1", "2"])}
+    _, fields = requests.read(_sent("run", seq=1, values=values, confirmed=False))
+    assert fields["values"] == values | {"c": requests.EachOf(["1", "2"])}
 
 
 @pytest.mark.parametrize(
