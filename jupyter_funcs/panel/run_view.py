@@ -122,10 +122,8 @@ class ResultView:
 
     @cached_property
     def tree(self) -> JsonTree:
-        """The reply as a tree, if it was kept."""
-        if self.reply is None:
-            raise ArgumentError("The reply of this run was not kept.", "The table shows what came of it.")
-        return JsonTree(self.reply)
+        """The reply as a tree; without a reply, the page says why and asks for none."""
+        return JsonTree(self.reply or b"")
 
     @asked(of="result", refused="Files can't be saved")
     def save(
