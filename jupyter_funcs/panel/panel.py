@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _STATIC = Path(__file__).with_name("static")
 _MOST_ASKED = 200  # requests at once; a page sends a few
 _LONGEST_LINE = 1_000  # of an error
-_LONG = 200  # values of a field
+_LONG = 2_000  # characters of a part of a field
 _BEGIN_A_RUN = {"run", "retry", "retry_failed", "again", "example"}
 # The open panels, each with the cells that made and show it.
 _open: weakref.WeakKeyDictionary[Panel, list[notebook.Cell]] = weakref.WeakKeyDictionary()
@@ -264,15 +264,12 @@ class Panel(anywidget.AnyWidget):
 
 
 def _apart(fields: dict[str, Any]) -> dict[str, Any]:
-    """Move long lists out of the fields and leave checksums, so that other changes don't send them again."""
+    """Move long parts out of the fields and leave checksums, so that other changes don't send them again."""
     long: dict[str, dict[str, Any]] = {}
     for name, held in fields.items():
-        for part in ("value", "unknown"):
-            value = held.get(part)
-            items = value.get("each") if isinstance(value, dict) else value
-            if isinstance(items, list) and len(items) > _LONG:
-                long.setdefault(name, {})[part] = value
-                held[part] = zlib.crc32(_json(value).encode())
+        if parts := {part: value for part, value in held.items() if len(_json(value)) > _LONG}:
+            held |= {part: zlib.crc32(_json(value).encode()) for part, value in parts.items()}
+            long[name] = parts
     return long
 
 
