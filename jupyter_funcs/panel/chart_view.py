@@ -149,9 +149,8 @@ class _Points:
         if inside.all() or times.empty:
             self.coded = Coded(self.table[inside], "table")
             return
-        of_days = self.plan.step in STEPS and STEPS[self.plan.step].seconds >= STEPS["day"].seconds
-        low, high = (str(time)[: 10 if of_days else None] for time in times[[0, -1]])
-        self.set(self.coded.loc[low:high], why)
+        low, high = (str(time).removesuffix(" 00:00:00") for time in times[[0, -1]])
+        self.set(self.coded.truncate(low, high), why)
 
     def reshape(self, zoom: Zoom) -> None:
         """Average the points, leave out incomplete periods, convert the values, and cut to the zoom."""

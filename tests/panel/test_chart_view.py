@@ -181,6 +181,14 @@ def test_an_incomplete_month_is_left_out_of_sums(show: str, unit: str, shown: li
     assert ("The first month is incomplete and left out." in view["notes"]) == (show != "value")
 
 
+@pytest.mark.parametrize("year", ["0005", "1700", "9000"])
+def test_months_of_any_year_are_summed(year: str) -> None:
+    """Also where pandas has no nanoseconds."""
+    days = np.datetime64(f"{year}-01-01", "us") + np.arange(99) * np.timedelta64(1, "D")
+    view = Chart(pd.DataFrame({"Date": days, "Spend": 1.0})).view(ChartWish(points="month", show="sum"))
+    assert drawn(view)[:, 0].tolist() == [31.0, 28.0, 31.0]
+
+
 def test_growth_compares_with_the_same_day_of_the_week_a_year_before() -> None:
     """Weeks are compared with the one 52 weeks before, months and quarters with those of the year before."""
     frame = pd.DataFrame({"Date": DAYS, "Spend": np.where(DAYS[364] > DAYS, 100.0, 110.0)})
