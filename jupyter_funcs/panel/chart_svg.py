@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.display import UNITS, short_number, with_minus
-from jupyter_funcs.panel.chart_plan import STEPS, time_of
+from jupyter_funcs.panel.chart_plan import time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,10 +70,9 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
         y = foot - (tick - ticks[0]) * down
         yield f'<path d="M{left} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{".12" if tick else ".5"}"/>'
         yield _text(left - 8, y + 4, text, "end")
-    of_days = STEPS.get(view["step"], STEPS["second"]).seconds >= STEPS["day"].seconds or xs[-1] - xs[0] > 60
-    form = "%Y-%m-%d" if of_days else "%d %b %H:%M"
-    for at in range(0, len(xs), -(-len(xs) // 6)):
-        label = f"{time_of(xs[at]).round('s'):{form}}" if view["x"]["type"] == "time" else view["x"]["labels"][at]
+    for at in range(0, len(xs), -(-len(xs) // 5)):
+        label = f"{time_of(xs[at]).round('s'):%Y-%m-%d %H:%M}".removesuffix(" 00:00")
+        label = label if view["x"]["type"] == "time" else view["x"]["labels"][at]
         yield _text(left + (xs[at] - xs[0]) * across, _HEIGHT - 6, label, "middle", 16)
     named = [line for line in lines if line["colour"] >= 0][:_MOST_NAMES] * (len(lines) > 1)
     for line in sorted(lines, key=lambda each: each["colour"] >= 0):  # grey lines below the others
