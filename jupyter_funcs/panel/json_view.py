@@ -25,7 +25,7 @@ _LONGEST, _LONGEST_KEY, _PREVIEW = 400, 1_000, 100  # characters
 _ON_A_LINE = 300  # characters of an array that may be shown whole
 _LONGEST_COPY = 5_000_000  # bytes
 _MOST_HITS, _PATIENCE = 500, 5.0  # seconds
-_LOOK = 1_000_000  # bytes searched at a time
+_LOOK = 1_000_000  # bytes; longer values are parsed, not searched first
 _NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
 
 
@@ -96,11 +96,10 @@ def _found(text: str, came: Any, places: list[int], until: float) -> Iterator[li
 
 
 def _may_hold(text: str, item: Any) -> bool:
-    if not isinstance(item, msgspec.Raw):
+    if not isinstance(item, msgspec.Raw) or len(memoryview(item)) > _LOOK:
         return True
-    size = len(raw := memoryview(item))
-    parts = (bytes(raw[at : at + _LOOK + 4 * len(text)]) for at in range(0, size, _LOOK))
-    return any(b"\\" in part or text in part.decode(errors="replace").casefold() for part in parts)
+    raw = bytes(item)
+    return b"\\" in raw or text in raw.decode(errors="replace").casefold()
 
 
 def _read(data: bytes) -> tuple[Any, Any]:
