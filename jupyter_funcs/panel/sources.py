@@ -34,7 +34,9 @@ class FieldSource:
 
     def __init__(self, field: Field, function: RemoteCall, form: Form, on_news: Callable[[FieldSource], None]) -> None:
         self.field, self._function, self._form, self._on_news = field, function, form, on_news
-        self.is_listed = _has_source(field, function)
+        has_room = field.kind in _LISTED and not field.options
+        lister = function.session.catalog.peek(field.source or "") if has_room else None
+        self.is_listed = lister is not None and not lister.changes_data
         self.trouble, self.is_slow, self.asking = "", False, False
         self.at: float | None = None  # when the values were listed
         self.gone: set[str] = set()  # listed before, and no longer
@@ -161,11 +163,3 @@ class FieldSource:
             return f"Fill in {listed(missing, 'and')} to see the {noun}."
         number = len(self.choices)
         return f"{number:,} {noun[:-1] if number == 1 else noun} from {clip(inert(self.field.source or ''), 60)}"
-
-
-def _has_source(field: Field, function: RemoteCall) -> bool:
-    """Return whether a function of the catalog lists the values of a field."""
-    if field.source is None or field.kind not in _LISTED or field.options:
-        return False
-    found = function.session.catalog.peek(field.source)
-    return found is not None and not found.changes_data
