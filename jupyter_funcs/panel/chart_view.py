@@ -175,11 +175,8 @@ class _Points:
             inside = (self.table.index >= low) & (self.table.index <= high)
             if inside.any():
                 self.cut(inside)
-        every = -(-len(self.table) // plan.most_points)
-        if plan.show == "average" and every > 1:
+        if plan.show == "average" and (every := -(-len(self.table) // plan.most_points)) > 1:
             self.set(self.coded.iloc[::every])
-        elif not plan.times and every > 1:
-            self.set(self.coded.tail(plan.most_points))
         if self.table.isna().all(axis=1).any():
             self.set(self.coded.dropna(how="all"))
 

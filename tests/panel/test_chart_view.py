@@ -181,6 +181,13 @@ def test_an_incomplete_month_is_left_out_of_sums(show: str, unit: str, shown: li
     assert ("The first month is incomplete and left out." in view["notes"]) == (show != "value")
 
 
+def test_no_named_period_is_left_out() -> None:
+    """Draws 676 weeks, which are more than the points of an axis of times."""
+    weeks = [f"{year}-W{week:02}" for year in range(2012, 2025) for week in range(1, 53)]
+    view = Chart(pd.DataFrame({"Week": weeks, "Spend": np.arange(676.0)})).view()
+    assert (view["x"]["labels"], drawn(view)[:, 0].tolist()) == (weeks, [*range(676)])
+
+
 @pytest.mark.parametrize("year", ["0005", "1700", "9000"])
 def test_months_of_any_year_are_summed(year: str) -> None:
     """Also where pandas has no nanoseconds."""
