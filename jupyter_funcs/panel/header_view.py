@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
@@ -107,10 +106,9 @@ class HeaderView:
             if self._session.synthetic:  # the badge beside the title already says so
                 card["about"] = card["about"].replace(" (synthetic demo data)", "")
             cards.append(card)
-            with suppress(FuncsError):  # a broken file must not keep the panel from opening; a function's form says so
-                for each in self.presets(call.name):
-                    about = " · ".join(filter(None, [card["name"], each["about"]]))
-                    presets.append(each | {"about": about, "function": call.slug})
+            for each in self.presets(call.name):
+                about = " · ".join(filter(None, [card["name"], each["about"]]))
+                presets.append(each | {"about": about, "function": call.slug})
         return {"cards": cards, "recent": recent, "presets": presets[:_MOST_CARDS]}
 
     def offered(self) -> list[RemoteCall]:
@@ -125,7 +123,11 @@ class HeaderView:
         """Return the presets of a function: the demo's first, then the user's own."""
         presets = self._session.presets
         shipped = presets.shipped(function)
-        about = dict.fromkeys(shipped, "comes with the demo") | dict.fromkeys(presets.names(function), "")
+        about = dict.fromkeys(shipped, "comes with the demo")
+        try:
+            about |= dict.fromkeys(presets.names(function), "")
+        except FuncsError as error:  # a broken file must not keep the panel from opening
+            self.trouble = error.lines
         return [{"name": name, "about": text, "shipped": name in shipped} for name, text in about.items()]
 
 

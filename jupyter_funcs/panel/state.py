@@ -92,7 +92,7 @@ class PanelState:
         self.history = HistoryView(session, _held)
         self.lock = threading.RLock()  # requests arrive on the loop, `run` and `form[…] = …` on any thread
         self.publish, self.send, self.recipe = publish, send, recipe
-        self._presets: list[dict[str, Any]] = []
+        self._presets: list[dict[str, Any]] = []  # read once, because every change of the form sends them
         self._visits: dict[str, Visit] = {}
         self._entered: Entered = {}
         self._numbers = count(1)  # of results
@@ -128,7 +128,7 @@ class PanelState:
                     first.values[name] = as_several(first.field(name), value)
                 self._visits[function.slug] = Visit(function, first, notebook.ResultVariable(function.slug, self.cell))
             visit = self._visits[function.slug]
-            self._read_presets(visit.function)
+            self._presets = self.header.presets(visit.function.name)
             if visit is before and shown is visit.form:
                 return visit
             self.close()
@@ -189,22 +189,15 @@ class PanelState:
         if name in presets.names(visit.function.name) and not replace:
             return {"said": f"{quote(name, 40)} exists already.", "exists": True}
         presets.save(visit.function.name, name, form_values(visit.form))
-        self._read_presets(visit.function)
+        self._presets = self.header.presets(visit.function.name)
         return {"said": f"Saved as {quote(name, 40)}.", "exists": False}
 
     @asked(refused="Presets can't be deleted")
     def preset_delete(self, name: requests.Name) -> dict[str, Any]:
-        function = self.chosen.function
-        self.session.presets.remove(function.name, name)
-        self._read_presets(function)
+        function = self.chosen.function.name
+        self.session.presets.remove(function, name)
+        self._presets = self.header.presets(function)
         return {"said": f"Deleted {quote(name, 40)}. The form keeps its values."}
-
-    def _read_presets(self, function: RemoteCall) -> None:
-        """Read the names of a function's presets once, because every change of the form sends them."""
-        try:
-            self._presets = self.header.presets(function.name)
-        except FuncsError as error:  # a broken file must not keep the panel from opening
-            self._presets, self.header.trouble = [], error.lines
 
     # The view
 
