@@ -310,7 +310,6 @@ class FormView:
         source = self._sources[self.form.field(field).name]
         if source.can_ask:
             source.ask(again=True)
-            self._on_news()
 
     @asked(of="inputs")
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> dict[str, Any]:
