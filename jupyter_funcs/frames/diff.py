@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
 CHANGE = "Change"
+_FLOATS = {"floating", "mixed-integer-float"}
+_NUMBERS = {"integer", *_FLOATS}
 
 
 def diff(
@@ -78,12 +80,9 @@ def diff(
         if differs[column].any():
             result[f"{column} (before)"] = left[column].array[shown]
             result[f"{column} (after)"] = right[column].array[shown]
-            if _are_numbers(left[column]) and _are_numbers(right[column]):
-                one, other = (side[column][shown].to_numpy(dtype=float, na_value=np.nan) for side in (left, right))
-                with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                    delta = other - one
-                    percent = np.where(one == 0, np.nan, delta / np.abs(one) * 100)
-                result |= {f"{column} (delta)": delta, f"{column} (percent)": percent}
+            one, other = (side[column][shown].reset_index(drop=True) for side in (left, right))
+            if _kinds(one, other) <= _NUMBERS:
+                result[f"{column} (delta)"], result[f"{column} (percent)"] = _change(one, other)
     compared = pd.DataFrame(result)
     compared.attrs["funcs"] = {"shape": "diff"}
     return compared
@@ -145,12 +144,24 @@ def _is_nested(column: pd.Series[Any]) -> bool:
     return column.dtype == object and any(isinstance(value, (list, dict)) for value in column)
 
 
-def _are_numbers(column: pd.Series[Any]) -> bool:
-    return pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind not in "bc"
+def _kinds(*columns: pd.Series[Any]) -> set[str]:
+    return {pd.api.types.infer_dtype(column, skipna=True) for column in columns}
+
+
+def _change(one: pd.Series[Any], other: pd.Series[Any]) -> tuple[pd.Series[Any], pd.Series[Any]]:
+    """Return the differences, exact unless one side has floats, and their percents of the size of the first."""
+    known = one.notna() & other.notna()
+    exact = known.any() and not _kinds(one, other) & _FLOATS
+    before, after = (side[known].astype(object if exact else float) for side in (one, other))
+    with np.errstate(invalid="ignore", over="ignore"):
+        delta = after - before
+        percent = (delta / before.where(before.astype(bool)).abs() * 100).astype(float)
+    delta = delta.convert_dtypes() if exact else delta
+    return delta.reindex(one.index), percent.reindex(one.index)
 
 
 def _identifies(column: pd.Series[Any]) -> bool:
-    if pd.api.types.is_integer_dtype(column.dtype):
+    if _kinds(column) == {"integer"}:
         return is_key(column.name)
     return not (pd.api.types.is_numeric_dtype(column.dtype) or _is_nested(column))  # booleans are numeric
 

@@ -171,3 +171,21 @@ def test_large_integers_are_compared_exactly() -> None:
     others = pd.DataFrame({"id": pd.array([big + 1, big, None]), "v": [1, 3, 2]})
     shown = jf.diff(ids, others)
     assert shown[["Change", "id"]].to_numpy().tolist() == [["changed", big], ["added", pd.NA]]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64", object])
+@pytest.mark.parametrize("big", [2**60, 2**62, 2**70])
+def test_large_integers_differ_by_what_they_differ(dtype: Any, big: int) -> None:
+    """Integers subtract as integers, also with nulls and beyond 64 bits; beyond Int64, deltas are Python's."""
+    if big > 2**64 and dtype is not object:
+        pytest.skip("beyond this type")
+    missing: list[None] = [] if dtype in ("int64", "uint64") else [None]
+    before = pd.DataFrame({"k": ["a", "b", "c"][: 2 + len(missing)], "v": pd.Series([big, 4, *missing], dtype=dtype)})
+    after = before.assign(v=pd.Series([big + 1, 1, *missing], dtype=dtype)).iloc[::-1]
+    shown = jf.diff(before, pd.concat([after, pd.DataFrame({"k": ["new"], "v": pd.Series([7], dtype=dtype)})]))
+    assert shown["Change"].tolist() == ["changed", "changed", "added"]
+    assert shown["v (delta)"].dtype == "Int64"
+    assert shown["v (delta)"].dropna().tolist() == [-3, 1]
+    assert shown["v (percent)"].dropna().tolist() == [-75.0, 1 / big * 100]
+    far = jf.diff(before, after.assign(v=[*missing, -(2**70), 0]))
+    assert [int(each) for each in far["v (delta)"]] == [-(2**70) - 4, -big]
