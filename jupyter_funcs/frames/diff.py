@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Context, localcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
 CHANGE = "Change"
+_DIGITS = 80  # of the difference of two decimals: twice those of a database
 _FLOATS = {"floating", "mixed-integer-float"}
-_NUMBERS = {"integer", *_FLOATS}
+_NUMBERS = {"integer", "decimal", *_FLOATS}
+_DURATIONS = {"timedelta", "timedelta64"}
 
 
 def diff(
@@ -39,10 +42,10 @@ def diff(
     -------
     DataFrame
         One row per difference: ``added``, ``removed`` or ``changed`` in the column ``Change``, then the key columns,
-        then ``<name> (before)`` and ``<name> (after)`` of each column that differs in any row; of numbers also
-        ``<name> (delta)`` and ``<name> (percent)``, the difference and its part of the value before, in percent. Rows
-        are in the order of `after`, followed by the removed ones. A column of only one frame differs in every row with
-        a value.
+        then ``<name> (before)`` and ``<name> (after)`` of each column that differs in any row; of numbers and
+        durations also ``<name> (delta)`` and ``<name> (percent)``, the difference and its part of the value before, in
+        percent. Rows are in the order of `after`, followed by the removed ones. A column of only one frame differs in
+        every row with a value.
 
     Raises
     ------
@@ -78,11 +81,8 @@ def diff(
         result[name] = order[shown].get_level_values(level)
     for column in columns:
         if differs[column].any():
-            result[f"{column} (before)"] = left[column].array[shown]
-            result[f"{column} (after)"] = right[column].array[shown]
             one, other = (side[column][shown].reset_index(drop=True) for side in (left, right))
-            if _kinds(one, other) <= _NUMBERS:
-                result[f"{column} (delta)"], result[f"{column} (percent)"] = _change(one, other)
+            result |= {f"{column} (before)": one, f"{column} (after)": other, **_change(column, one, other)}
     compared = pd.DataFrame(result)
     compared.attrs["funcs"] = {"shape": "diff"}
     return compared
@@ -148,22 +148,26 @@ def _kinds(*columns: pd.Series[Any]) -> set[str]:
     return {pd.api.types.infer_dtype(column, skipna=True) for column in columns}
 
 
-def _change(one: pd.Series[Any], other: pd.Series[Any]) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """Return the differences, exact unless one side has floats, and their percents of the size of the first."""
-    known = one.notna() & other.notna()
-    exact = known.any() and not _kinds(one, other) & _FLOATS
+def _change(name: Hashable, one: pd.Series[Any], other: pd.Series[Any]) -> dict[Hashable, pd.Series[Any]]:
+    """Return the difference of numbers or durations, exact unless there are floats, and its percent."""
+    kinds, known = _kinds(one, other), one.notna() & other.notna()
+    if not (kinds <= _NUMBERS or kinds <= _DURATIONS):
+        return {}
+    exact = not kinds & _FLOATS
     before, after = (side[known].astype(object if exact else float) for side in (one, other))
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"), localcontext(Context(prec=_DIGITS, traps=[])):
         delta = after - before
-        percent = (delta / before.where(before.astype(bool)).abs() * 100).astype(float)
-    delta = delta.convert_dtypes() if exact else delta
-    return delta.reindex(one.index), percent.reindex(one.index)
+        sizes = before[before.astype(bool)].abs()
+        percent = (delta[sizes.index] / sizes * 100).astype(float)
+    delta = delta.convert_dtypes() if exact and known.any() else delta.astype(float)
+    return {f"{name} (delta)": delta.reindex(one.index), f"{name} (percent)": percent.reindex(one.index)}
 
 
 def _identifies(column: pd.Series[Any]) -> bool:
     if _kinds(column) == {"integer"}:
         return is_key(column.name)
-    return not (pd.api.types.is_numeric_dtype(column.dtype) or _is_nested(column))  # booleans are numeric
+    is_value = pd.api.types.is_numeric_dtype(column.dtype) or _kinds(column) <= _NUMBERS | _DURATIONS
+    return not (is_value or _is_nested(column))  # booleans are numeric
 
 
 def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
@@ -186,7 +190,7 @@ def _differs(left: pd.Series[Any], right: pd.Series[Any], tolerance: float) -> A
     both = ~missing[0] & ~missing[1]
     result = missing[0] != missing[1]
     one, other = left[both], right[both]
-    if pd.api.types.is_numeric_dtype(left.dtype) and pd.api.types.is_numeric_dtype(right.dtype) and tolerance:
+    if tolerance and _kinds(left, right) <= _NUMBERS:
         result[both] = ~np.isclose(one.astype(float), other.astype(float), rtol=tolerance, atol=0)
     else:
         result[both] = [bool(each != that) for each, that in zip(one, other, strict=True)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -189,3 +191,32 @@ def test_large_integers_differ_by_what_they_differ(dtype: Any, big: int) -> None
     assert shown["v (percent)"].dropna().tolist() == [-75.0, 1 / big * 100]
     far = jf.diff(before, after.assign(v=[*missing, -(2**70), 0]))
     assert [int(each) for each in far["v (delta)"]] == [-(2**70) - 4, -big]
+
+
+def test_decimals_are_values_and_subtract_exactly() -> None:
+    """They identify no row. Beyond the digits of the context they aren't rounded; infinite ones have no difference."""
+    whole = "9" * 30
+    before = pd.DataFrame({"id": range(4), "v": [*map(Decimal, ("1.10", "0", f"{whole}.01", "inf"))]})
+    after = before.assign(v=[*map(Decimal, ("1.21", "3", f"{whole}.03", "inf"))], n=1)
+    shown = jf.diff(before.assign(n=0), after)
+    assert shown["Change"].tolist() == ["changed"] * 4
+    assert shown["v (delta)"].tolist()[:3] == [Decimal("0.11"), 3, Decimal("0.02")]
+    assert shown["v (percent)"].fillna(-1).tolist() == pytest.approx([10.0, -1, 2e-30, -1])
+    assert list(jf.diff(before, before.assign(v=after["v"].astype(float)))["v (delta)"])[:2] == pytest.approx([0.11, 3])
+    near = before.assign(v=[Decimal("1.11"), Decimal(0), *before["v"][2:]])
+    assert jf.diff(before, near)["v (delta)"].tolist() == [Decimal("0.01")]
+    assert jf.diff(before, near, tolerance=0.01).empty
+
+
+@pytest.mark.parametrize("dtype", ["timedelta64[ns]", object])
+def test_durations_are_values(dtype: Any) -> None:
+    """They identify no row; a difference is a duration, its percent a number."""
+    hour = dt.timedelta(hours=1)
+    before = pd.DataFrame({"id": range(3), "v": pd.Series([hour, 0 * hour, None], dtype=dtype)})
+    shown = jf.diff(before, before.assign(v=pd.Series([hour / 2, hour, hour], dtype=dtype)))
+    assert shown["Change"].tolist() == ["changed"] * 3
+    assert shown["v (delta)"].dropna().tolist() == [-hour / 2, hour]
+    assert shown["v (percent)"].fillna(0).tolist() == [-50.0, 0, 0]
+    assert jf.diff(before, before, tolerance=0.1).empty
+    assert jf.diff(before, before.assign(id=[7, 8, 9]))["v (delta)"].isna().all()
+    assert "v (delta)" not in jf.diff(before, before.assign(v=[1, 2, 3]))
