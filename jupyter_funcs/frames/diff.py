@@ -45,7 +45,7 @@ def diff(
         then ``<name> (before)`` and ``<name> (after)`` of each column that differs in any row; of numbers and
         durations also ``<name> (delta)`` and ``<name> (percent)``, the difference and its part of the value before, in
         percent. Rows are in the order of `after`, followed by the removed ones. A column of only one frame differs in
-        every row with a value.
+        every row with a value; ``attrs["funcs"]["only"]`` names these.
 
     Raises
     ------
@@ -68,7 +68,8 @@ def diff(
         raise ArgumentError(f"{both} {error.what}" if shared else both, error.hint) from None
     removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
     order = new.index.append(removed)
-    columns = [*new.columns, *(column for column in old.columns if column not in new.columns)]
+    common = new.columns.intersection(old.columns)
+    columns = [*new.columns, *old.columns.drop(common)]
     is_new, is_old = (index.get_indexer(order) >= 0 for index in (new.index, old.index))
     left, right = (frame.reindex(index=order, columns=columns) for frame in (old, new))
     differs = {column: _differs(left[column], right[column], tolerance) for column in columns}
@@ -82,9 +83,11 @@ def diff(
     for column in columns:
         if differs[column].any():
             one, other = (side[column][shown].reset_index(drop=True) for side in (left, right))
-            result |= {f"{column} (before)": one, f"{column} (after)": other, **_change(column, one, other)}
+            result |= {f"{column} (before)": one, f"{column} (after)": other}
+            result |= _change(column, one, other) if column in common else {}
     compared = pd.DataFrame(result)
-    compared.attrs["funcs"] = {"shape": "diff"}
+    only = {which: [*map(str, side.columns.drop(common))] for which, side in (("before", old), ("after", new))}
+    compared.attrs["funcs"] = {"shape": "diff", "only": only}
     return compared
 
 

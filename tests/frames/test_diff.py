@@ -83,11 +83,13 @@ def test_numbers_within_the_tolerance_are_equal() -> None:
 
 
 def test_a_column_of_one_run_only_is_shown() -> None:
-    """A new column counts as changed in each row that has a value."""
+    """A new column counts as changed in each row that has a value, has no difference, and is named in `attrs`."""
     shown = jf.diff(A, A.assign(Cards=[1, None, 3]))
     assert shown["Cards (after)"].tolist() == [1, 3]
     assert shown["Change"].tolist() == ["changed", "changed"]
-    assert "Spend (before)" not in shown
+    assert list(shown)[3:] == ["Cards (before)", "Cards (after)"]
+    assert shown.attrs["funcs"]["only"] == {"before": [], "after": ["Cards"]}
+    assert jf.diff(A.assign(Cards=1), A).attrs["funcs"]["only"] == {"before": ["Cards"], "after": []}
 
 
 @pytest.mark.parametrize(
