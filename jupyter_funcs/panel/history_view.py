@@ -15,7 +15,7 @@ from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import clip, inert, listed
+from jupyter_funcs.core.text import clip, inert, listed, some
 from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.frames.roles import flat
@@ -225,7 +225,8 @@ def _counted(changes: pd.DataFrame, before: pd.DataFrame, after: pd.DataFrame) -
     counts = changes[CHANGE].value_counts()
     found = [f"{counts[kind]:,} {kind}" for kind in ("added", "removed", "changed") if kind in counts]
     of = f"of {len(before):,} rows before and {len(after):,} after"
-    return f"{listed(found, 'and')}, {of}." if found else f"No difference, {of}."
+    only = [f" Only {side}: {inert(some(each, 5))}." for side, each in changes.attrs["funcs"]["only"].items() if each]
+    return "".join([f"{listed(found, 'and') or 'No difference'}, {of}.", *only])
 
 
 def _code(runs: list[Run]) -> str:

@@ -179,7 +179,8 @@ ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
         (ROWS, ROWS, "No difference, of 2 rows before and 2 after.", ["Change", "Key"]),
         (ROWS, ROWS.iloc[:0], "2 removed, of 2 rows before and 0 after.", ["Change", "Key", "N (before)", "N (after)"]),
         (ROWS.iloc[:0], ROWS.iloc[:0], "No difference, of 0 rows before and 0 after.", ["Change", "Key"]),
-        (ROWS, ROWS.assign(M=3.5), "2 changed, of 2 rows before and 2 after.", ["Change", "Key", "M (before)"]),
+        (ROWS, ROWS.assign(M=3.5), "2 rows before and 2 after. Only after: M.", ["Change", "Key", "M (before)"]),
+        (ROWS.assign(M=3.5, L=1), ROWS, "2 changed, of 2 rows before and 2 after. Only before: M and L.", ["Change"]),
         (ROWS, ROWS.assign(N=["x", "y"]), "2 changed, of 2 rows before and 2 after.", ["Change", "Key"]),
         (ROWS.assign(T=["x", None]), ROWS.assign(T=["x", "z"]), "2 rows before and 2 after.", ["Change", "Key"]),
         (ROWS[["N"]], ROWS[["N"]] + 1, "Nothing identifies the rows", []),
@@ -190,7 +191,7 @@ ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
         (pd.DataFrame(), pd.DataFrame(), "Nothing identifies the rows", []),
     ],
     ids=[
-        *("equal", "emptied", "empty", "column", "types", "text"),
+        *("equal", "emptied", "empty", "column", "columns", "types", "text"),
         *("no key", "doubled", "others", "names", "lists", "none"),
     ],
 )
