@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Format = Literal["table", "csv", "json", "parquet", "xlsx"]
 BINARY: dict[Format, str] = {"xlsx": "Excel", "parquet": "Parquet"}
 
+_NOT_PARQUET = "Save it as CSV or Excel instead."
 _CSV_SPECIAL = re.compile('[,;"\t\r\n]')
 _TSV_SPECIAL = re.compile('["\t\r\n]')
 # What makes a spreadsheet run a cell, also fullwidth, after characters that it may skip.
@@ -169,17 +170,26 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
     frame = frame.copy(deep=False)
     frame.columns = pd.Index([str(name) for name in frame.columns])
+    for name in frame.columns[frame.columns.duplicated()]:
+        raise ArgumentError(f"Parquet can't store two columns named {quote(name)}.", _NOT_PARQUET)
     frame.attrs = _plain(frame.attrs)  # pandas writes them as JSON into the file's metadata
     for place, name in enumerate(frame.columns):
         column = frame.iloc[:, place]
-        if column.dtype == object:
+        if pd.api.types.is_string_dtype(column.dtype):  # or of objects
             try:
                 pa.array(column, from_pandas=True)
             except (pa.ArrowException, OverflowError, UnicodeError):
                 texts = [None if cell is None else replace_surrogates(cell_text(cell)) for cell in _cells(column)]
                 frame[name] = pd.array(texts, dtype=pd.StringDtype())
     file = io.BytesIO()
-    frame.to_parquet(file, engine="pyarrow", index=False)
+    try:
+        frame.to_parquet(file, engine="pyarrow", index=False)
+    except (pa.ArrowException, TypeError) as error:
+        for name in frame.columns if len(frame.columns) > 1 else ():
+            _parquet(frame[[name]])  # raises if the failure is that of this column
+        which = f"{quote(frame.columns[0])} ({frame.dtypes.iloc[0]})"
+        what = f"Parquet can't store the column {which}: {inert(str(error.args[0]))}"
+        raise ArgumentError(what, _NOT_PARQUET) from error
     return file.getvalue()
 
 

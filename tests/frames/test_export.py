@@ -187,6 +187,7 @@ def test_parquet_takes_any_data_and_any_attrs() -> None:
             "big": pd.Series([2**70, None], dtype=object),
             "mixed": [1, "a"],
             "text": pd.Series(["\ud800", None], dtype=object),
+            "string": pd.Series(["\ud800", None], dtype="string[python]"),
             "nested": [{"a": 1}, None],
         }
     )
@@ -197,10 +198,31 @@ def test_parquet_takes_any_data_and_any_attrs() -> None:
     again = pd.read_parquet(stream)
     assert again["big"][0] == str(2**70)
     assert list(again["mixed"]) == ["1", "a"]
-    assert again["text"][0] == "\ufffd"
+    assert again["text"][0] == again["string"][0] == "\ufffd"
     assert again["nested"][0] == {"a": 1}
     assert again.attrs["funcs"]["number"] == 1.5
     pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (pd.DataFrame({"a": [1], "z": [1j]}), r"column 'z' \(complex128\): Unsupported numpy type"),
+        (pd.DataFrame({"a": [1], "e": [{}]}), r"column 'e' \(object\): Cannot write struct type"),
+        (pd.DataFrame({"a": [1], "c": pd.Categorical(["x"], ["x", 1])}), r"column 'c' \(category\): "),
+        (pd.DataFrame({"a": [1], "s": pd.arrays.SparseArray([1])}), r"column 's' \(Sparse.*\): Sparse pandas data"),
+        (pd.DataFrame([["x", 2j, 1]], columns=["a", "a", "b"]), "two columns named 'a'"),
+        (pd.DataFrame([[2, 1]], columns=["1", 1]), "two columns named '1'"),
+    ],
+    ids=["complex", "empty objects", "categories", "sparse", "names", "numbered"],
+)
+def test_parquet_names_the_column_that_it_cannot_store(frame: pd.DataFrame, said: str, tmp_path: Path) -> None:
+    """The error has two lines, with a way out that works, and nothing is written."""
+    with pytest.raises(ArgumentError, match=said) as caught:
+        save(frame, tmp_path / "a.parquet", "parquet")
+    assert caught.value.lines[1:] == ["Save it as CSV or Excel instead."]
+    assert list(tmp_path.iterdir()) == []
+    assert saved(frame, "csv")
 
 
 def test_parquet_without_pyarrow_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
