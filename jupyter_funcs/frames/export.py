@@ -8,6 +8,7 @@ import io
 import json
 import math
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
@@ -224,6 +225,9 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
 def _excel_cells(frame: pd.DataFrame, place: int) -> list[Any]:
     """Return a column as the numbers, booleans, times and texts that Excel holds exactly."""
     column = frame.iloc[:, place]
+    if pd.api.types.infer_dtype(column, skipna=True) == "date":
+        with suppress(ValueError):  # times of several zones among them
+            column = column.astype("datetime64[us]")
     if pd.api.types.is_datetime64_any_dtype(column.dtype) and column.dt.tz is None:
         known = column.dropna()
         if bool(known.between(*_SHEET_TIMES).all() and (known == known.dt.floor("ms")).all()):

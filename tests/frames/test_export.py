@@ -7,6 +7,7 @@ The CSV cases include rows 95 and 131 of the catalogue of faults.
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import importlib.util
 import io
 import itertools
@@ -299,6 +300,19 @@ def test_excel_holds_numbers_dates_and_truth_as_such_and_nothing_for_null() -> N
         "E2": ("b", "1", ""),
     }
     assert not [at for at in found if at.endswith("3")]
+
+
+def test_excel_holds_dates_of_python_as_dates() -> None:
+    """As a database sends them; beyond the calendar of Excel, or with times of several zones, they are texts."""
+    day, noon = dt.date(2024, 1, 2), pd.Timestamp("2024-01-02 12:00").to_pydatetime()
+    for values, last in (
+        ([None, day], ("n", "45293", "yyyy-mm-dd")),
+        ([day, dt.date(9999, 12, 31)], ("n", "2958465", "yyyy-mm-dd")),
+        ([day, noon], ("n", "45293.5", "yyyy-mm-dd hh:mm:ss.000")),
+        ([dt.date(1, 1, 1), day], ("s", "2024-01-02", "")),
+        ([day, noon.replace(tzinfo=dt.UTC)], ("s", "2024-01-02T12:00:00+00:00", "")),
+    ):
+        assert cells(pd.DataFrame({"day": pd.Series(values, dtype=object)}))["A3"] == last
 
 
 def test_pandas_reads_what_was_saved_for_excel() -> None:
