@@ -18,7 +18,9 @@ import pandas as pd
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.files import atomic_write_bytes
 from jupyter_funcs.core.text import inert, json_escape, listed, quote, replace_surrogates, visible
+from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.columns import MAX_EXACT
+from jupyter_funcs.frames.roles import flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,13 +47,15 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
     Write `frame` to a file or a stream.
 
     Row labels, unless they are plain row numbers, become the first columns. Times that are all at midnight are written
-    as dates, others as ISO-8601; integers are exact. Text is UTF-8; a lone surrogate becomes U+FFFD. A terminal shows
-    escapes in place of control and invisible characters.
+    as dates, others as ISO-8601; integers are exact. Names of several levels are joined by blanks. Text is UTF-8; a
+    lone surrogate becomes U+FFFD. A terminal shows escapes in place of control and invisible characters.
     """
     if format not in _FORMATS:
         raise ArgumentError(f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}.")
     if not (isinstance(frame.index, pd.RangeIndex) and frame.index.name is None):
         frame = frame.reset_index()
+    if frame.columns.nlevels > 1:
+        frame = flat(Coded(frame, "")).value
     try:
         content = _FORMATS[format](frame)
     except RecursionError as error:

@@ -170,6 +170,28 @@ def test_json_times_are_days_only_where_all_are_at_midnight() -> None:
     ]
 
 
+# Names of two levels
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_columns_of_two_levels_have_the_names_of_the_table(form: Any, tmp_path: Path) -> None:
+    """Levels are joined by blanks, also those of row labels; equal names get a number."""
+    for needed in ("xlsxwriter", "openpyxl") if form == "xlsx" else ():
+        pytest.importorskip(needed)
+    columns = pd.MultiIndex.from_tuples([("v", "x"), ("d", ""), (1, 2), ("v x", "")])
+    frame = pd.DataFrame([[1, 2, 3, 4]], columns=columns, index=pd.Index(["a"], name="key"))
+    save(frame, path := tmp_path / "a", form)
+    read = {
+        "table": lambda: re.split("  +", path.read_text().splitlines()[0]),
+        "csv": lambda: pd.read_csv(path).columns,
+        "json": lambda: pd.read_json(path).columns,
+        "parquet": lambda: pd.read_parquet(path).columns,
+        "xlsx": lambda: pd.read_excel(path).columns,
+    }
+    assert list(read[form]()) == ["key", "v x", "d", "1 2", "v x (2)"]
+    assert frame.columns is columns
+
+
 # Parquet
 
 
