@@ -107,11 +107,12 @@ def flat(frame: Coded) -> Coded:
 
 
 def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
-    """Return the columns of a flat frame; of each type, at most the first `most`."""
+    """Return the columns of a flat frame, of each type at most the first `most`; measures with other values last."""
     in_percent = is_in_percent("", about)
     kinds = pd.Series([dtype.kind for dtype in frame.dtypes], dtype=object)
     taken = np.flatnonzero(kinds.groupby(kinds).cumcount() < most)
     found = [_column(frame.iloc[:, int(at)].reset_index(drop=True)) for at in taken]
+    found.sort(key=lambda column: column.role is Role.MEASURE and bool(column.note))
     return [replace(column, percent=False) if in_percent else column for column in found]
 
 

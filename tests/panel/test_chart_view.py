@@ -544,3 +544,11 @@ def test_the_picture_labels_its_axis_exactly(name: str, size: float, first: floa
     assert said[0] <= frame[name].min() + size * 1e-6
     assert said[-1] >= frame[name].max() - size * 1e-6
     assert len({len(label.partition(".")[2].rstrip("".join(units)).partition("e")[0]) for label in labels}) == 1
+
+
+def test_the_first_measure_holds_numbers_throughout() -> None:
+    """One with other values among its numbers can be chosen, but comes last."""
+    frame = pd.DataFrame({"Date": DAYS[:4], "Odd": [1, "n/a", 2.5, 3], "Spend": [1.5, 2, 3, 4], "Cards": range(4)})
+    view = Chart(frame).view(ChartWish())
+    assert view["title"].startswith("Spend")
+    assert list(choice(view, "measure")) == ["Spend", "Cards", "Odd"]
