@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
 CHANGE = "Change"
-_DIGITS = 80  # of the difference of two decimals: twice those of a database
 _FLOATS = {"floating", "mixed-integer-float"}
 _NUMBERS = {"integer", "decimal", *_FLOATS}
 _DURATIONS = {"timedelta", "timedelta64"}
@@ -57,19 +56,18 @@ def diff(
         _check(frame, which)
     functions = [str(frame.attrs.get("funcs", {}).get("function", "")) for frame in (before, after)]
     before, after = _nullable(before), _nullable(after)
+    common = [column for column in after.columns if column in before.columns]
     try:
-        named = _keys(before, after, keys)
+        named = _keys(before, after, keys, common)
         old, new = (_indexed(frame, named, which) for frame, which in ((before, "first"), (after, "second")))
     except ArgumentError as error:
         if keys is not None or not all(functions) or functions[0] == functions[1]:
             raise
-        shared = [str(column) for column in after.columns if column in before.columns]
-        both = f"{listed(functions, 'and')} share {some(shared, 5) if shared else 'no column'}."
-        raise ArgumentError(f"{both} {error.what}" if shared else both, error.hint) from None
+        both = f"{listed(functions, 'and')} share {some(list(map(str, common)), 5) if common else 'no column'}."
+        raise ArgumentError(f"{both} {error.what}" if common else both, error.hint) from None
     removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
     order = new.index.append(removed)
-    common = new.columns.intersection(old.columns)
-    columns = [*new.columns, *old.columns.drop(common)]
+    columns = [*new.columns, *before.columns.drop(common)]
     is_new, is_old = (index.get_indexer(order) >= 0 for index in (new.index, old.index))
     left, right = (frame.reindex(index=order, columns=columns) for frame in (old, new))
     differs = {column: _differs(left[column], right[column], tolerance) for column in columns}
@@ -84,15 +82,14 @@ def diff(
         if differs[column].any():
             one, other = (side[column][shown].reset_index(drop=True) for side in (left, right))
             result |= {f"{column} (before)": one, f"{column} (after)": other}
-            result |= _change(column, one, other) if column in common else {}
+            result |= _change(column, one, other) if column in old and column in new else {}
     compared = pd.DataFrame(result)
-    only = {which: [*map(str, side.columns.drop(common))] for which, side in (("before", old), ("after", new))}
+    only = {which: [*map(str, side.columns.drop(common))] for which, side in (("before", before), ("after", after))}
     compared.attrs["funcs"] = {"shape": "diff", "only": only}
     return compared
 
 
-def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None) -> list[str]:
-    common = [column for column in after.columns if column in before.columns]
+def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None, common: list[Any]) -> list[str]:
     if keys is not None:
         for key in keys:
             if key not in common:
@@ -158,7 +155,7 @@ def _change(name: Hashable, one: pd.Series[Any], other: pd.Series[Any]) -> dict[
         return {}
     exact = not kinds & _FLOATS
     before, after = (side[known].astype(object if exact else float) for side in (one, other))
-    with np.errstate(invalid="ignore", over="ignore"), localcontext(Context(prec=_DIGITS, traps=[])):
+    with np.errstate(invalid="ignore", over="ignore"), localcontext(Context(prec=80, traps=[])):
         delta = after - before
         sizes = before[before.astype(bool)].abs()
         percent = (delta[sizes.index] / sizes * 100).astype(float)
