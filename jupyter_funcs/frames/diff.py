@@ -43,8 +43,8 @@ def diff(
         One row per difference: ``added``, ``removed`` or ``changed`` in the column ``Change``, then the key columns,
         then ``<name> (before)`` and ``<name> (after)`` of each column that differs in any row; of numbers and
         durations also ``<name> (delta)`` and ``<name> (percent)``, the difference and its part of the value before, in
-        percent. Rows are in the order of `after`, followed by the removed ones. A column of only one frame differs in
-        every row with a value; ``attrs["funcs"]["only"]`` names these.
+        percent. Rows are in the order of `after`, followed by the removed ones. A column of only one frame is not
+        compared; ``attrs["funcs"]["only"]`` names these.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def diff(
         raise ArgumentError(f"{both} {error.what}" if common else both, error.hint) from None
     removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
     order = new.index.append(removed)
-    columns = [*new.columns, *before.columns.drop(common)]
+    columns = [column for column in common if column not in named]
     is_new, is_old = (index.get_indexer(order) >= 0 for index in (new.index, old.index))
     left, right = (frame.reindex(index=order, columns=columns) for frame in (old, new))
     differs = {column: _differs(left[column], right[column], tolerance) for column in columns}
@@ -82,7 +82,7 @@ def diff(
         if differs[column].any():
             one, other = (side[column][shown].reset_index(drop=True) for side in (left, right))
             result |= {f"{column} (before)": one, f"{column} (after)": other}
-            result |= _change(column, one, other) if column in old and column in new else {}
+            result |= _change(column, one, other)
     compared = pd.DataFrame(result)
     only = {which: [*map(str, side.columns.drop(common))] for which, side in (("before", before), ("after", after))}
     compared.attrs["funcs"] = {"shape": "diff", "only": only}

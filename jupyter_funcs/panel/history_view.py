@@ -225,8 +225,9 @@ def _counted(changes: pd.DataFrame, before: pd.DataFrame, after: pd.DataFrame) -
     counts = changes[CHANGE].value_counts()
     found = [f"{counts[kind]:,} {kind}" for kind in ("added", "removed", "changed") if kind in counts]
     of = f"of {len(before):,} rows before and {len(after):,} after"
-    only = [f" Only {side}: {inert(some(each, 5))}." for side, each in changes.attrs["funcs"]["only"].items() if each]
-    return "".join([f"{listed(found, 'and') or 'No difference'}, {of}.", *only])
+    only = changes.attrs["funcs"]["only"].items()
+    left = [f" Only {side}, so not compared: {inert(some(each, 5))}." for side, each in only if each]
+    return "".join([f"{listed(found, 'and') or 'No difference'}, {of}.", *left])
 
 
 def _code(runs: list[Run]) -> str:
