@@ -223,7 +223,7 @@ class Planner:
             to_date=to_date if to_date not in {None, colour, x} else None,
             # A user who asks for periods to date gets one for each whole period.
             keeps=str(to_date is not None and bool((to_date.data == "True").mean() >= 0.5)),
-            over=tuple(each.name for each in varying if each is not colour and not _is_flag(each)),
+            over=tuple(_named(each) for each in varying if each is not colour and not _is_flag(each)),
             most_lines=_MOST_LINES if wish.all else _USUAL_LINES,
         )
         plan.offer("kind", "Kind of chart", kind, kinds)
@@ -313,6 +313,11 @@ def _follows(column: ChartColumn, other: ChartColumn) -> bool:
     pairs = pd.DataFrame({"other": other.data, "column": column.data}).dropna()
     pairs = pairs[:: max(1, len(pairs) // _SAMPLE)].drop_duplicates()
     return not bool(pairs["other"].duplicated().any())
+
+
+def _named(column: ChartColumn) -> str:
+    many = f" ({column.distinct:,} values; Colour by takes {_MOST_GROUPS:,})"
+    return column.name + many * (column.distinct > _MOST_GROUPS)
 
 
 def _is_flag(column: ChartColumn) -> bool:

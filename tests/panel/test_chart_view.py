@@ -188,6 +188,13 @@ def test_no_named_period_is_left_out() -> None:
     assert (view["x"]["labels"], drawn(view)[:, 0].tolist()) == (weeks, [*range(676)])
 
 
+def test_a_column_with_too_many_values_for_colours_is_named() -> None:
+    """Says why it can't be chosen, and how many values can."""
+    days = pd.date_range("2025-01-01", periods=3).repeat(1_001)
+    frame = pd.DataFrame({"Date": days, "Name": [f"N{at % 1_001}" for at in range(3_003)], "Spend": 1.0})
+    assert "The sum over Name (1,001 values; Colour by takes 1,000)." in Chart(frame).view()["notes"]
+
+
 @pytest.mark.parametrize("year", ["0005", "1700", "9000"])
 def test_months_of_any_year_are_summed(year: str) -> None:
     """Also where pandas has no nanoseconds."""
