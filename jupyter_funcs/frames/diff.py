@@ -159,7 +159,10 @@ def _change(name: Hashable, one: pd.Series[Any], other: pd.Series[Any]) -> dict[
         delta = after - before
         sizes = before[before.astype(bool)].abs()
         percent = (delta[sizes.index] / sizes * 100).astype(float)
-    delta = delta.convert_dtypes() if exact and known.any() else delta.astype(float)
+    if kinds == {"integer"}:  # beyond 64 bits they stay Python's
+        delta = delta.astype("Int64") if delta.abs().max() < 2**63 else delta
+    else:
+        delta = delta.infer_objects() if exact and known.any() else delta.astype(float)
     return {f"{name} (delta)": delta.reindex(one.index), f"{name} (percent)": percent.reindex(one.index)}
 
 

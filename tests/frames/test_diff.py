@@ -189,7 +189,7 @@ def test_large_integers_differ_by_what_they_differ(dtype: Any, big: int) -> None
     assert shown["v (delta)"].dtype == "Int64"
     assert shown["v (delta)"].dropna().tolist() == [-3, 1]
     assert shown["v (percent)"].dropna().tolist() == [-75.0, 1 / big * 100]
-    far = jf.diff(before, after.assign(v=[*missing, -(2**70), 0]))
+    far = jf.diff(before, after.assign(v=pd.Series([0, -(2**70), *missing], dtype=object)))
     assert [int(each) for each in far["v (delta)"]] == [-(2**70) - 4, -big]
 
 
