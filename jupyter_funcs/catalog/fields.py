@@ -87,6 +87,8 @@ class Field:
     """The kind of each item of a list."""
     typed: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The JSON values of options that are not texts."""
+    format: str = ""
+    """The ``format`` of its JSON Schema, or of the items of a list."""
     spelt: dict[Kind, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     """A memo of `catalog.values`."""
 
@@ -234,6 +236,7 @@ def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
         schema=({} if param.schema is True else param.schema) if declared.kind else None,
         item=Kind(declared.item),
         typed=declared.typed,
+        format=declared.format,
     )
 
 

@@ -37,6 +37,7 @@ class Declaration(NamedTuple):
     maximum: float | None = None
     description: str = ""
     problem: str = ""
+    format: str = ""
 
 
 def read_schema(schema: object) -> Declaration | None:
@@ -76,6 +77,7 @@ def read_schema(schema: object) -> Declaration | None:
         *((low, high) if {"integer", "number"} & {kind, item} else (None, None)),
         only(str, one.get("description")),
         problems[0] if problems else "",
+        only(str, of.get("format")),
     )
 
 
@@ -140,6 +142,8 @@ def _kind(one: Mapping[str, Any]) -> str:
             return "integer" if kinds == {int} else "number"
         flags = {value.casefold() if isinstance(value, str) else value for value in values}
         return "yes/no" if flags in ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {True, False}) else "choice"
+    if one.get("format") == "decimal" and "number" in known:
+        return "number"
     if one.get("anyOf") is not None or one.get("oneOf") is not None or len(known) != 1:
         return "json"
     kind = _TYPES.get(known[0], "json") if isinstance(known[0], str) else "json"

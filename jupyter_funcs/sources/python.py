@@ -18,6 +18,9 @@ from itertools import islice
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+
 from jupyter_funcs.catalog.descriptions import read_options
 from jupyter_funcs.catalog.fields import by_name, read_fields
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
@@ -31,7 +34,6 @@ from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pydantic import TypeAdapter
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.profiles import Connection
@@ -46,6 +48,11 @@ class _Parameter(NamedTuple):
     adapter: TypeAdapter[Any]  # turns JSON into what the annotation says
     schema: Any
     help: str
+
+
+class _Schemas(GenerateJsonSchema):
+    def decimal_schema(self, schema: Any) -> dict[str, Any]:  # else the same as that of float | str
+        return {**super().decimal_schema(schema)["anyOf"][0], "type": ["number", "string"], "format": "decimal"}
 
 
 class PythonSource:
@@ -151,8 +158,6 @@ def _documented(python: Callable[..., Any]) -> tuple[str, dict[str, tuple[str, s
 
 def _parameter(declared: inspect.Parameter, names: dict[str, Any], words: str, text: str) -> _Parameter:
     """Read an annotation; without one, or with one that pydantic can't describe, any JSON value is passed as it is."""
-    from pydantic import BeforeValidator, Field, TypeAdapter
-
     several, annotation, default = declared.kind is declared.VAR_POSITIONAL, declared.annotation, declared.default
     adapter = TypeAdapter[Any](Any)
     schema: dict[str, Any] = {"type": "array"} if several else {}
@@ -170,7 +175,7 @@ def _parameter(declared: inspect.Parameter, names: dict[str, Any], words: str, t
             holder = SimpleNamespace(__annotations__={declared.name: annotation})
             hint = typing.get_type_hints(holder, globalns=names, include_extras=True)[declared.name]
             described = TypeAdapter[Any](list[hint] if several else hint)  # type: ignore[valid-type]  # known at run time only
-            adapter, schema = described, described.json_schema()
+            adapter, schema = described, described.json_schema(schema_generator=_Schemas)
     with suppress(Exception):  # likewise
         if default is not declared.empty and default is not None:
             schema = {**(schema or _ANY), "default": adapter.dump_python(default, mode="json", warnings=False)}
@@ -227,8 +232,6 @@ def _called(
 
 def _arguments(function: Function, parameters: list[_Parameter], args: Args) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments by position and by keyword; by keyword wherever Python allows it."""
-    from pydantic import ValidationError
-
     fields = by_name(read_fields(function))
     positional: list[Any] = []
     named: dict[str, Any] = {}
@@ -237,7 +240,8 @@ def _arguments(function: Function, parameters: list[_Parameter], args: Args) -> 
     for declared, adapter, *_ in parameters:
         name, kind, value = declared.name, declared.kind, declared.default
         if name in args:
-            sent = as_json(fields[name], args[name])
+            # A float has fewer digits than a Decimal.
+            sent = args[name] if fields[name].format == "decimal" else as_json(fields[name], args[name])
             try:
                 value = adapter.validate_python(sent)
             except ValidationError as error:
