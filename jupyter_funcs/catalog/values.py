@@ -381,14 +381,18 @@ def _as_given(field: Field, value: Any) -> str:
     return _as_yes_no(field, value) if isinstance(value, bool) else _as_text(field, value)
 
 
-def _as_text(_field: Field, value: Any) -> str:
+def _as_text(field: Field, value: Any) -> str:
     value = _plain(value)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, dt.datetime):
         return value.date().isoformat() if _is_midnight(value) and not value.tzinfo else value.isoformat()
-    if isinstance(value, dt.date):
+    if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
+    if isinstance(value, dt.timedelta) and field.format == "duration":
+        size = abs(value)
+        seconds = f"{size.seconds}.{size.microseconds:06}".rstrip("0").rstrip(".")
+        return f"{'-' * (size != value)}P{size.days}DT{seconds}S"
     if isinstance(value, (bool, numbers.Number)):
         return str(value)
     raise WrongValueError(f"takes text, not {quote(value)} ({type(value).__name__}).")
@@ -454,8 +458,6 @@ def _as_date(field: Field, value: Any) -> str:
         if not _is_midnight(value):
             raise WrongValueError(f"takes a date without a time of day, not {quote(value.isoformat(' '))}.")
         value = value.date()
-    if isinstance(value, dt.date):
-        return value.isoformat()
     text = _as_text(field, value).strip()
     # date.fromisoformat also reads 20250304 and 2025-W10-2, which the service does not.
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):

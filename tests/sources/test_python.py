@@ -66,6 +66,11 @@ def daily_total(day: dt.date, count: Annotated[int, pydantic.Field(ge=1, le=5)] 
 ANNOTATIONS = [
     (dt.date, "2024-05-06", dt.date(2024, 5, 6)),
     (dt.datetime, "2024-05-06T07:08:09", dt.datetime(2024, 5, 6, 7, 8, 9)),  # noqa: DTZ001
+    (dt.timedelta, dt.timedelta(hours=2), dt.timedelta(hours=2)),
+    (dt.timedelta | None, dt.timedelta(-1, 7200, 5), dt.timedelta(-1, 7200, 5)),
+    (dt.timedelta, pd.Timedelta("1 day 2h"), dt.timedelta(1, 7200)),
+    (list[dt.timedelta], [dt.timedelta(0), "P1DT2H"], [dt.timedelta(0), dt.timedelta(1, 7200)]),
+    (dt.time, dt.time(14, 30, 0, 5), dt.time(14, 30, 0, 5)),
     (Color, "blue", Color.BLUE),
     (Color, Color.RED, Color.RED),
     (list[Color], [Color.RED], [Color.RED]),
