@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum
 from fractions import Fraction
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name, read_fields
@@ -33,6 +33,13 @@ _CHECKED = ("kind", "options", "bounds")
 _ENFORCED = dict.fromkeys(_CHECKED, Evidence.DECLARED)
 # '$5' in quotes is a text, as in the magic; quotes around any other text belong to it.
 _QUOTED = re.compile(r"""(['"])([\s'"]*\$.*)\1""", re.DOTALL)
+# By the format of a JSON Schema: what most programs read, and an example.
+_READ = {
+    "date-time": re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\d([Tt ]([01]\d|2[0-3]):[0-5]\d.*)?|\d{5,}"),
+    "time": re.compile(r"([01]\d|2[0-3]):[0-5]\d.*"),
+    "duration": re.compile(r"[-+]?P.*\d.*|.*\d:\d\d.*|.*\d days?\b.*"),
+}
+EXAMPLES = {"date-time": "2026-11-15T14:30", "time": "14:30", "duration": "P1DT2H"}
 
 
 class WrongValueError(ValueError):
@@ -177,9 +184,13 @@ def to_wire(field: Field, value: Any, *, validate: bool = True, hints: bool = Tr
 
 
 def contradictions(field: Field, each: Sequence[str | list[str]]) -> list[str]:
-    """Return how the values that are sent for a field contradict its description, or look like JSON and are none."""
+    """Return how the values sent for a field contradict its description or format, or look like JSON and are none."""
     if field.kind is Kind.JSON:
         return list(dict.fromkeys(text for sent in each if isinstance(sent, str) and (text := _broken(sent))))
+    if field.format in _READ:
+        every = chain.from_iterable([sent] if isinstance(sent, str) else sent for sent in each)
+        said = f"takes a {field.format} such as {EXAMPLES[field.format]}, not"
+        return [f"{said} {quote(one)}." for one in every if not _READ[field.format].fullmatch(one)]
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
     strict = replace(

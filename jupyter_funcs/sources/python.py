@@ -257,7 +257,7 @@ def _arguments(function: Function, parameters: list[_Parameter], args: Args) -> 
         elif name in args:
             named[name] = value
     if errors:
-        raise ArgumentError(errors=errors)
+        raise ArgumentError(hint=f"{function.name} was not run.", errors=errors)
     return positional, named
 
 

@@ -190,6 +190,31 @@ def test_a_text_that_begins_as_json_but_is_none_gets_a_warning(value: str) -> No
     assert swept.warnings["Given"] == [warning]
 
 
+MOMENTS = {
+    "date-time": (
+        ["2026-11-15T14:30", "2026-11-15", "2026-11-15 14:30:00.5+02:00", "2026-11-15t14:30Z", "1700000000"],
+        ["2026-13-01", "2026-11-15T25:00", "tomorrow", "15.11.2026", "2026-1-5"],
+    ),
+    "time": (["14:30", "23:59:59.5Z"], ["2pm", "24:30", "1430"]),
+    "duration": (["P1DT2H", "-PT0.5S", "P2W", "2:00:00", "1 day, 2:00:00"], ["1h", "7200", "P", "two hours"]),
+}
+
+
+@pytest.mark.parametrize(("format_", "texts"), MOMENTS.items(), ids=MOMENTS)
+def test_a_text_that_is_not_of_its_format_gets_a_warning(format_: str, texts: tuple[list[str], list[str]]) -> None:
+    """With an example; it is sent, since programs read other texts too."""
+    field, (good, bad) = field_of({"type": "string", "format": format_}), texts
+    for value in good:
+        assert form_with(field, Given=value).warnings == {}, value
+    for value in bad:
+        form = form_with(field, Given=value)
+        assert form.check() == {"Given": value}
+        [warning] = form.warnings["Given"]
+        assert warning.startswith(f"Given takes a {format_} such as {good[0]}, not '{value}'"), value
+    several = field_of({"type": "array", "items": {"type": "string", "format": format_}})
+    assert len(form_with(several, Given=good + bad).warnings["Given"]) == len(bad[:3]) + (len(bad) > 3)
+
+
 @pytest.mark.parametrize("value", ["1,2,3", "[1, 2]", "NaN", ["[1,"], '"a"', "", '"[1]"'])
 def test_any_other_text_and_value_gets_none(value: Any) -> None:
     """A list may hold such a text."""

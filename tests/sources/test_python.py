@@ -296,6 +296,18 @@ def test_a_wrong_value_is_an_error_at_its_field() -> None:
     with pytest.raises(ArgumentError) as caught:
         function(path="nope")
     assert caught.value.errors["path"][0].startswith("Path does not take 'nope': Value error, invalid literal")
+    assert str(caught.value).endswith("\nTake was not run.")
+
+
+@pytest.mark.filterwarnings("ignore:Take")
+def test_a_refused_duration_names_one_that_is_taken() -> None:
+    """After the words of pydantic, which no one else understands."""
+
+    def take(span: dt.timedelta) -> None:
+        raise AssertionError
+
+    with pytest.raises(ArgumentError, match=r"was not run\. span takes a duration such as P1DT2H, not '1h'\."):
+        jf.connect([take]).take(span="1h")
 
 
 def test_a_decimal_is_a_number_in_its_form() -> None:
