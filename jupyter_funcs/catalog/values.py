@@ -252,7 +252,7 @@ def _one(field: Field, value: Any, *, validate: bool, hints: bool) -> str:
     flag = {"true": "yes", "false": "no"}.get(folded_key, "")
     found = next((options[one] for one in (key, folded_key, flag) if one in options), None)
     if found is None:
-        first = dict.fromkeys(islice(options.values(), _MOST_NAMED))
+        first = ["Yes", "No"] if kind is Kind.YES_NO else dict.fromkeys(islice(options.values(), _MOST_NAMED))
         hint = did_you_mean(text, options.values()) if hints else ""
         hint = hint or clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
         raise WrongValueError(f"has no option {quote(text)}. {hint}")
@@ -346,6 +346,8 @@ def _parsed(text: str) -> tuple[Any, str]:
     """Return the value of a JSON text, and what is wrong with the text."""
     try:
         return json.loads(text, parse_constant=_no_constant), ""
+    except json.JSONDecodeError as error:
+        return None, f"{error.msg.removesuffix(' at').removesuffix(' starting')} at character {error.pos + 1}"
     except (ValueError, RecursionError) as error:
         return None, clip(str(error), 100)
 

@@ -162,7 +162,10 @@ def test_values_are_sent_as_texts_that_stand_for_their_json(schema: Any, value: 
     ("schema", "value", "words"),
     [
         ({"type": "object", "required": ["a"]}, {"b": 1}, "'a' is a required property"),
-        ({"type": "object"}, "{", "isn't valid JSON"),
+        ({"type": "object"}, '{"a": 1} x', "it isn't valid JSON (Extra data at character 10)."),
+        ({"type": "array"}, '["a', "it isn't valid JSON (Unterminated string at character 2)."),
+        ({"type": "array"}, "[NaN]", "it isn't valid JSON (JSON has no NaN)."),
+        ({"type": "boolean"}, "ja", "Given has no option 'ja'. Options are 'Yes' and 'No'."),
         ({"type": "array"}, "1,2,3", "Enter [1,2,3]."),
         ({"type": "array"}, "[1,2,", "isn't valid JSON"),
         ({"type": "object"}, "[1]", "is not of type 'object'"),

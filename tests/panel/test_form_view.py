@@ -224,7 +224,7 @@ WRONG: list[tuple[dict[str, Any], Any, str, str]] = [
     (NUMBER, "1e999", "A takes a whole number, not '1e999'.", "50"),
     ({"type": "number", "minimum": 0}, "-0.5", "A must be at least 0, not -0.5.", "0"),
     ({"enum": ["Region", "Brand"]}, "Regoin", "has no option 'Regoin'. Did you mean 'Region'?", "Region"),
-    ({"type": "object"}, '{"a": 1,\n "b" 2}', "JSON (Expecting ':' delimiter: line 2 column 6 (char 14)).", ""),
+    ({"type": "object"}, '{"a": 1,\n "b" 2}', "JSON (Expecting ':' delimiter at character 15).", ""),
     ({"type": "object"}, "[1]", "[1] is not of type 'object'.", ""),
 ]
 
