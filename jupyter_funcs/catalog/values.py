@@ -168,13 +168,11 @@ def to_wire(field: Field, value: Any, *, validate: bool = True, hints: bool = Tr
     `validate` is whether anything is enforced, `hints` whether an error suggests options, which takes a while.
     """
     try:
-        several = is_several(value)
         one = partial(_one, field, validate=validate, hints=hints)
         if field.kind is Kind.JSON:
             return _as_json_text(field, value, validate=validate)
-        if field.kind is Kind.LIST and field.is_declared():
-            return [one(item) for item in items_of(field, value)]
-        if several and not (field.is_declared() and validate) and field.schema is None:
+        is_list = field.kind is Kind.LIST and field.is_declared()
+        if is_list or (is_several(value) and not (field.is_declared() and validate) and field.schema is None):
             return [one(item) for item in items_of(field, value)]
         return one(value)
     except WrongValueError:
@@ -193,11 +191,8 @@ def contradictions(field: Field, each: Sequence[str | list[str]]) -> list[str]:
         return [f"{said} {quote(one)}." for one in every if not _READ[field.format].fullmatch(one)]
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
-    strict = replace(
-        field, evidence={**field.evidence, **{part: Evidence.DECLARED for part in _CHECKED if part in field.evidence}}
-    )
-    if field.evidence.get("kind") is Evidence.ASSUMED:
-        strict = replace(strict, kind=Kind.TEXT)
+    is_assumed = field.evidence.get("kind") is Evidence.ASSUMED
+    strict = replace(field, evidence=_ENFORCED, kind=Kind.TEXT if is_assumed else field.kind)
     texts: dict[str, None] = {}
     for sent in each:
         try:
@@ -404,8 +399,7 @@ def _as_text(field: Field, value: Any) -> str:
         return value.isoformat()
     if isinstance(value, dt.timedelta) and field.format == "duration":
         size = abs(value)
-        seconds = f"{size.seconds}.{size.microseconds:06}".rstrip("0").rstrip(".")
-        return f"{'-' * (size != value)}P{size.days}DT{seconds}S"
+        return f"{'-' * (size != value)}P{size.days}DT{size.seconds + Decimal(size.microseconds) / 10**6}S"
     if isinstance(value, (bool, numbers.Number)):
         return str(value)
     raise WrongValueError(f"takes text, not {quote(value)} ({type(value).__name__}).")
