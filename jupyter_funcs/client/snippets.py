@@ -40,7 +40,7 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
     args, swept = form.args, form.swept
     if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_VALUES:
         note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
-        return [{"name": "python", "code": "", "note": note}]
+        return [{"name": "python", "code": f"# {note}", "note": ""}]
     sweeps, held = bool(swept), dict(form.values)  # a copy, because the user may change it now
     alone = {name: only(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
     named = {name: one for name, one in alone.items() if isinstance(one, Variable) and one.name.isidentifier()}
@@ -50,10 +50,9 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
         note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
         found.insert(0, {"name": "magic", "code": magic(function, args, sweeps=sweeps, result=result), "note": note})
     with suppress(FuncsError):  # values that make no valid request
-        command = curl(function, form.first)
         note = "the first of the runs, in a shell" if sweeps else "a shell; the token comes from the environment"
-        note = note if command else "a run isn't a single HTTP request, so there is no curl command"
-        found.append({"name": "curl", "code": command, "note": note})
+        if command := curl(function, form.first):  # a run is a single HTTP request
+            found.append({"name": "curl", "code": command, "note": note})
     return found
 
 

@@ -231,4 +231,4 @@ def test_the_code_of_a_sweep_is_a_sweep_and_its_first_request(listing: Session) 
     assert code["magic"]["code"] == 'df = %funcs sweep get_panel_daily Symbol=["A", "B"]'
     assert "the first of the runs" in code["curl"]["note"]
     many = code_of(listing, "df", Symbol=Each(tuple(map(str, range(1_001)))))
-    assert many["python"]["note"].startswith("1,001 values are too many")
+    assert many["python"]["code"].startswith("# 1,001 values are too many")
