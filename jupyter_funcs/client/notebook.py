@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 60
 _OF_IPYTHON = {"In", "Out"}
-_SCALARS = (str, bool, int, float, dt.date)
+_SCALARS = (str, bool, int, float, dt.date, dt.time, dt.timedelta)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
 from jupyter_funcs.catalog.suggestions import pasted, search
 from jupyter_funcs.catalog.values import (
+    EXAMPLES,
     Each,
     Variable,
     default_of,
@@ -130,7 +131,7 @@ class FormView:
         control = _control(field, listed=has_list)
         help_text = "\n".join(map(inert, clip(field.help, _LONGEST_HELP).splitlines()))
         if field.default is not None and default_of(field) is None:
-            help_text += f"\nThe listed default, {quote(field.default)}, isn't a valid value."
+            help_text += f"\nThe default, {quote(field.default)}, can't be entered. Leave the field empty to use it."
         brief = _brief(inert(field.brief), help_text)
         return {
             "name": field.name,
@@ -443,7 +444,8 @@ def _hint(field: Field, control: str) -> str:
         return f"{field.minimum} to {field.maximum}"
     kind = (field.schema or {"type": ["any"]}).get("type")
     json = "[ … ]" if kind == "array" else "Text, 5, [1, 2] or { … }" if isinstance(kind, list) else "{ … }"
-    return {"date": "YYYY-MM-DD", "json": json}.get(control, "" if field.required else "Optional")
+    known = EXAMPLES.get(field.format, "" if field.required else "Optional")
+    return {"date": "YYYY-MM-DD", "json": json}.get(control, known)
 
 
 def _brief(brief: str, whole: str) -> str:

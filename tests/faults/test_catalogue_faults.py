@@ -185,7 +185,7 @@ def test_a_default_that_is_not_valid_is_said_and_another_value_given(
     assert session.f.__signature__.parameters[name].default is None
     assert "default" not in session.f.json_schema()["properties"][name]
     panel = session.panel("F")
-    assert f"The listed default, '{default}', isn't a valid value." in panel._view
+    assert f"The default, '{default}', can't be entered." in panel._view
     assert json.loads(panel._values)["valid"]
     panel.run()
     panel.result(10)

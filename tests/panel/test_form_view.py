@@ -139,6 +139,7 @@ PARAMS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ({"name": "a", "description": "An integer."}, "number", {"strict": False}),
     ({"name": "a", "schema": DATE}, "date", {"strict": True, "hint": "YYYY-MM-DD", "knownFrom": f"{TYPE}."}),
     ({"name": "start_date"}, "date", {"strict": False, "knownFrom": "Type assumed from the name."}),
+    ({"name": "a", "schema": {"type": "string", "format": "duration"}}, "text", {"hint": "P1DT2H"}),
     ({"name": "a", "type": 4}, "list", {"hint": "Optional"}),
     ({"name": "a", "type": 4, "required": True}, "list", {"hint": "One or more"}),
     (
@@ -261,7 +262,7 @@ def test_a_default_that_is_no_option_is_said_in_the_help(form: Opening) -> None:
     """Nothing is wrong with the form because of it."""
     text = "If none, unit defaults to 'year'."
     view = form({"name": "unit", "description": text, "schema": {"enum": ["day", "week"]}})
-    assert field(view, "unit")["help"].endswith("The listed default, 'year', isn't a valid value.")
+    assert field(view, "unit")["help"].endswith("'year', can't be entered. Leave the field empty to use it.")
     assert view.values()["valid"]
 
 
@@ -510,6 +511,7 @@ def test_values_repeat_where_no_options_are_listed(form: Opening) -> None:
 def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[..., Session]) -> None:
     """Columns, lists and scalars without a leading underscore are offered; where the page isn't trusted, none."""
     held = {"one": "x", "many": ["x", "y"], "col": pd.Series(["x"]), "day": dt.date(2025, 1, 2), "_own": "x"}
+    held["span"] = dt.timedelta(hours=2)
     held |= {"math": math, "call": print, "cls": int, "mapping": {"a": 1}, "view": object()}
     session = answering(Listing({"name": "a"}, {"name": "b", "type": 4}))
     view = opened(session)
@@ -519,6 +521,7 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[...
         "many": "list of 2",
         "col": "column of 1",
         "day": "2025-01-02",
+        "span": "2:00:00",
     }
     view.take({"a": EachOf(["$many"])})
     view.take({"b": ["$col"]})
