@@ -7,7 +7,8 @@ import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.values import Each, Variable, only
+from jupyter_funcs.catalog.fields import Kind
+from jupyter_funcs.catalog.values import Each, Variable, WrongValueError, as_json, only, to_wire
 from jupyter_funcs.connection.replies import RUN_PATH
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.line import in_double_quotes
@@ -16,6 +17,7 @@ from jupyter_funcs.core.text import json_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
 
@@ -44,7 +46,8 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
     sweeps, held = bool(swept), dict(form.values)  # a copy, because the user may change it now
     alone = {name: only(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
     named = {name: one for name, one in alone.items() if isinstance(one, Variable) and one.name.isidentifier()}
-    program = python(function, {**args, **named}, where, sweeps=sweeps, result=result)
+    typed = {name: _typed(form.field(name), sent, is_swept=name in swept) for name, sent in args.items()}
+    program = python(function, {**typed, **named}, where, sweeps=sweeps, result=result)
     found = [{"name": "python", "code": program, "note": "a script or a notebook"}]
     if not (where.startswith("[") or _allowed_server(function)):  # %funcs connect supports neither
         note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
@@ -54,6 +57,16 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
         if command := curl(function, form.first):  # a run is a single HTTP request
             found.append({"name": "curl", "code": command, "note": note})
     return found
+
+
+def _typed(field: Field, sent: Any, *, is_swept: bool = False) -> Any:
+    """Return what is sent with its own type, such as a number, where a call with that sends the same."""
+    if is_swept:
+        return [_typed(field, one) for one in sent]
+    value = as_json(field, sent) if field.kind is not Kind.JSON else None
+    with suppress(WrongValueError):
+        return sent if value is None or to_wire(field, value) != sent else value
+    return sent
 
 
 def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False, result: str = "df") -> str:

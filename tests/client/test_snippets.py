@@ -16,8 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
-from jupyter_funcs.catalog.values import Variable
-from jupyter_funcs.client.snippets import curl, magic, python
+from jupyter_funcs.catalog.values import Each, Variable
+from jupyter_funcs.client.snippets import blocks, curl, magic, python
 from jupyter_funcs.core.line import NAME_AND_VALUE, read_body, read_word, split_line, unquoted
 from tests.conftest import PANEL, SYMBOL
 from tests.examples import examples
@@ -250,3 +250,38 @@ def test_a_function_that_shares_its_name_is_named_by_its_id() -> None:
         assert session[magic(function, {}).split()[-1]] is function
         finds = eval(python(function, {}, "").rpartition("df = ")[2], {"funcs": _Finds(session)})
         assert finds is function
+
+
+@pytest.mark.parametrize(
+    ("values", "shown", "came"),
+    [
+        (
+            {"size": "2", "w": ["0.5", "1"], "flag": "no"},
+            "(size=2, w=[0.5, 1], flag=False)",
+            [(2, [0.5, 1.0], False, 0)],
+        ),
+        ({"size": "2", "x": "2.50"}, "(size=2, x='2.50')", [(2, None, True, 2.5)]),
+        ({"size": Each(("1", "2")), "x": "3"}, ".sweep(size=[1, 2], x=3)", [(1, None, True, 3), (2, None, True, 3)]),
+        (
+            {"size": "1", "w": Each((["1"], ["2"]))},
+            ".sweep(size=1, w=[[1], [2]])",
+            [(1, [1], True, 0), (1, [2], True, 0)],
+        ),
+    ],
+)
+def test_values_in_python_have_their_types(values: dict[str, Any], shown: str, came: list[Any]) -> None:
+    """Numbers and flags of a declared type are written as such, unless a call with them sends another text."""
+    taken = []
+
+    def f(size: int, w: list[float] | None = None, flag: bool = True, x: float = 0) -> int:
+        taken.append((size, w, flag, x))
+        return 1
+
+    function = jf.connect([f]).f.with_options(cache=False)
+    form = function.form()
+    form.update(values)
+    [python] = blocks(function, form, "[f]")
+    code = python["code"].rpartition("funcs.f")[2]
+    assert code == shown
+    eval(f"f{code}", {"f": function})
+    assert sorted(taken, key=str) == came
