@@ -39,7 +39,7 @@ export function usePaste({ name }, take) {
   const { ask, tell, toast } = usePanel();
   return (/** @type {string} */ text) => void tell(ask("paste", { field: name, text }).then(({ values, unknown, repeated }) => {
     take(values);
-    toast(`${plural(values.length, "value")} pasted${unknown.length ? `, ${count(unknown.length)} not in the list` : ""}${repeated ? `; ${count(repeated)} occurred before` : ""}`);
+    toast(`${plural(values.length, "value")} pasted${unknown.length ? `, ${count(unknown.length)} not in the list` : ""}${repeated ? `, ${plural(repeated, "repeat")} left out` : ""}`);
   }));
 }
 
