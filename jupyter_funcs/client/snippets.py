@@ -65,7 +65,7 @@ def _typed(field: Field, sent: Any, *, is_swept: bool = False) -> Any:
         return [_typed(field, one) for one in sent]
     value = as_json(field, sent) if field.kind is not Kind.JSON else None
     with suppress(WrongValueError):
-        return sent if value is None or to_wire(field, value) != sent else value
+        return sent if value is None or to_wire(field, value, hints=False) != sent else value
     return sent
 
 

@@ -167,9 +167,9 @@ def _change(name: Hashable, one: pd.Series[Any], other: pd.Series[Any]) -> dict[
 
 
 def _identifies(column: pd.Series[Any]) -> bool:
-    if _kinds(column) == {"integer"}:
+    if (kinds := _kinds(column)) == {"integer"}:
         return is_key(column.name)
-    is_value = pd.api.types.is_numeric_dtype(column.dtype) or _kinds(column) <= _NUMBERS | _DURATIONS
+    is_value = pd.api.types.is_numeric_dtype(column.dtype) or kinds <= _NUMBERS | _DURATIONS
     return not (is_value or _is_nested(column))  # booleans are numeric
 
 

@@ -356,8 +356,8 @@ class FormView:
 
     def _once(self, field: Field, values: list[str]) -> list[str]:
         """Leave out repeated values, except in a list without options, which may be a list of numbers."""
-        may_repeat = field.kind is Kind.LIST and not self._sources[field.name].choices
-        return values if may_repeat else list(dict.fromkeys(values))
+        is_typed = _control(field, listed=self._sources[field.name].is_listed) == "list"
+        return values if is_typed else list(dict.fromkeys(values))
 
     def _typable(self, field: Field, texts: list[str]) -> list[str]:
         """Return texts of the page; refuse too many, and characters that can't be typed and no option has."""

@@ -48,8 +48,10 @@ class Held(Latest):
 
     def keep(self, frame: pd.DataFrame) -> None:
         """Keep a result unless it is too large, and drop the oldest ones beyond the limits."""
-        sizes = (int(frame.memory_usage(deep=deep).sum()) for deep in (False, True))  # the second reads every object
-        if all((size := each) <= self._limit for each in sizes):
+        size = int(frame.memory_usage().sum())
+        if size <= self._limit:  # else there is no need to read every object
+            size = int(frame.memory_usage(deep=True).sum())
+        if size <= self._limit:
             self.get("", id(frame), lambda: frame, lambda _: size)
 
 

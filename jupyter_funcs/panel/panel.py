@@ -232,9 +232,9 @@ class Panel(anywidget.AnyWidget):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
             raise ArgumentError(f"{kind.refused} from this page.", hint)
         target: Any = state
-        if "run" in fields:
+        if (run := fields.pop("run", None)) is not None:
             target = state.chosen.result
-            if target is None or target.number != fields.pop("run"):
+            if target is None or target.number != run:
                 raise ArgumentError(GONE)
         target = getattr(target, kind.of) if kind.of not in {"", "result"} else target
         method = getattr(target, kind.method)

@@ -110,7 +110,7 @@ class RequestKind(NamedTuple):
     refused: str
 
 
-_ENVELOPE = (("v", Literal[1]), ("id", Number), ("kind", str))  # of every request
+_ENVELOPE = {"v": Literal[1], "id": Number, "kind": str}  # of every request
 _OF_RESULT = {"result", "table", "tree"}  # requests of these name the result by its number
 _SPELT = {"first": "from", "end": "to", "ending": "format"}  # names that Python reserves or shadows
 KINDS: dict[str, RequestKind] = {}
@@ -121,7 +121,7 @@ def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str
 
     def register(method: Method) -> Method:
         types, of_result = get_type_hints(method, include_extras=True), of in _OF_RESULT
-        fields: list[Any] = [*_ENVELOPE, *[("run", Number)] * of_result]
+        fields: list[Any] = [*_ENVELOPE.items(), *[("run", Number)] * of_result]
         for each in list(signature(method).parameters.values())[1:]:
             default = msgspec.NODEFAULT if each.default is each.empty else each.default
             fields.append((each.name, types[each.name], default))
@@ -143,4 +143,4 @@ def read(content: object) -> tuple[RequestKind, dict[str, Any]]:
     except (msgspec.ValidationError, RecursionError) as error:
         what = clip(inert(str(error)), 200).rstrip(".")
         raise ArgumentError(f"The panel can't read the request {name}: {what}.", _RELOAD) from None
-    return KINDS[name], {each: value for each, value in fields.items() if each not in dict(_ENVELOPE)}
+    return KINDS[name], {each: value for each, value in fields.items() if each not in _ENVELOPE}

@@ -143,7 +143,8 @@ class ResultView:
                 raise ArgumentError(what, "Save it beside the notebook instead.")
             return told | {"data": base64.b64encode(buffer.getvalue()).decode()}
         path = Path(name).absolute()
-        if os.path.lexists(path) and path.is_symlink():  # it may point outside the folder
+        # A link may point outside the folder; is_symlink alone raises for a name that is too long.
+        if os.path.lexists(path) and path.is_symlink():
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
         export.save(frame, path, ending)
         of, rows = f"{len(frame):,} of " * (len(frame) < self.table.rows), self.table.rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -175,12 +176,11 @@ def test_large_integers_are_compared_exactly() -> None:
     assert shown[["Change", "id"]].to_numpy().tolist() == [["changed", big], ["added", pd.NA]]
 
 
-@pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64", object])
-@pytest.mark.parametrize("big", [2**60, 2**62, 2**70])
+@pytest.mark.parametrize(
+    ("dtype", "big"), [*product(["int64", "uint64", "Int64", object], [2**60, 2**62]), (object, 2**70)]
+)
 def test_large_integers_differ_by_what_they_differ(dtype: Any, big: int) -> None:
     """Integers subtract as integers, also with nulls and beyond 64 bits; beyond Int64, deltas are Python's."""
-    if big > 2**64 and dtype is not object:
-        pytest.skip("beyond this type")
     missing: list[None] = [] if dtype in ("int64", "uint64") else [None]
     before = pd.DataFrame({"k": ["a", "b", "c"][: 2 + len(missing)], "v": pd.Series([big, 4, *missing], dtype=dtype)})
     after = before.assign(v=pd.Series([big + 1, 1, *missing], dtype=dtype)).iloc[::-1]

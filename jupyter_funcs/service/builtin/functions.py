@@ -211,6 +211,7 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
     return query(queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows)
 
 
+# In the order in which they stand above.
 _BUILT_IN = tuple(each for each in list(globals().values()) if isinstance(each, PublishedFunction))
 
 

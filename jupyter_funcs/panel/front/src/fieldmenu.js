@@ -68,7 +68,7 @@ export function FieldTools({ field, state, onOther }) {
     set(name, { each: list ? every.map((one) => line([one])) : every });
   };
   const paste = usePaste(field, (pasted) => {
-    const now = total || !list || each ? [...new Set([...values, ...pasted])] : [...values, ...pasted];
+    const now = control === "list" && !each ? [...values, ...pasted] : [...new Set([...values, ...pasted])];
     set(name, list && !each ? now : !each && now.length < 2 ? (now[0] ?? null) : { each: list ? [...values, ...pasted.map((one) => line([one]))] : now });
   });
   const small = each ? "On" : list ? "One run for each list; the results are put together" : "One run for each value; the results are put together";

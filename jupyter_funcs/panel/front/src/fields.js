@@ -326,7 +326,7 @@ function Chooser(props) {
   const rows = options.length + (extra ? 1 : 0);
 
   const put = (/** @type {string[]} */ list) => {
-    const one = each || choosable ? [...new Set(list)] : list; // what is typed may repeat, as in a list of numbers
+    const one = field.control === "list" && !each ? list : [...new Set(list)]; // what is typed may repeat, as in a list of numbers
     set(name, each ? { each: one } : one.length ? one : null);
     announce(`${plural(one.length, "value")} chosen`);
   };
