@@ -1,12 +1,21 @@
-"""How many examples a property is tried on: a tenth of them usually, all of them with ``FUNCS_EXAMPLES=all``."""
+"""Examples: how many of them a property is tried on, and how a row of a table is named."""
 
 from __future__ import annotations
 
 import os
 
+# A tenth of the examples is tried usually, all of them with FUNCS_EXAMPLES=all.
 _ALL = os.environ.get("FUNCS_EXAMPLES") == "all"
 
 
 def examples(number: int) -> int:
     """Return how many of a number of examples this run tries, at least ten."""
     return number if _ALL else min(number, max(10, number // 10))
+
+
+def row_id(value: object) -> str:
+    """Return a name for a row of a table: its text, or how Python writes it, without the middle of a long one."""
+    text = value if isinstance(value, str) else repr(value)
+    if len(text) > 60:
+        return f"{text[:40]}..{text[-18:]}"
+    return text or "nothing"

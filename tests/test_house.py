@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from tests.rows import each_row
-
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / ".ci"
 if not SCRIPTS.is_dir():
@@ -166,7 +164,7 @@ def test_every_script_is_documented() -> None:
 # What comes along
 
 
-@each_row("requirement", REQUIREMENTS, ids=str)
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)
 def test_a_requirement_has_a_lower_bound(requirement: Requirement) -> None:
     """One that .ci/lowest can install; the version is whoever installs it's to choose above."""
     assert any(each.operator == ">=" for each in requirement.specifier)
@@ -183,7 +181,7 @@ def test_the_table_of_licences_has_each_package_that_is_named() -> None:
     assert sorted(table()) == sorted({requirement.name for requirement in REQUIREMENTS})
 
 
-@each_row("name", sorted({requirement.name for requirement in REQUIREMENTS}))
+@pytest.mark.parametrize("name", sorted({requirement.name for requirement in REQUIREMENTS}))
 def test_a_licence_is_what_the_package_says(name: str) -> None:
     """By the metadata of what is installed."""
     try:

@@ -27,7 +27,7 @@ from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service.config import settings
 from tests import reference
 from tests.conftest import interactive_shell
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ OURS += [
 ]
 
 
-@each_row("line", OURS)
+@pytest.mark.parametrize("line", OURS, ids=row_id)
 def test_each_line_of_the_shell_is_parsed(line: str) -> None:
     """The parser of `jupyter funcs` accepts each line, with no word left over."""
     _, rest = main._parser().parse_known_args(shlex.split(line)[2:])
@@ -76,7 +76,7 @@ def test_each_line_of_the_shell_is_parsed(line: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [line for line in OURS if not line.split()[2].startswith(WAITING)])
+@pytest.mark.parametrize("line", [line for line in OURS if not line.split()[2].startswith(WAITING)], ids=row_id)
 def test_each_line_of_the_shell_that_can_runs(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against the demo."""
     monkeypatch.chdir(tmp_path)
@@ -106,7 +106,7 @@ READ = {
 }
 
 
-@each_row("name", sorted(READ))
+@pytest.mark.parametrize("name", sorted(READ))
 def test_every_variable_of_the_environment_is_documented(name: str) -> None:
     """Each variable that the code reads is in the README or the guide."""
     assert re.search(rf"\b{name}\b", GUIDE)
@@ -128,7 +128,7 @@ def test_each_page_that_is_named_exists() -> None:
     assert named <= set(guide.TOPICS)
 
 
-@each_row("topic", guide.TOPICS)
+@pytest.mark.parametrize("topic", guide.TOPICS)
 def test_a_page_fits_a_terminal(topic: str) -> None:
     """Its prose and tables do, with nothing left out; code keeps its lines."""
     page = guide.guide_page(topic)
@@ -165,7 +165,7 @@ def anchors_of(page: str) -> list[str]:
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
-@each_row("page", PAGES)
+@pytest.mark.parametrize("page", PAGES)
 def test_every_link_leads_somewhere(page: str) -> None:
     """To a file of the repository, and in a page to a heading that exists."""
     prose = prose_of(page)
@@ -200,7 +200,7 @@ def words_of(parser: argparse.ArgumentParser) -> set[str]:
     return found
 
 
-@each_row("word", sorted(words_of(main._parser()) - {"--help"}))
+@pytest.mark.parametrize("word", sorted(words_of(main._parser()) - {"--help"}))
 def test_every_command_and_option_of_the_shell_is_documented(word: str) -> None:
     """Each command and option of `jupyter funcs` is in the README or the guide."""
     assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", GUIDE)
@@ -253,7 +253,7 @@ def test_the_python_of_the_guide_runs(
             assert sorted(df["Symbol"].unique()) == ["BVQS", "MCHQ", "PZQN"]
 
 
-@each_row("option", [field.name for field in fields(CallOptions)])
+@pytest.mark.parametrize("option", [field.name for field in fields(CallOptions)])
 def test_every_option_of_a_run_is_documented(option: str) -> None:
     """What `with_options` takes is in the guide, as it is written in Python."""
     assert re.search(rf"[`(,] ?{option}\b", GUIDE)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.catalog.fields import Field, Kind, Rule, listing_args, read_fields, unknown_codes
 from jupyter_funcs.catalog.listing import Function, Param
-from tests.rows import each_row
+from tests.examples import row_id
 
 
 def function(*params: dict[str, Any]) -> Function:
@@ -177,7 +177,7 @@ WORDINGS: dict[str, dict[str, Any]] = {
 }
 
 
-@each_row("wording, said", WORDINGS.items(), ids=[wording[:60] or "nothing" for wording in WORDINGS])
+@pytest.mark.parametrize(("wording", "said"), WORDINGS.items(), ids=map(row_id, WORDINGS))
 def test_a_wording_says_the_same_after_each_marker_and_unknown_code(wording: str, said: dict[str, Any]) -> None:
     """Prose decides the attributes of a field; the rest stay neutral, and the field is free text."""
     names = said.get("rule")
@@ -205,7 +205,7 @@ NO_OPTIONS = [
 ]
 
 
-@each_row("wording", NO_OPTIONS)
+@pytest.mark.parametrize("wording", NO_OPTIONS, ids=row_id)
 def test_examples_exceptions_defaults_and_function_names_are_no_options(wording: str) -> None:
     """Options exclude every other value, so words that only look like a list of options don't count."""
     assert read(wording).options == ()
@@ -316,7 +316,7 @@ BOUNDS = {
 }
 
 
-@each_row("wording, bounds", BOUNDS.items(), ids=[wording[:40] for wording in BOUNDS])
+@pytest.mark.parametrize(("wording", "bounds"), BOUNDS.items(), ids=map(row_id, BOUNDS))
 def test_bounds_of_a_number_are_read_and_of_a_text_are_not(wording: str, bounds: tuple[int | None, int | None]) -> None:
     """A bound refuses values, so a number that limits something else doesn't count."""
     field = read(wording, code=1)
@@ -462,12 +462,11 @@ HOSTILE = [
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_hang")
-@each_row("end", ["", "!", "'"])
-@each_row("piece", HOSTILE)
-def test_a_long_hostile_description_is_read_in_one_go(piece: str, end: str) -> None:
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_long_hostile_description_is_read_in_one_go(piece: str) -> None:
     """The patterns take linear time; one that backtracks would never finish these."""
-    description = piece * (20_000 // len(piece)) + end
-    for code in (0, 1):
+    for end, code in itertools.product(["", "!", "'"], [0, 1]):
+        description = piece * (20_000 // len(piece)) + end
         assert read(description, code=code).help == " ".join(description.split())
 
 

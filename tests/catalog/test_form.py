@@ -24,8 +24,7 @@ from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.values import WrongValueError, as_json, to_wire
 from jupyter_funcs.core.errors import ArgumentError
 from tests.declared import PARTS, declared, form_with
-from tests.examples import examples
-from tests.rows import each_row
+from tests.examples import examples, row_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,8 +86,8 @@ def test_arguments_stand_in_the_order_of_the_parameters() -> None:
 EMPTY = [None, "", "  ", "\n", [], (), set(), {}, np.array([]), pd.Series([], dtype=str), pd.Index([])]
 
 
-@each_row("empty", EMPTY, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(EMPTY)])
-@each_row("name", ["Symbol", "Dimensions"])
+@pytest.mark.parametrize("empty", EMPTY, ids=row_id)
+@pytest.mark.parametrize("name", ["Symbol", "Dimensions"])
 def test_nothing_clears(name: str, empty: Any) -> None:
     """None, blank text and empty collections mean: not sent."""
     form = filled(**{name: "Region"})
@@ -174,12 +173,12 @@ def field(kind: Kind, **said: Any) -> Field:
     return declared(Field("Given", "Given", kind, "Given", "", **{"options": OPTIONS.get(kind, ())} | said))
 
 
-@each_row(
-    "kind, value, sent",
+@pytest.mark.parametrize(
+    ("kind", "value", "sent"),
     [
-        pytest.param(kind, value, sent, id=f"{kind}: {value!r} {number}")
+        pytest.param(kind, value, sent, id=f"{kind} {row_id(value)}")
         for kind, rows in BY_KIND.items()
-        for number, (value, sent) in enumerate(rows)
+        for value, sent in rows
     ],
 )
 def test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array(kind: Kind, value: Any, sent: Any) -> None:
@@ -193,8 +192,8 @@ NOTHING = [float("nan"), np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN")]
 NOTHING += [np.datetime64("NaT", "s"), np.timedelta64("NaT", "s")]
 
 
-@each_row("value", NOTHING, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(NOTHING)])
-@each_row("kind", list(Kind))
+@pytest.mark.parametrize("value", NOTHING, ids=row_id)
+@pytest.mark.parametrize("kind", list(Kind))
 def test_what_stands_for_no_value_is_an_error_and_not_a_text(kind: Kind, value: Any) -> None:
     """NaN, NaT and pd.NA are mistakes: nobody means the text 'nan' (FAULTS 90, 91)."""
     for held in (value, [value]) if kind is Kind.LIST else (value,):
@@ -257,7 +256,11 @@ def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
         assert said.endswith(way) == is_several
 
 
-@each_row("kind, value, words", BAD, ids=[f"{number} {kind}" for number, (kind, _, _) in enumerate(BAD)])
+@pytest.mark.parametrize(
+    ("kind", "value", "words"),
+    BAD,
+    ids=[f"{kind} {type(value).__name__} {number}" for number, (kind, value, _) in enumerate(BAD)],
+)
 def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(kind: Kind, value: Any, words: str) -> None:
     """Overflow, a boolean for a number, an invalid day, a table: each error names it, and the value is kept."""
     form = form_with(field(kind))

@@ -23,7 +23,6 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL, serving
-from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,19 +219,22 @@ def test_choices_come_from_the_listing_functions(funcs: Session) -> None:
     )
 
 
-@each_row(
-    "reply, choices",
-    [
-        ([{"Year": 2024, "a": "x"}, {"Year": None, "a": "y"}, {"Year": 2025}], [("2024", "x"), ("2025", "")]),
-        ([{"Name": "A"}, {"Name": "A"}, {"Name": "B"}], [("A", ""), ("B", "")]),
-        ([{"n": 1, "Code": "A", "Text": "Alpha"}], [("A", "Alpha")]),
-        ([["A", 1], ["B", 2]], [("A", ""), ("B", "")]),
-        ([{"Sector": "Retail", "Year": "2024", "Name": "Alpha"}], [("2024", "Alpha")]),
-        ([{"n": 1}], []),
-        ([], []),
-        ("plain text", [("plain text", "")]),
-    ],
-)
+LISTINGS: dict[str, tuple[object, list[tuple[str, str]]]] = {
+    "a column of the parameter's name": (
+        [{"Year": 2024, "a": "x"}, {"Year": None, "a": "y"}, {"Year": 2025}],
+        [("2024", "x"), ("2025", "")],
+    ),
+    "one column of names": ([{"Name": "A"}, {"Name": "A"}, {"Name": "B"}], [("A", ""), ("B", "")]),
+    "the first text column": ([{"n": 1, "Code": "A", "Text": "Alpha"}], [("A", "Alpha")]),
+    "rows": ([["A", 1], ["B", 2]], [("A", ""), ("B", "")]),
+    "the parameter's name after others": ([{"Sector": "Retail", "Year": "2024", "Name": "Alpha"}], [("2024", "Alpha")]),
+    "no text column": ([{"n": 1}], []),
+    "no rows": ([], []),
+    "a text": ("plain text", [("plain text", "")]),
+}
+
+
+@pytest.mark.parametrize(("reply", "choices"), LISTINGS.values(), ids=LISTINGS)
 def test_the_column_of_the_values_is_found(
     answering: Callable[..., Session], reply: object, choices: list[tuple[str, str]]
 ) -> None:

@@ -28,7 +28,7 @@ from jupyter_funcs.magic.masking import mask, typed_secrets
 from jupyter_funcs.panel.history_view import Held, HistoryView
 from tests.conftest import Service, serving_accounts
 from tests.echoing import echoing
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -336,23 +336,23 @@ def test_the_status_is_inert_and_says_what_is_wrong() -> None:
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
 
 
-@each_row(
-    "line, found",
-    [
-        (f"find {JWT}", [JWT]),
-        (f"call get_panels a='{JWT}'", [JWT]),
-        (f"connect https://x.example token={CANARY}", [CANARY]),
-        (f"connect https://x.example --token {CANARY}", [CANARY]),
-        (f"find x --api-key='{CANARY}'", [CANARY]),
-        (f"connect https://x.example {CANARY}", [CANARY]),
-        (f"connect https://ada:{CANARY}@x.example", [CANARY]),
-        (f"connect https://{CANARY}@x.example", [CANARY]),
-        ("connect work -o session --timeout 30", []),
-        ("connect https://x.example", []),
-        ("call f token=$mine Note='a secret' -q", []),
-        ("find token", []),
-    ],
-)
+LINES: dict[str, list[str]] = {
+    f"find {JWT}": [JWT],
+    f"call get_panels a='{JWT}'": [JWT],
+    f"connect https://x.example token={CANARY}": [CANARY],
+    f"connect https://x.example --token {CANARY}": [CANARY],
+    f"find x --api-key='{CANARY}'": [CANARY],
+    f"connect https://x.example {CANARY}": [CANARY],
+    f"connect https://ada:{CANARY}@x.example": [CANARY],
+    f"connect https://{CANARY}@x.example": [CANARY],
+    "connect work -o session --timeout 30": [],
+    "connect https://x.example": [],
+    "call f token=$mine Note='a secret' -q": [],
+    "find token": [],
+}
+
+
+@pytest.mark.parametrize(("line", "found"), LINES.items(), ids=map(row_id, LINES))
 def test_a_token_on_a_line_is_found(line: str, found: list[str]) -> None:
     """Whatever comes before it; a function's own argument of that name doesn't count."""
     assert [secret for secret in typed_secrets(line, None) if secret != "ada"] == found

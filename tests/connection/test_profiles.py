@@ -27,7 +27,7 @@ from jupyter_funcs.connection.profiles import Connection, profiles_file, resolve
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import TokenSource
 from jupyter_funcs.core.errors import ConfigError, FuncsError
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ def failing(secret: Secret) -> BaseException:
     return caught.value
 
 
-@each_row("show", SHOWN.values(), ids=SHOWN)
+@pytest.mark.parametrize("show", SHOWN.values(), ids=SHOWN)
 def test_a_secret_shows_itself_to_nobody(show: Callable[[Secret], object]) -> None:
     """Everything that turns values into text gets a mask; only `reveal` returns the token."""
     secret = Secret(CANARY)
@@ -72,7 +72,11 @@ def test_a_secret_shows_itself_to_nobody(show: Callable[[Secret], object]) -> No
     assert secret.reveal() == CANARY
 
 
-@each_row("take", [pickle.dumps, copy.copy, copy.deepcopy, vars, json.dumps, lambda secret: secret.__dict__])
+@pytest.mark.parametrize(
+    "take",
+    [pickle.dumps, copy.copy, copy.deepcopy, vars, json.dumps, lambda secret: secret.__dict__],
+    ids=["pickle", "copy", "deepcopy", "vars", "json", "__dict__"],
+)
 def test_a_secret_is_neither_copied_nor_saved(take: Callable[[Secret], object]) -> None:
     """`%store`, a process pool and a debugger's list of variables don't get the token."""
     with pytest.raises((TypeError, AttributeError)) as caught:
@@ -88,7 +92,7 @@ def test_a_secret_in_a_log_is_masked(caplog: pytest.LogCaptureFixture) -> None:
     assert CANARY not in caplog.text + repr([record.__dict__ for record in caplog.records])
 
 
-@each_row(
+@pytest.mark.parametrize(
     "text",
     [
         CANARY,
@@ -107,7 +111,9 @@ def test_what_a_clipboard_or_a_shell_adds_is_trimmed(text: str) -> None:
     assert Secret(text).reveal() == CANARY
 
 
-@each_row("inside", [" ", "\n", "\r\n", "\t", "\0", "\x1b[31m", "é", "“", "\u200b", "\u202e", "\ud800"], ids=ascii)
+@pytest.mark.parametrize(
+    "inside", [" ", "\n", "\r\n", "\t", "\0", "\x1b[31m", "é", "“", "\u200b", "\u202e", "\ud800"], ids=ascii
+)
 def test_a_token_with_characters_that_no_token_has_is_refused_unseen(inside: str) -> None:
     """The message says what is wrong without showing the token (FAULTS 89)."""
     with pytest.raises(ConfigError, match="characters that no token has") as caught:
@@ -115,7 +121,7 @@ def test_a_token_with_characters_that_no_token_has_is_refused_unseen(inside: str
     assert CANARY not in "".join(traceback.format_exception(caught.value))
 
 
-@each_row("empty", ["", " ", "\n", "''", "“”"])
+@pytest.mark.parametrize("empty", ["", " ", "\n", "''", "“”"], ids=ascii)
 def test_an_empty_token_is_named(empty: str) -> None:
     """An empty variable isn't a token."""
     with pytest.raises(ConfigError, match="The token is empty"):
@@ -135,31 +141,30 @@ def test_a_token_is_what_may_stand_in_a_header_or_an_error(text: str) -> None:
     assert " " not in token
 
 
-@each_row(
-    "token, end",
-    [
-        (jwt({"exp": 1_700_000_000}), 1_700_000_000.0),
-        (jwt({"exp": 1_700_000_000.5}), 1_700_000_000.5),
-        (jwt({"exp": 0}), 0.0),
-        (jwt({"exp": 10**30}), 1e30),
-        (jwt({"sub": "ada"}), math.inf),
-        (jwt({"exp": "1700000000"}), math.inf),
-        (jwt({"exp": True}), math.inf),
-        (jwt({"exp": None}), math.inf),
-        (jwt([1]), math.inf),
-        (jwt("exp"), math.inf),
-        (CANARY, math.inf),
-        ("a.b", math.inf),
-        ("a.b.c", math.inf),
-        ("..", math.inf),
-        ("a.!!!!.c", math.inf),
-        ("a.bm90IGpzb24.c", math.inf),
-        ("a." + base64.urlsafe_b64encode(b"[" * 100_000).decode() + ".c", math.inf),
-        ("a." + base64.urlsafe_b64encode(b'{"exp": 1' + b"0" * 400 + b"}").decode() + ".c", math.inf),
-        ("a." + base64.urlsafe_b64encode(b'{"exp": 1e999}').decode() + ".c", math.inf),
-    ],
-    ids=lambda value: str(value)[:40],
-)
+ENDS: dict[str, tuple[str, float]] = {
+    "an integer": (jwt({"exp": 1_700_000_000}), 1_700_000_000.0),
+    "a fraction": (jwt({"exp": 1_700_000_000.5}), 1_700_000_000.5),
+    "the epoch": (jwt({"exp": 0}), 0.0),
+    "far away": (jwt({"exp": 10**30}), 1e30),
+    "no end": (jwt({"sub": "ada"}), math.inf),
+    "a text": (jwt({"exp": "1700000000"}), math.inf),
+    "a truth": (jwt({"exp": True}), math.inf),
+    "null": (jwt({"exp": None}), math.inf),
+    "a list": (jwt([1]), math.inf),
+    "a word": (jwt("exp"), math.inf),
+    "an opaque token": (CANARY, math.inf),
+    "two parts": ("a.b", math.inf),
+    "three parts": ("a.b.c", math.inf),
+    "no text": ("..", math.inf),
+    "no Base64": ("a.!!!!.c", math.inf),
+    "no JSON": ("a.bm90IGpzb24.c", math.inf),
+    "too deep": ("a." + base64.urlsafe_b64encode(b"[" * 100_000).decode() + ".c", math.inf),
+    "too many digits": ("a." + base64.urlsafe_b64encode(b'{"exp": 1' + b"0" * 400 + b"}").decode() + ".c", math.inf),
+    "too large": ("a." + base64.urlsafe_b64encode(b'{"exp": 1e999}').decode() + ".c", math.inf),
+}
+
+
+@pytest.mark.parametrize(("token", "end"), ENDS.values(), ids=ENDS)
 def test_the_end_of_a_jwt_is_read_and_an_opaque_token_has_none(token: str, end: float) -> None:
     """A payload that can't be read makes a token opaque, not invalid (SERVICE.md 2)."""
     assert Secret(token).expires_at == end
@@ -263,7 +268,7 @@ def test_an_api_key_goes_in_its_own_header(profiles: dict[str, str]) -> None:
         resolve(environment={**ENV, "FUNCS_API_KEY": "k"})
 
 
-@each_row(
+@pytest.mark.parametrize(
     "where", [HOST, HOST + "/", HOST + ":443", HOST.upper().replace("HTTPS", "https"), HOST + "/funcs", f" {HOST} "]
 )
 def test_a_token_of_the_environment_goes_to_its_own_origin(where: str) -> None:
@@ -271,7 +276,7 @@ def test_a_token_of_the_environment_goes_to_its_own_origin(where: str) -> None:
     assert token_of(resolve(where, environment=ENV)) == CANARY
 
 
-@each_row(
+@pytest.mark.parametrize(
     "where",
     [
         "https://evil.example.org",
@@ -327,51 +332,51 @@ def test_an_absent_profile_names_the_nearest(profiles: dict[str, str], tmp_path:
         resolve("demo", environment=profiles)
 
 
-@each_row(
-    "text, words",
-    [
-        ("[profiles.work", "cannot be read"),
-        ("profiles = 3", "no profile 'work'"),
-        ("[profiles]\nwork = 3", "no profile 'work'"),
-        ("[profiles.work]", "has no url"),
-        ("[profiles.work]\nurl = 3", "has no url"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken = "{CANARY}"', "unknown key 'token'"),
-        (f'[profiles.work]\nurl = "{HOST}"\nverify = false', "unknown key 'verify'"),
-        (
-            f'[profiles.work]\nurl = "{HOST}"\napi_key_env = "S3_TOKEN_2"',
-            "The variable S3_TOKEN_2 in api_key_env of profile 'work' is not set.\nSet S3_TOKEN_2 to",
-        ),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "absent"', "config.toml"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "{CANARY}"', "in token_env of profile 'work' is not set"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = 5', "in token_env of profile 'work' is not set"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "A"\napi_key_env = "B"', "both token_env and api_key_env"),
-        (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\ntoken_file = "B"', "both token_file and login"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_file = ["{CANARY}"]', "a token_file that is not text"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = [1, "{CANARY}"]', "a token_command that is not text"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = []', "it is not a command"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = "echo \'{CANARY}"', "it is not a command"),
-        (f'[profiles.work]\nurl = "{HOST}"\nlogin = false', "a login that is not text"),
-        (f'[profiles.work]\nurl = "{HOST}"\nlogin = true\nkeep = "keyring"', 'a keep; it can only be "keyring"'),
-        (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\nkeep = "{CANARY}"', "a keep; it"),
-        ('[profiles.work]\nurl = "http://funcs.example.org"\ntoken_env = "A"', "unencrypted"),
-        ('[profiles.work]\nurl = "sub/shop.yaml"', "not the address of a service"),
-        ('[profiles.work]\nkind = "soap"', "a kind that is not 'service', 'openapi', 'mcp' or 'python'"),
-        ('[profiles.work]\nkind = "python"', "has no module"),
-        ('[profiles.work]\nkind = "python"\nmodule = "m"\nurl = "https://x"', "has the unknown key 'url'"),
-        ('[profiles.work]\nkind = "mcp"', "has no url"),
-        ('[profiles.work]\nkind = "mcp"\ncommand = []', "a command that is not a list of words"),
-        ('[profiles.work]\nkind = "mcp"\ncommand = "uvx time"', "a command that is not a list of words"),
-        ('[profiles.work]\nkind = "mcp"\ncommand = ["a"]\nurl = "https://x"', "has a command and the key 'url'"),
-        ('[profiles.work]\nfile = "a.yaml"\nurl = "https://x"', "has a file and a url"),
-        ('[profiles.work]\nfile = "a.yaml"\nlogin = true', "has a file and a login"),
-        ('[profiles.work]\nfile = "a.yaml"\nkind = "mcp"', 'its kind can only be "openapi"'),
-        ("[profiles.work]\nfile = 5", "has no url"),
-        ('[profiles.work]\nfile = ""', "has a file that is not text"),
-        (b"\xff\xfe", "cannot be read"),
-        pytest.param(f"x = {'[' * 3000}", "nested too deeply", id="nested"),
-    ],
-    ids=ascii,
-)
+BROKEN: list[tuple[str | bytes, str]] = [
+    ("[profiles.work", "cannot be read"),
+    ("profiles = 3", "no profile 'work'"),
+    ("[profiles]\nwork = 3", "no profile 'work'"),
+    ("[profiles.work]", "has no url"),
+    ("[profiles.work]\nurl = 3", "has no url"),
+    (f'[profiles.work]\nurl = "{HOST}"\ntoken = "{CANARY}"', "unknown key 'token'"),
+    (f'[profiles.work]\nurl = "{HOST}"\nverify = false', "unknown key 'verify'"),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\napi_key_env = "S3_TOKEN_2"',
+        "The variable S3_TOKEN_2 in api_key_env of profile 'work' is not set.\nSet S3_TOKEN_2 to",
+    ),
+    (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "absent"', "config.toml"),
+    (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "{CANARY}"', "in token_env of profile 'work' is not set"),
+    (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = 5', "in token_env of profile 'work' is not set"),
+    (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "A"\napi_key_env = "B"', "both token_env and api_key_env"),
+    (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\ntoken_file = "B"', "both token_file and login"),
+    (f'[profiles.work]\nurl = "{HOST}"\ntoken_file = ["{CANARY}"]', "a token_file that is not text"),
+    (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = [1, "{CANARY}"]', "a token_command that is not text"),
+    (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = []', "it is not a command"),
+    (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = "echo \'{CANARY}"', "it is not a command"),
+    (f'[profiles.work]\nurl = "{HOST}"\nlogin = false', "a login that is not text"),
+    (f'[profiles.work]\nurl = "{HOST}"\nlogin = true\nkeep = "keyring"', 'a keep; it can only be "keyring"'),
+    (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\nkeep = "{CANARY}"', "a keep; it"),
+    ('[profiles.work]\nurl = "http://funcs.example.org"\ntoken_env = "A"', "unencrypted"),
+    ('[profiles.work]\nurl = "sub/shop.yaml"', "not the address of a service"),
+    ('[profiles.work]\nkind = "soap"', "a kind that is not 'service', 'openapi', 'mcp' or 'python'"),
+    ('[profiles.work]\nkind = "python"', "has no module"),
+    ('[profiles.work]\nkind = "python"\nmodule = "m"\nurl = "https://x"', "has the unknown key 'url'"),
+    ('[profiles.work]\nkind = "mcp"', "has no url"),
+    ('[profiles.work]\nkind = "mcp"\ncommand = []', "a command that is not a list of words"),
+    ('[profiles.work]\nkind = "mcp"\ncommand = "uvx time"', "a command that is not a list of words"),
+    ('[profiles.work]\nkind = "mcp"\ncommand = ["a"]\nurl = "https://x"', "has a command and the key 'url'"),
+    ('[profiles.work]\nfile = "a.yaml"\nurl = "https://x"', "has a file and a url"),
+    ('[profiles.work]\nfile = "a.yaml"\nlogin = true', "has a file and a login"),
+    ('[profiles.work]\nfile = "a.yaml"\nkind = "mcp"', 'its kind can only be "openapi"'),
+    ("[profiles.work]\nfile = 5", "has no url"),
+    ('[profiles.work]\nfile = ""', "has a file that is not text"),
+    (b"\xff\xfe", "cannot be read"),
+    (f"x = {'[' * 3000}", "nested too deeply"),
+]
+LAST_LINES = [row_id(text.splitlines()[-1]) for text, _ in BROKEN]
+
+
+@pytest.mark.parametrize(("text", "words"), BROKEN, ids=LAST_LINES)
 def test_a_broken_profile_is_named_with_what_is_wrong(text: str | bytes, words: str, tmp_path: Path) -> None:
     """Invalid TOML, a wrong type, an unknown key: one to three lines, without values that may be tokens."""
     path = tmp_path / "config.toml"
@@ -417,19 +422,19 @@ def test_the_file_of_profiles_is_where_the_environment_says(tmp_path: Path, monk
     assert profiles_file({}).parent == tmp_path
 
 
-@each_row(
-    "where, base_url",
-    [
-        ("https://funcs.example.org/", HOST),
-        ("  https://FUNCS.example.org/a/b//  ", HOST + "/a/b"),
-        ("https://funcs.example.org:8443", HOST + ":8443"),
-        ("https://funcs.example.org?x=1#y", HOST),
-        ("http://localhost:8000", "http://localhost:8000"),
-        ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
-        ("http://[::1]:8000", "http://[::1]:8000"),
-        ("HTTPS://funcs.example.org", HOST),
-    ],
-)
+ADDRESSES: dict[str, str] = {
+    "https://funcs.example.org/": HOST,
+    "  https://FUNCS.example.org/a/b//  ": HOST + "/a/b",
+    "https://funcs.example.org:8443": HOST + ":8443",
+    "https://funcs.example.org?x=1#y": HOST,
+    "http://localhost:8000": "http://localhost:8000",
+    "http://127.0.0.1:8000/": "http://127.0.0.1:8000",
+    "http://[::1]:8000": "http://[::1]:8000",
+    "HTTPS://funcs.example.org": HOST,
+}
+
+
+@pytest.mark.parametrize(("where", "base_url"), ADDRESSES.items(), ids=map(row_id, ADDRESSES))
 def test_an_address_is_kept_without_what_follows_its_path(where: str, base_url: str) -> None:
     """Plain HTTP only to this machine."""
     connection = resolve(where, CANARY, environment={})
@@ -439,32 +444,32 @@ def test_an_address_is_kept_without_what_follows_its_path(where: str, base_url: 
     assert not connection.synthetic
 
 
-@each_row(
-    "where, words",
-    [
-        ("http://funcs.example.org", "would send your token unencrypted"),
-        ("http://localhost.evil.org", "would send your token unencrypted"),
-        ("http://127.0.0.1.evil.org", "would send your token unencrypted"),
-        ("http://192.168.0.1:8000", "would send your token unencrypted"),
-        (f"https://ada:{CANARY}@funcs.example.org", "contains a user name or a password"),
-        (f"https://{CANARY}@funcs.example.org", "contains a user name or a password"),
-        (f"https://ada:{CANARY}@[bad", "is invalid"),
-        (f"https://ada:{CANARY}/x@funcs.example.org", "is invalid"),
-        (f"https://ada:{CANARY}#x@funcs.example.org", "is invalid"),
-        (f"https:/ada:{CANARY}@funcs.example.org", "There is no such profile"),
-        (f"ada:{CANARY}@funcs.example.org", "There is no such profile"),
-        ("https://", "is not the address"),
-        ("https:///path", "is not the address"),
-        ("ftp://funcs.example.org", "is not the address"),
-        ("file:///etc/passwd", "is not the address"),
-        ("://", "is not the address"),
-        ("https://host:port", "is invalid"),
-        ("https://host:99999", "is invalid"),
-        ("https://a b", "is not the address"),
-        ("https://ho\x00st", "is not the address"),
-        ("https://ho\x1bst", "is not the address"),
-    ],
-)
+NO_ADDRESSES: dict[str, str] = {
+    "http://funcs.example.org": "would send your token unencrypted",
+    "http://localhost.evil.org": "would send your token unencrypted",
+    "http://127.0.0.1.evil.org": "would send your token unencrypted",
+    "http://192.168.0.1:8000": "would send your token unencrypted",
+    f"https://ada:{CANARY}@funcs.example.org": "contains a user name or a password",
+    f"https://{CANARY}@funcs.example.org": "contains a user name or a password",
+    f"https://ada:{CANARY}@[bad": "is invalid",
+    f"https://ada:{CANARY}/x@funcs.example.org": "is invalid",
+    f"https://ada:{CANARY}#x@funcs.example.org": "is invalid",
+    f"https:/ada:{CANARY}@funcs.example.org": "There is no such profile",
+    f"ada:{CANARY}@funcs.example.org": "There is no such profile",
+    "https://": "is not the address",
+    "https:///path": "is not the address",
+    "ftp://funcs.example.org": "is not the address",
+    "file:///etc/passwd": "is not the address",
+    "://": "is not the address",
+    "https://host:port": "is invalid",
+    "https://host:99999": "is invalid",
+    "https://a b": "is not the address",
+    "https://ho\x00st": "is not the address",
+    "https://ho\x1bst": "is not the address",
+}
+
+
+@pytest.mark.parametrize(("where", "words"), NO_ADDRESSES.items(), ids=map(row_id, NO_ADDRESSES))
 def test_an_address_that_cannot_be_used_is_refused_before_anything_is_sent(where: str, words: str) -> None:
     """Unencrypted, with a password in it, or junk (FAULTS 18, 19); a password is masked."""
     with pytest.raises(ConfigError) as caught:

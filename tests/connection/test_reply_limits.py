@@ -23,7 +23,7 @@ from jupyter_funcs.connection.replies import RUN_PATH, decompressed
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core import background
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -457,8 +457,8 @@ MEMBERS = {
 }
 
 
-@each_row("length", [2**20, 1, 7], ids=["one piece", "single bytes", "7 bytes"])
-@each_row("data, said", MEMBERS.values(), ids=MEMBERS)
+@pytest.mark.parametrize("length", [2**20, 1, 7], ids=["one piece", "single bytes", "7 bytes"])
+@pytest.mark.parametrize(("data", "said"), MEMBERS.values(), ids=MEMBERS)
 def test_gzip_is_read_to_its_end(scripted: tuple[Scripted, Session], data: bytes, said: str, length: int) -> None:
     """Consecutive gzip members are one body; anything else after it is refused, with its offset."""
     server, session = scripted
@@ -551,22 +551,22 @@ def test_a_transport_of_the_users_own_is_held_to_the_same(
 # --- what is in it ---
 
 
-@each_row(
-    "media_type, lines",
-    [
-        ("application/json", False),
-        ("", False),
-        ("text/plain", False),
-        ("application/x-ndjson", True),
-        ("Application/X-NDJSON; charset=utf-8", True),
-        ("application/jsonl", True),
-        ("application/jsonlines", True),
-        ("application/json-lines", True),
-        ("application/x-jsonlines;v=1", True),
-        ("application/x-ndjsonx", False),
-        ("text/html; application/x-ndjson", False),
-    ],
-)
+MEDIA_TYPES: dict[str, bool] = {
+    "application/json": False,
+    "": False,
+    "text/plain": False,
+    "application/x-ndjson": True,
+    "Application/X-NDJSON; charset=utf-8": True,
+    "application/jsonl": True,
+    "application/jsonlines": True,
+    "application/json-lines": True,
+    "application/x-jsonlines;v=1": True,
+    "application/x-ndjsonx": False,
+    "text/html; application/x-ndjson": False,
+}
+
+
+@pytest.mark.parametrize(("media_type", "lines"), MEDIA_TYPES.items(), ids=map(row_id, MEDIA_TYPES))
 def test_a_reply_says_whether_it_is_lines(scripted: tuple[Scripted, Session], media_type: str, lines: bool) -> None:
     """Only the media types of NDJSON, in any case and with any parameters, mean lines."""
     server, session = scripted

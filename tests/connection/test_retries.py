@@ -21,7 +21,7 @@ from jupyter_funcs.connection.retries import (
     pause,
     proof_of_status,
 )
-from tests.rows import each_row
+from tests.examples import row_id
 
 
 @pytest.fixture(autouse=True)
@@ -58,8 +58,8 @@ def test_what_a_failure_proves_decides_how_often_it_is_sent_again(
         assert allowed == list(range(times))
 
 
-@each_row(
-    "status, proof",
+@pytest.mark.parametrize(
+    ("status", "proof"),
     [
         *[(status, Proof.FINAL) for status in (206, 301, 307, 400, 401, 403, 404, 405, 409, 413, 415, 418, 422)],
         (408, Proof.BROKEN),
@@ -104,8 +104,8 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
     assert pause(proof, purpose, done=0, left=left + 8, retry_after=wished, most=2, draw=lambda: drawn) is not None
 
 
-@each_row(
-    "headers, seconds",
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
     [
         ({}, None),
         ({"retry-after": "7"}, 7),
@@ -123,6 +123,7 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
         ({"retry-after": date(NOW + 12), "date": "yesterday"}, 12),
         ({"retry-after": "Mon, 99 Foo 2026 00:00:00 GMT"}, None),
     ],
+    ids=row_id,
 )
 def test_retry_after_is_seconds_a_date_or_nothing(headers: dict[str, str], seconds: float | None) -> None:
     """Any value is a number of seconds from 0, or ignored (FAULTS 34-36)."""

@@ -13,7 +13,6 @@ import pytest
 
 import jupyter_funcs as jf
 from tests.conftest import serving
-from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -257,7 +256,7 @@ def test_refusals_and_failed_functions_leave_no_service_alone(answers: tuple[Ans
         assert not isinstance(caught.value, jf.CircuitOpenError)
 
 
-@each_row("retries", [-1, 3, "two", True, 1.5, None])
+@pytest.mark.parametrize("retries", [-1, 3, "two", True, 1.5, None])
 def test_retries_are_a_small_number(answers: tuple[Answers, Session], retries: object) -> None:
     """Anything but a number from 0 to 2 is refused, with the value."""
     with pytest.raises(jf.ArgumentError, match="retries takes a number from 0 to 2, not"):

@@ -18,7 +18,6 @@ import jupyter_funcs
 from jupyter_funcs.core import errors
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RateLimitError
 from tests.conftest import interactive_shell
-from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +57,8 @@ TEXTS = [
 ]
 
 
-@each_row("what, hint", TEXTS, ids=["one line", "two", "hint", "huge", "control characters"])
-@each_row("error", CLASSES)
+@pytest.mark.parametrize(("what", "hint"), TEXTS, ids=["one line", "two", "hint", "huge", "control characters"])
+@pytest.mark.parametrize("error", CLASSES)
 def test_an_error_shows_itself_in_one_to_three_inert_lines(error: type[FuncsError], what: str, hint: str) -> None:
     """Class and what happened, then what to do; without control characters, and bounded."""
     raised = error(what, hint)

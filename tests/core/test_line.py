@@ -21,7 +21,7 @@ from jupyter_funcs.core.line import (
     split_line,
     unquoted,
 )
-from tests.rows import each_row
+from tests.examples import row_id
 
 LINES: dict[str, list[str]] = {
     "": [],
@@ -54,7 +54,7 @@ LINES: dict[str, list[str]] = {
 }
 
 
-@each_row("line, words", LINES.items(), ids=[line or "nothing" for line in LINES])
+@pytest.mark.parametrize(("line", "words"), LINES.items(), ids=map(row_id, LINES))
 def test_a_line_is_split_at_spaces_outside_of_quotes_and_brackets(line: str, words: list[str]) -> None:
     """Quotes, straight or curly, count where a value begins; elsewhere an apostrophe is an apostrophe."""
     assert split_line(line) == words
@@ -312,7 +312,7 @@ VALUES: dict[str, Any] = {
 }
 
 
-@each_row("text, value", VALUES.items(), ids=[text or "nothing" for text in VALUES])
+@pytest.mark.parametrize(("text", "value"), VALUES.items(), ids=map(row_id, VALUES))
 def test_a_value_is_text_or_a_list_of_texts_as_written(text: str, value: Any) -> None:
     """No type is guessed from a value: no number, no boolean, no expression."""
     assert read_value(text, {"name": "expanded"}) == value
@@ -434,8 +434,8 @@ HOSTILE += ['\\"', '"\\",', '"\\"', '["\\"']
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_hang")
-@each_row("piece", HOSTILE)
-@each_row("begin", ["[", "k=[", "'", ""])
+@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("begin", ["[", "k=[", "'", ""], ids=row_id)
 def test_a_long_hostile_line_is_read_in_one_go(begin: str, piece: str) -> None:
     """The time is linear, even for a list of closing quotes."""
     text = begin + piece * (10_000 // len(piece))

@@ -23,7 +23,6 @@ from jupyter_funcs.core.errors import ArgumentError, FunctionError, ProtocolErro
 from jupyter_funcs.core.warn import MissingRowsWarning
 from jupyter_funcs.frames import columns
 from jupyter_funcs.frames.frame import to_frame
-from tests.rows import each_row
 
 
 def reply(body: Any, error: Any = None) -> bytes:
@@ -272,7 +271,7 @@ SHAPES: dict[str, tuple[Any, ...]] = {
 }
 
 
-@each_row("case", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("case", SHAPES.values(), ids=SHAPES)
 def test_every_shape_gives_its_documented_frame(case: tuple[Any, ...]) -> None:
     body, shape, columns, *labels = case
     frame = to_frame(reply(body))
@@ -543,7 +542,7 @@ DTYPES: dict[str, tuple[list[Any], str]] = {
 }
 
 
-@each_row("values, dtype", DTYPES.values(), ids=DTYPES)
+@pytest.mark.parametrize(("values", "dtype"), DTYPES.values(), ids=DTYPES)
 def test_a_column_gets_the_dtype_that_keeps_every_value(values: list[Any], dtype: str) -> None:
     column = to_frame(reply([{"modified": value} for value in values]))["modified"]
     assert str(column.dtype) == dtype

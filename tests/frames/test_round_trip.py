@@ -30,7 +30,6 @@ from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.columns import packed
 from jupyter_funcs.frames.frame import to_frame
 from tests.examples import examples
-from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -948,8 +947,8 @@ BODIES: dict[str, str] = {
 
 
 @pytest.mark.slow
-@each_row("body", BODIES.values(), ids=BODIES)
-@each_row("envelope", CUT)
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("envelope", CUT)
 def test_a_cut_changes_nothing(envelope: str, body: str) -> None:
     reply = ENVELOPES[envelope](body, json.dumps)
     whole = outcome(reply, None)
@@ -991,7 +990,7 @@ REPLIES: dict[str, str | bytes] = {
 }
 
 
-@each_row("reply", REPLIES.values(), ids=REPLIES)
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
 def test_a_cut_changes_nothing_whatever_stands_around_it(reply: str | bytes) -> None:
     whole = outcome(reply, None)
     for piece in range(1, 40):
@@ -1007,8 +1006,8 @@ READ_IN_PIECES: dict[str, tuple[int, str]] = {
 }
 
 
-@each_row("rows, body", READ_IN_PIECES.values(), ids=READ_IN_PIECES)
-@each_row("envelope", CUT)
+@pytest.mark.parametrize(("rows", "body"), READ_IN_PIECES.values(), ids=READ_IN_PIECES)
+@pytest.mark.parametrize("envelope", CUT)
 def test_tables_are_read_in_pieces_at_all(envelope: str, rows: int, body: str) -> None:
     """Otherwise the tests above would compare a way with itself."""
     reply = ENVELOPES[envelope](body, json.dumps)

@@ -26,8 +26,8 @@ from jupyter_funcs.magic import extension
 from jupyter_funcs.service import embedded
 from tests.client.test_client import ALL as NAMES
 from tests.conftest import PANEL, SYMBOL, interactive_shell, serving, wait_until
+from tests.examples import row_id
 from tests.magic.conftest import live_kernel
-from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -236,7 +236,7 @@ CASES: dict[str, list[str]] = {
 }
 
 
-@each_row("text, offered", CASES.items(), ids=[text or "nothing" for text in CASES])
+@pytest.mark.parametrize(("text", "offered"), CASES.items(), ids=map(row_id, CASES))
 def test_tab_offers_what_fits_and_sends_nothing(shell: InteractiveShell, text: str, offered: list[str]) -> None:
     """Tab offers what fits at the cursor and nothing else, in order, and sends no request."""
     sent = len(Counting.requests)
@@ -274,14 +274,14 @@ NOTHING_FITS = [
 ]
 
 
-@each_row("text", NOTHING_FITS, ids=[text[:40] for text in NOTHING_FITS])
+@pytest.mark.parametrize("text", NOTHING_FITS, ids=row_id)
 def test_where_nothing_fits_what_others_offer_does_not_either(shell: InteractiveShell, text: str) -> None:
     """Python's hundreds of names would mislead there: Tab offers one empty text, which changes nothing."""
     at = len(text.partition("‸")[0])
     assert [(one.text, one.start, one.end) for one in tab(shell, text)] == [("", at, at)]
 
 
-@pytest.mark.parametrize("text", NOT_OURS, ids=[text[:40] or "nothing" for text in NOT_OURS])
+@pytest.mark.parametrize("text", NOT_OURS, ids=row_id)
 def test_elsewhere_nothing_of_ours_is_offered(shell: InteractiveShell, text: str, capsys: Any) -> None:
     """Elsewhere other completers work as usual."""
     with warnings.catch_warnings():
@@ -291,8 +291,12 @@ def test_elsewhere_nothing_of_ours_is_offered(shell: InteractiveShell, text: str
 
 
 @pytest.mark.usefixtures("no_hang")
-@each_row("piece", ["(", "[", "()", "[]", "a.", "a", "'", '"""', "\\", "f(x=", "f(x=[", ",", "# (\n", "é", " "])
-@each_row("begin", ["daily", "%funcs call ", "%%funcs call daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"])
+@pytest.mark.parametrize(
+    "piece", ["(", "[", "()", "[]", "a.", "a", "'", '"""', "\\", "f(x=", "f(x=[", ",", "# (\n", "é", " "]
+)
+@pytest.mark.parametrize(
+    "begin", ["daily", "%funcs call ", "%%funcs call daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"]
+)
 def test_long_hostile_text_is_read_in_one_go(shell: InteractiveShell, begin: str, piece: str) -> None:
     """The time is linear in the length, and the nesting is bounded."""
     assert isinstance(asked(shell, begin + piece * (20_000 // len(piece)))["completions"], list)

@@ -19,7 +19,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.sweeps import combinations
 from jupyter_funcs.sweeps.combinations import Combos, TooManyRunsError
 from tests.catalog.test_form import function
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args
@@ -81,7 +81,7 @@ def test_pairs_of_unlike_lengths_are_refused() -> None:
     )
 
 
-@each_row(
+@pytest.mark.parametrize(
     "symbols",
     [
         ["A", "B"],
@@ -138,7 +138,7 @@ def test_nothing_swept_is_said() -> None:
     )
 
 
-@each_row("empty", [[], (), np.array([]), pd.Series([], dtype=str), Each(())])
+@pytest.mark.parametrize("empty", [[], (), np.array([]), pd.Series([], dtype=str), Each(())], ids=row_id)
 def test_an_empty_list_is_refused(empty: Any) -> None:
     """No run would come of it, and silence is no answer."""
     error = refused(Symbol=empty, PoPLookback=[1, 2])
@@ -202,24 +202,30 @@ def test_a_table_is_combined_with_lists() -> None:
     assert "the table (2) and PoPLookback (3)" in str(refused(table, pairs=True, PoPLookback=[1, 2, 3]))
 
 
-@each_row(
-    "table, said",
-    [
-        (pd.DataFrame(), "The table of arguments is empty."),
-        (pd.DataFrame({"Symbol": []}), "The table of arguments is empty."),
-        (pd.DataFrame({"Symbl": ["A"]}), "has no parameter 'Symbl'."),
-        (pd.DataFrame({0: ["A"]}), "has no parameter '0'."),
-        (pd.DataFrame([["A", "B"]], columns=["Symbol", "symbol"]), "The column 'symbol' is the same parameter as"),
-        (
-            pd.DataFrame({"Symbol": ["A"], "Sector": ["B"]}),
-            "'Sector' (a column of the table).Use the other columns: table[['Symbol']].",
-        ),
-        (pd.DataFrame({"PanelName": ["Card"]}), "is the same parameter as the argument of that name."),
-        ([{"Symbol": "A"}], "A sweep takes a DataFrame with one row per run, not"),
-        ("Symbol", "not 'Symbol' (str)."),
-        (pd.Series(["A"], name="Symbol"), "(Series)."),
-    ],
-)
+NO_TABLES: dict[str, tuple[Any, str]] = {
+    "no columns": (pd.DataFrame(), "The table of arguments is empty."),
+    "no rows": (pd.DataFrame({"Symbol": []}), "The table of arguments is empty."),
+    "a misspelt parameter": (pd.DataFrame({"Symbl": ["A"]}), "has no parameter 'Symbl'."),
+    "a numbered column": (pd.DataFrame({0: ["A"]}), "has no parameter '0'."),
+    "two columns for a parameter": (
+        pd.DataFrame([["A", "B"]], columns=["Symbol", "symbol"]),
+        "The column 'symbol' is the same parameter as",
+    ),
+    "a column that is no parameter": (
+        pd.DataFrame({"Symbol": ["A"], "Sector": ["B"]}),
+        "'Sector' (a column of the table).Use the other columns: table[['Symbol']].",
+    ),
+    "a column beside an argument": (
+        pd.DataFrame({"PanelName": ["Card"]}),
+        "is the same parameter as the argument of that name.",
+    ),
+    "a list of records": ([{"Symbol": "A"}], "A sweep takes a DataFrame with one row per run, not"),
+    "text": ("Symbol", "not 'Symbol' (str)."),
+    "a Series": (pd.Series(["A"], name="Symbol"), "(Series)."),
+}
+
+
+@pytest.mark.parametrize(("table", "said"), NO_TABLES.values(), ids=NO_TABLES)
 def test_a_table_that_is_none_is_refused(table: Any, said: str) -> None:
     """Each in words, before anything is sent."""
     error = refused(table)

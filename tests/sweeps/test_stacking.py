@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.sweeps.stacking import stacked
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,55 +73,85 @@ UTC = block([{"v": "2025-03-04T05:06:07Z"}])
 BIG = 2**53 + 1
 
 
-@each_row(
-    "first, second, dtype, held",
-    [
-        (block([{"v": 1}]), block([{"v": None}]), "Int64", [1, None]),
-        (block([{"v": 1}]), block([{"w": 0}]), "Int64", [1, None]),
-        (block([{"v": 1}, {"v": None}]), block([{"v": 2}]), "Int64", [1, None, 2]),
-        (block([{"v": 1}], v="int32"), block([{"w": 0}]), "Int32", [1, None]),
-        (block([{"v": 1}], v="int32"), block([{"v": 2**40}]), "int64", [1, 2**40]),
-        (block([{"v": 1}]), block([{"v": 0.5}]), "float64", [1.0, 0.5]),
-        (block([{"v": 1}, {"v": None}]), block([{"v": 0.5}]), "float64", [1.0, None, 0.5]),
-        (block([{"v": BIG}]), block([{"v": 0.5}]), "object", [BIG, 0.5]),
-        (block([{"v": 2**60}]), block([{"v": 0.5}]), "float64", [2.0**60, 0.5]),
-        (block([{"v": BIG}, {"v": None}]), block([{"v": 0.5}]), "object", [BIG, None, 0.5]),
-        (block([{"v": 2**70}]), block([{"v": 1}]), "object", [2**70, 1]),
-        (block([{"v": 0.5}]), block([{"w": 0}]), "float64", [0.5, None]),
-        (block([{"v": True}]), block([{"w": 0}]), "boolean", [True, None]),
-        (block([{"v": True}]), block([{"v": None}, {"v": False}]), "boolean", [True, None, False]),
-        (block([{"v": True}]), block([{"v": 1}]), "object", [True, 1]),
-        (block([{"v": "x"}]), block([{"w": 0}]), "string", ["x", None]),
-        (block([{"v": "x"}]), block([{"v": None}]), "string", ["x", None]),
-        (block([{"v": "007"}]), block([{"v": 7}]), "object", ["007", 7]),
-        (block([{"v": "x"}, {"v": None}]), block([{"v": "2025-03-04"}]), "object", ["x", None, pd.Timestamp(DAY)]),
-        (block([{"v": "2025-03-04"}]), block([{"w": 0}]), "datetime64[us]", [pd.Timestamp(DAY), None]),
-        (
-            block([{"v": "2025-03-04"}], v="datetime64[s]"),
-            block([{"v": "2025-03-04"}], v="datetime64[ns]"),
-            "datetime64[ns]",
-            [pd.Timestamp(DAY)] * 2,
-        ),
-        (
-            block([{"v": "9999-12-31"}]),
-            block([{"v": "2025-03-04"}], v="datetime64[ns]"),
-            "object",
-            [pd.Timestamp("9999-12-31"), pd.Timestamp(DAY)],
-        ),
-        (UTC, block([{"w": 0}]), "datetime64[us, UTC]", [pd.Timestamp("2025-03-04T05:06:07Z"), None]),
-        (
-            UTC,
-            block([{"v": "2025-03-04"}, {"v": None}]),
-            "object",
-            [pd.Timestamp("2025-03-04T05:06:07Z"), pd.Timestamp(DAY), None],
-        ),
-        (block([{"v": [1, "x"]}]), block([{"v": None}]), "object", [[1, "x"], None]),
-        (block([{"v": {}}]), block([{"v": 1}]), "object", [{}, 1]),
-        (block([{"v": None}]), block([{"v": None}]), "object", [None, None]),
-        (block([{"v": None}]), block([{"w": 0}]), "object", [None, None]),
-    ],
-)
-@each_row("turned", [False, True])
+WIDENED: dict[str, tuple[pd.DataFrame, pd.DataFrame, str, list[Any]]] = {
+    "integers and null": (block([{"v": 1}]), block([{"v": None}]), "Int64", [1, None]),
+    "integers and no column": (block([{"v": 1}]), block([{"w": 0}]), "Int64", [1, None]),
+    "integers with null and integers": (block([{"v": 1}, {"v": None}]), block([{"v": 2}]), "Int64", [1, None, 2]),
+    "int32 and no column": (block([{"v": 1}], v="int32"), block([{"w": 0}]), "Int32", [1, None]),
+    "int32 and a larger integer": (block([{"v": 1}], v="int32"), block([{"v": 2**40}]), "int64", [1, 2**40]),
+    "integers and floats": (block([{"v": 1}]), block([{"v": 0.5}]), "float64", [1.0, 0.5]),
+    "integers with null and floats": (block([{"v": 1}, {"v": None}]), block([{"v": 0.5}]), "float64", [1.0, None, 0.5]),
+    "integers that a float would change and floats": (block([{"v": BIG}]), block([{"v": 0.5}]), "object", [BIG, 0.5]),
+    "a large integer that a float keeps and floats": (
+        block([{"v": 2**60}]),
+        block([{"v": 0.5}]),
+        "float64",
+        [2.0**60, 0.5],
+    ),
+    "integers that a float would change, null and floats": (
+        block([{"v": BIG}, {"v": None}]),
+        block([{"v": 0.5}]),
+        "object",
+        [BIG, None, 0.5],
+    ),
+    "beyond 64 bit and integers": (block([{"v": 2**70}]), block([{"v": 1}]), "object", [2**70, 1]),
+    "floats and no column": (block([{"v": 0.5}]), block([{"w": 0}]), "float64", [0.5, None]),
+    "truths and no column": (block([{"v": True}]), block([{"w": 0}]), "boolean", [True, None]),
+    "truths and truths with null": (
+        block([{"v": True}]),
+        block([{"v": None}, {"v": False}]),
+        "boolean",
+        [True, None, False],
+    ),
+    "truths and integers": (block([{"v": True}]), block([{"v": 1}]), "object", [True, 1]),
+    "text and no column": (block([{"v": "x"}]), block([{"w": 0}]), "string", ["x", None]),
+    "text and null": (block([{"v": "x"}]), block([{"v": None}]), "string", ["x", None]),
+    "text and integers": (block([{"v": "007"}]), block([{"v": 7}]), "object", ["007", 7]),
+    "text with null and dates": (
+        block([{"v": "x"}, {"v": None}]),
+        block([{"v": "2025-03-04"}]),
+        "object",
+        ["x", None, pd.Timestamp(DAY)],
+    ),
+    "dates and no column": (
+        block([{"v": "2025-03-04"}]),
+        block([{"w": 0}]),
+        "datetime64[us]",
+        [pd.Timestamp(DAY), None],
+    ),
+    "dates of two units": (
+        block([{"v": "2025-03-04"}], v="datetime64[s]"),
+        block([{"v": "2025-03-04"}], v="datetime64[ns]"),
+        "datetime64[ns]",
+        [pd.Timestamp(DAY)] * 2,
+    ),
+    "dates beyond nanoseconds": (
+        block([{"v": "9999-12-31"}]),
+        block([{"v": "2025-03-04"}], v="datetime64[ns]"),
+        "object",
+        [pd.Timestamp("9999-12-31"), pd.Timestamp(DAY)],
+    ),
+    "times in UTC and no column": (
+        UTC,
+        block([{"w": 0}]),
+        "datetime64[us, UTC]",
+        [pd.Timestamp("2025-03-04T05:06:07Z"), None],
+    ),
+    "times in UTC and dates": (
+        UTC,
+        block([{"v": "2025-03-04"}, {"v": None}]),
+        "object",
+        [pd.Timestamp("2025-03-04T05:06:07Z"), pd.Timestamp(DAY), None],
+    ),
+    "lists and null": (block([{"v": [1, "x"]}]), block([{"v": None}]), "object", [[1, "x"], None]),
+    "objects and integers": (block([{"v": {}}]), block([{"v": 1}]), "object", [{}, 1]),
+    "nulls and nulls": (block([{"v": None}]), block([{"v": None}]), "object", [None, None]),
+    "nulls and no column": (block([{"v": None}]), block([{"w": 0}]), "object", [None, None]),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "dtype", "held"), WIDENED.values(), ids=WIDENED)
+@pytest.mark.parametrize("turned", [False, True], ids=["as given", "turned"])
 def test_a_column_is_widened(
     first: pd.DataFrame, second: pd.DataFrame, dtype: str, held: list[Any], turned: bool
 ) -> None:
@@ -166,21 +196,26 @@ def test_rows_without_columns_count() -> None:
     assert stack(block([{}, {}]), block([{"n": 1}]))["Symbol"].tolist() == ["a", "a", "b"]
 
 
-@each_row(
-    "kind, given_values, dtype, held",
-    [
-        (Kind.DATE, ["2025-03-04", "0001-01-01"], "datetime64[us]", [pd.Timestamp(DAY), pd.Timestamp("0001-01-01")]),
-        (Kind.DATE, ["2025-03-04", None], "datetime64[us]", [pd.Timestamp(DAY), None]),
-        (Kind.INTEGER, ["1", str(2**63 - 1)], "int64", [1, 2**63 - 1]),
-        (Kind.INTEGER, ["1", None], "Int64", [1, None]),
-        (Kind.NUMBER, ["0.5", "2"], "float64", [0.5, 2.0]),
-        (Kind.NUMBER, ["0.5", None], "float64", [0.5, None]),
-        (Kind.TEXT, ["007", "1E5"], "string", ["007", "1E5"]),
-        (Kind.YES_NO, ["Yes", None], "string", ["Yes", None]),
-        (Kind.LIST, [["Region", "Age"], ["Region"]], "string", ["Region, Age", "Region"]),
-        (Kind.INTEGER, ["1", "not a number"], "string", ["1", "not a number"]),
-    ],
-)
+TYPED: dict[str, tuple[Kind, list[Any], str, list[Any]]] = {
+    "dates": (
+        Kind.DATE,
+        ["2025-03-04", "0001-01-01"],
+        "datetime64[us]",
+        [pd.Timestamp(DAY), pd.Timestamp("0001-01-01")],
+    ),
+    "dates and none": (Kind.DATE, ["2025-03-04", None], "datetime64[us]", [pd.Timestamp(DAY), None]),
+    "integers": (Kind.INTEGER, ["1", str(2**63 - 1)], "int64", [1, 2**63 - 1]),
+    "integers and none": (Kind.INTEGER, ["1", None], "Int64", [1, None]),
+    "numbers": (Kind.NUMBER, ["0.5", "2"], "float64", [0.5, 2.0]),
+    "numbers and none": (Kind.NUMBER, ["0.5", None], "float64", [0.5, None]),
+    "text": (Kind.TEXT, ["007", "1E5"], "string", ["007", "1E5"]),
+    "yes or no and none": (Kind.YES_NO, ["Yes", None], "string", ["Yes", None]),
+    "lists": (Kind.LIST, [["Region", "Age"], ["Region"]], "string", ["Region, Age", "Region"]),
+    "integers and text": (Kind.INTEGER, ["1", "not a number"], "string", ["1", "not a number"]),
+}
+
+
+@pytest.mark.parametrize(("kind", "given_values", "dtype", "held"), TYPED.values(), ids=TYPED)
 def test_an_argument_is_typed_by_its_field(kind: Kind, given_values: list[Any], dtype: str, held: list[Any]) -> None:
     """A run that was not sent it has a null there."""
     blocks = [({"a": value} if value is not None else {}, block([{"n": 1}, {"n": 2}])) for value in given_values]
@@ -189,8 +224,8 @@ def test_an_argument_is_typed_by_its_field(kind: Kind, given_values: list[Any], 
     assert [None if pd.isna(value) else value for value in column] == [held[0], held[0], held[1], held[1]]
 
 
-@each_row(
-    "sent, gave",
+@pytest.mark.parametrize(
+    ("sent", "gave"),
     [
         ("a", "a"),
         ("2025-03-04", "2025-03-04"),
@@ -200,6 +235,7 @@ def test_an_argument_is_typed_by_its_field(kind: Kind, given_values: list[Any], 
         ("007", "007"),
         (str(2**70), 2**70),
     ],
+    ids=row_id,
 )
 def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> None:
     """Equal as text, as numbers and as dates; in the leading place, with the dtype that the result has."""
@@ -210,7 +246,7 @@ def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> 
     assert len(frame) == 3
 
 
-@each_row(
+@pytest.mark.parametrize(
     "second",
     [
         block([{"Symbol": "B US EQUITY", "n": 1}]),
@@ -219,6 +255,7 @@ def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> 
         block([{"n": 1}]),
         block([{"Symbol": "b", "n": 1}, {"Symbol": 2, "n": 1}]),
     ],
+    ids=["a longer name", "two values", "null", "no column", "text and a number"],
 )
 def test_a_column_of_other_values_stands_beside_the_argument(second: pd.DataFrame) -> None:
     """Where one run gave another value, or no such column, both are kept."""
