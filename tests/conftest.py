@@ -1,10 +1,7 @@
-"""The service that the tests talk to: the embedded one, in process and over HTTP on a free port of this machine."""
+"""What every test has: folders and histories of its own, a session with the demo, and the report of the faults."""
 
 from __future__ import annotations
 
-import asyncio
-import atexit
-import contextlib
 import gc
 import importlib
 import importlib.util
@@ -12,43 +9,27 @@ import itertools
 import os
 import re
 import signal
-import socket
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import httpx
 import hypothesis
 import pytest
-import uvicorn
-from argon2 import PasswordHasher
-from argon2.profiles import CHEAPEST
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
-from jupyter_funcs.magic import extension
 from jupyter_funcs.records import history
-from jupyter_funcs.service import embedded
-from jupyter_funcs.service.accounts import passwords
-from jupyter_funcs.service.accounts.auth import Auth
-from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, demo
-from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.publishing.registry import Registry
-from jupyter_funcs.service.web.app import create_app
 from tests.examples import examples
 from tests.rows import PATIENCE, calm, hangs, row_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    import httpx
 
     from jupyter_funcs.api import Session
 
@@ -148,6 +129,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     # While the processes of -n 2 collect: the first of them that need the data would else generate it at once.
     chosen = session.config.option
     if getattr(chosen, "numprocesses", 0) and not chosen.file_or_dir and not chosen.keyword:
+        from jupyter_funcs.service.builtin import demo
+
         threading.Thread(target=demo.spend_file, daemon=True).start()
 
 
@@ -178,104 +161,12 @@ def pytest_sessionfinish() -> None:
     _FAVOURITES.cleanup()
 
 
-class _Server(uvicorn.Server):
-    """A server that ends when it is told to, and not at its next look a tenth of a second later, twice."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.end: Future[None] = Future()
-
-    async def main_loop(self) -> None:
-        await self.on_tick(0)
-        await asyncio.wrap_future(self.end)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self.server_state.connections or self.server_state.tasks or self.config.lifespan == "on":
-            await super().shutdown(sockets)
-        for each in [*self.servers, *(sockets or [])]:
-            each.close()
-
-
-@contextlib.contextmanager
-def serving(app: Any, listening: socket.socket | None = None, **options: Any) -> Iterator[str]:
-    """Serve an ASGI application over real HTTP, on a free port or a socket that listens; give its address."""
-    # With its protocol, without which asyncio does not switch Nagle's algorithm off: 40 ms a request.
-    with listening or socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as own:
-        if listening is None:
-            own.bind(("127.0.0.1", 0))
-        options = {"lifespan": "off", **options}
-        server = _Server(uvicorn.Config(app, log_level="error", ws="none", **options))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
-        thread.start()
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.005)
-        try:
-            yield f"http://127.0.0.1:{own.getsockname()[1]}"
-        finally:
-            server.end.set_result(None)
-            thread.join(10)
-
-
-@contextlib.contextmanager
-def interactive_shell(**options: Any) -> Iterator[InteractiveShell]:
-    """Yield an IPython of the tests' own that writes no history, and leave nothing of it behind."""
-    config = Config()
-    config.HistoryManager.enabled = False
-    main, hook = sys.modules["__main__"], sys.excepthook
-    shell = InteractiveShell.instance(config=config, **options)
-    yield shell
-    shell.extension_manager.unload_extension("jupyter_funcs")
-    InteractiveShell.clear_instance()
-    # What it would do at exit, but for a look through the whole heap for garbage.
-    atexit.unregister(shell.atexit_operations)
-    shell.displayhook.do_full_cache = False
-    shell.atexit_operations()
-    sys.modules["__main__"], sys.excepthook = main, hook
-
-
-@contextlib.contextmanager
-def shell_with(session: Session) -> Iterator[InteractiveShell]:
-    """Yield such an IPython whose %funcs has a session."""
-    with interactive_shell() as shell:
-        shell.run_line_magic("load_ext", "jupyter_funcs")
-        extension.of(shell).state._session = session
-        yield shell
-
-
-class Service(NamedTuple):
-    """A service with accounts of its own."""
-
-    url: str
-    auth: Auth
-    grants: Grants
-
-
-@contextlib.contextmanager
-def serving_accounts() -> Iterator[Service]:
-    """Serve the demo's functions over HTTP with the demo's users, whose accounts a test may change."""
-    grants = Grants(seed=demo.add_accounts)
-    auth = Auth(SigningKeys.in_memory(), grants)
-    engine = DuckDBEngine(companies.reference(), demo.cards)
-    with serving(create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine)) as url:
-        yield Service(url, auth, grants)
-
-
-real_hasher = passwords._hasher
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _cheap_hashes() -> Iterator[None]:
-    """Hash passwords at argon2's lowest cost: the real one takes a tenth of a second and 64 MiB each time."""
-    hasher = PasswordHasher.from_parameters(CHEAPEST)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "_hasher", lambda: (hasher, hasher.hash(b"")))
-        yield
-
-
 @pytest.fixture(scope="session")
 def service_url() -> Iterator[str]:
     """The address of the demo service, over HTTP."""
+    from jupyter_funcs.service import embedded
+    from tests.servers import serving
+
     with serving(embedded().app) as url:
         yield url
 
@@ -283,9 +174,12 @@ def service_url() -> Iterator[str]:
 @pytest.fixture(scope="session", params=["embedded", "http"])
 def funcs(request: pytest.FixtureRequest) -> Iterator[Session]:
     """A session with the demo service: in process, and over HTTP."""
-    over_http = request.param == "http"
-    where = {"where": request.getfixturevalue("service_url"), "token": embedded().token} if over_http else {}
-    session = jf.connect(**where)
+    from jupyter_funcs.service import embedded
+
+    if request.param == "http":
+        session = jf.connect(request.getfixturevalue("service_url"), token=embedded().token)
+    else:
+        session = jf.connect()
     yield session
     session.close()
 
@@ -318,6 +212,8 @@ def _no_results(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def answering() -> Callable[..., Session]:
     """Return a session with a service that answers each request as a function of the test's says."""
+
+    import httpx
 
     def connect(answer: Callable[[httpx.Request], httpx.Response], token: Any = "a-token-of-the-tests") -> Session:
         return jf.connect("https://service.example", token=token, transport=httpx.MockTransport(answer))

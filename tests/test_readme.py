@@ -26,8 +26,8 @@ from jupyter_funcs.magic import usage
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service.config import settings
 from tests import reference
-from tests.conftest import interactive_shell
 from tests.examples import row_id
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

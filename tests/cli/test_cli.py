@@ -18,7 +18,8 @@ import jupyter_funcs as jf
 from jupyter_funcs.cli.main import copy_notebooks, main
 from jupyter_funcs.client.status import no_functions
 from jupyter_funcs.panel.header_view import HeaderView
-from tests.conftest import PANEL, SYMBOL, serving_accounts
+from tests.conftest import PANEL, SYMBOL
+from tests.servers import serving_accounts
 
 DAILY = ["call", "Get Panel Daily", f"PanelName={PANEL}", f"Symbol={SYMBOL}"]
 

@@ -16,7 +16,8 @@ import jupyter_funcs as jf
 from jupyter_funcs.cli.main import main
 from jupyter_funcs.connection import profiles
 from jupyter_funcs.service import embedded
-from tests.conftest import interactive_shell, serving
+from tests.servers import serving
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,9 +28,9 @@ from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.core.files import own_path
 from jupyter_funcs.frames.frame import to_frame
-from tests.conftest import interactive_shell
 from tests.faults.canary import CANARY, leaks
 from tests.panel.page import Page, state
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

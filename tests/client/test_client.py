@@ -22,7 +22,8 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL, serving
+from tests.conftest import PANEL, SYMBOL
+from tests.servers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable

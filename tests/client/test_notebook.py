@@ -18,8 +18,8 @@ from nbclient import NotebookClient
 import jupyter_funcs as jf
 from jupyter_funcs.client.notebook import Cell, ResultVariable, default_name, this_cell
 from jupyter_funcs.service import embedded
-from tests.conftest import interactive_shell
 from tests.panel.page import Page, state
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

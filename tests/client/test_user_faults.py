@@ -25,7 +25,8 @@ import jupyter_funcs as jf
 from jupyter_funcs.api import Session
 from jupyter_funcs.magic import extension
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL, interactive_shell
+from tests.conftest import PANEL, SYMBOL
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

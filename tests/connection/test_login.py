@@ -26,9 +26,9 @@ from jupyter_funcs.connection.secrets import Hidden
 from jupyter_funcs.magic import extension
 from jupyter_funcs.magic.masking import mask, typed_secrets
 from jupyter_funcs.panel.history_view import Held, HistoryView
-from tests.conftest import Service, serving_accounts
 from tests.echoing import echoing
 from tests.examples import row_id
+from tests.servers import Service, serving_accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

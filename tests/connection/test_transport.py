@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from tests.conftest import serving
+from tests.servers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import jupyter_funcs
 from jupyter_funcs.core import errors
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RateLimitError
-from tests.conftest import interactive_shell
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from IPython.lib.pretty import pretty
 
 import jupyter_funcs as jf
 from jupyter_funcs.cli.main import main
-from tests.conftest import interactive_shell
 from tests.faults.server import Connection, faulty
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ import pytest
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
-from tests.conftest import interactive_shell
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,9 +25,11 @@ import jupyter_funcs as jf
 from jupyter_funcs.magic import extension
 from jupyter_funcs.service import embedded
 from tests.client.test_client import ALL as NAMES
-from tests.conftest import PANEL, SYMBOL, interactive_shell, serving, wait_until
+from tests.conftest import PANEL, SYMBOL, wait_until
 from tests.examples import row_id
 from tests.magic.conftest import live_kernel
+from tests.servers import serving
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

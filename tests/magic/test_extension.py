@@ -16,8 +16,9 @@ from IPython.core.interactiveshell import InteractiveShell
 import jupyter_funcs as jf
 from jupyter_funcs.magic import extension
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL, interactive_shell
+from tests.conftest import PANEL, SYMBOL
 from tests.magic.conftest import live_kernel
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,8 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.panel.history_view import Held, HistoryView
-from tests.conftest import interactive_shell, wait_until
+from tests.conftest import wait_until
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

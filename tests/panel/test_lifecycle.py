@@ -22,10 +22,11 @@ from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.panel import requests
 from jupyter_funcs.panel.panel import Panel
-from tests.conftest import PANEL, SYMBOL, interactive_shell, wait_until
+from tests.conftest import PANEL, SYMBOL, wait_until
 from tests.connection.test_profiles import jwt
 from tests.panel.conftest import DAILY
 from tests.panel.page import Page, frame_of, state
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

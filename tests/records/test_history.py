@@ -28,9 +28,10 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.background import Progress
 from jupyter_funcs.records import history, history_file
 from jupyter_funcs.records.run import Run
-from tests.conftest import PANEL, SYMBOL, interactive_shell, wait_until
+from tests.conftest import PANEL, SYMBOL, wait_until
 from tests.echoing import giving
 from tests.faults.server import faulty
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

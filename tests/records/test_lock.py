@@ -23,8 +23,8 @@ from jupyter_funcs.catalog.changes import Interface, InterfaceParam, changes, dr
 from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.magic import subcommands
 from jupyter_funcs.records import lock
-from tests.conftest import interactive_shell
 from tests.panel.page import state
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -29,7 +29,8 @@ from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Refe
 from jupyter_funcs.service.engine.tables import CARDS, Cards, arrow_schema
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
 from jupyter_funcs.service.web.app import create_app
-from tests.conftest import serving as served
+from tests.servers import cheap_hashes
+from tests.servers import serving as served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,6 +45,12 @@ LIST, RUN, GET_ALL = "/api/function/ListUserFunctions", "/api/function/runFuncti
 LOGIN = "/api/account/login"
 JSON = {"Content-Type": "application/json"}
 PANELS = {"FunctionName": "Get Panels", "Args": {}}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_hashes() -> Iterator[None]:
+    with cheap_hashes():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,8 +16,10 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.cli.stubs import stub
 from jupyter_funcs.core import background
-from tests.conftest import serving, shell_with, wait_until
+from tests.conftest import wait_until
 from tests.panel.page import Page
+from tests.servers import serving
+from tests.shells import shell_with
 from tests.sources.test_openapi import document, operation, param
 
 if TYPE_CHECKING:

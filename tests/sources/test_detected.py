@@ -23,8 +23,8 @@ from jupyter_funcs.catalog.listing import parse_listing
 from jupyter_funcs.client import client
 from jupyter_funcs.connection import retries
 from jupyter_funcs.connection.profiles import resolve
-from tests.conftest import serving
 from tests.faults.canary import CANARY
+from tests.servers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,8 +19,8 @@ import jupyter_funcs as jf
 from jupyter_funcs.client.snippets import python
 from jupyter_funcs.connection.profiles import resolve
 from jupyter_funcs.sources import yaml_decoding
-from tests.conftest import serving
 from tests.faults.canary import CANARY
+from tests.servers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,8 +23,9 @@ from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.panel.run_view import running_view
 from jupyter_funcs.sources.mcp import _data
-from tests.conftest import serving, wait_until
+from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
+from tests.servers import serving
 
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 

@@ -22,7 +22,7 @@ from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.service.web.openapi import DOCUMENT
 from jupyter_funcs.sources import openapi
-from tests.conftest import shell_with
+from tests.shells import shell_with
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.client import snippets
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
 from jupyter_funcs.sweeps.executors import service_address
-from tests.conftest import interactive_shell, shell_with
+from tests.shells import interactive_shell, shell_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,8 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.client import snippets
 from jupyter_funcs.client.snippets import curl
-from tests.conftest import serving, shell_with
+from tests.servers import serving
+from tests.shells import shell_with
 from tests.sources.test_openapi import Server, document, operation, param
 
 if TYPE_CHECKING:

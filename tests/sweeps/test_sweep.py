@@ -34,7 +34,8 @@ from jupyter_funcs.sweeps import job
 from jupyter_funcs.sweeps.combinations import combos
 from jupyter_funcs.sweeps.job import SweepJob
 from jupyter_funcs.sweeps.sweep import Sweep
-from tests.conftest import PANEL, SYMBOL, serving, wait_until
+from tests.conftest import PANEL, SYMBOL, wait_until
+from tests.servers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

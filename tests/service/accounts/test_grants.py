@@ -28,9 +28,9 @@ from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.records import SCHEMA
 from jupyter_funcs.service.builtin import demo
 from jupyter_funcs.service.messages import SetupError
-from tests.conftest import real_hasher
 from tests.examples import examples
 from tests.rows import each_row
+from tests.servers import real_hasher
 from tests.service.conftest import at_once, python
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import notebooks
-from tests.conftest import interactive_shell
 from tests.rows import each_row
+from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
