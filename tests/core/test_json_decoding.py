@@ -1,9 +1,9 @@
 r"""
 A table of JSON texts, right and wrong: each is read as the value that RFC 8259 gives it, or refused by name.
 
-Every text is read by itself, by itself with ``strict=True``, as a whole reply, and as the text in a reply's ``body``.
-Which value a text has is the standard library's word, never that of the code under test. `reading` says what is chosen
-where the library is more lenient, or the RFC leaves a choice.
+Every text is read as a document, as a whole reply and as the text in a reply's ``body``, each with ``strict=True`` too,
+and as a value among records. Which value a text has is the standard library's word, never that of the code under test.
+`reading` says what is chosen where the library is more lenient, or the RFC leaves a choice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.json_decoding import decode, decode_lines
 from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.frame import to_frame
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,10 +135,14 @@ OTHERS: dict[str, list[str | bytes]] = {
     "too great a depth": ["[" * _DEEP + "]" * _DEEP, "[ " * _DEEP + " ]" * _DEEP, "[NaN," * _DEEP + "1" + "]" * _DEEP],
     "too great a depth in the second row": ['[{"a":1},{"a":' + "[" * _DEEP + "]" * _DEEP + "}]"],
 }
-TABLE: list[bytes] = [
-    *dict.fromkeys(text.encode() for line in TEXTS.split("\n") for text in line.split(" ¦ ") if text),
-    *(text if isinstance(text, bytes) else text.encode() for texts in OTHERS.values() for text in texts),
-]
+TABLE: dict[str, bytes] = {
+    row_id(text): text.encode() for line in TEXTS.split("\n") for text in line.split(" ¦ ") if text
+}
+TABLE |= {
+    f"{name} {number}": text if isinstance(text, bytes) else text.encode()
+    for name, texts in OTHERS.items()
+    for number, text in enumerate(texts)
+}
 
 
 class TooLongError(ValueError):
@@ -210,9 +214,7 @@ def is_utf8(raw: bytes) -> bool:
         return False
 
 
-EVERY = each_row("raw", TABLE)
-EVERY_UTF8 = each_row("raw", filter(is_utf8, TABLE))
-BOTH = pytest.mark.parametrize("strict", [False, True], ids=["", "strict"])
+EVERY = pytest.mark.parametrize("raw", TABLE.values(), ids=TABLE)
 
 
 @dataclass(frozen=True)
@@ -287,9 +289,7 @@ def test_every_value_that_json_can_hold_comes_back_equal_and_of_the_same_type(va
     assert repr(decode(text.encode(), strict=True)) == repr(value)
 
 
-@BOTH
-@EVERY
-def test_a_text_gives_its_value_or_a_named_error(raw: bytes, strict: bool) -> None:
+def check_document(raw: bytes, *, strict: bool) -> None:
     found, expected = outcome(lambda: decode(raw, what="listing", strict=strict)), reading(raw)
     if is_refused(expected, strict=strict):
         assert_refused(found, raw, expected, "listing")
@@ -299,25 +299,27 @@ def test_a_text_gives_its_value_or_a_named_error(raw: bytes, strict: bool) -> No
         assert repr(found.value) == repr(expected.value)
 
 
-@EVERY_UTF8
-def test_characters_are_read_as_their_bytes_are(raw: bytes) -> None:
+def check_characters(raw: bytes) -> None:
+    """Characters are read as their bytes are."""
     assert repr(outcome(lambda: decode(raw.decode()))) == repr(outcome(lambda: decode(raw)))
 
 
-@BOTH
-@EVERY
-def test_a_text_that_is_the_reply_gives_the_frame_of_its_value_or_the_same_error(raw: bytes, strict: bool) -> None:
+@functools.cache
+def expected_frame(raw: bytes) -> list[str]:
+    return told(to_frame(json.dumps(reading(raw).value)))
+
+
+def check_reply(raw: bytes, *, strict: bool) -> None:
     found, expected = outcome(lambda: to_frame(raw, strict=strict)), reading(raw)
     if is_refused(expected, strict=strict):
         assert_refused(found, raw, expected, "reply")
         return
     assert_read(found, expected)
-    assert told(found.value) == told(to_frame(json.dumps(expected.value)))
+    assert told(found.value) == expected_frame(raw)
 
 
-@BOTH
-@EVERY_UTF8
-def test_a_text_in_a_body_is_a_reply_if_it_opens_like_json_and_kept_otherwise(raw: bytes, strict: bool) -> None:
+def check_body(raw: bytes, *, strict: bool) -> None:
+    """A text in a body is a reply if it opens like JSON, and kept otherwise."""
     body, expected = raw.decode(), reading(raw)
     found = outcome(lambda: to_frame(json.dumps({"error": None, "body": body}), strict=strict))
     # Blanks of every kind: what opens like a table behind one that JSON lacks must not pass for a text.
@@ -332,7 +334,31 @@ def test_a_text_in_a_body_is_a_reply_if_it_opens_like_json_and_kept_otherwise(ra
         assert_refused(found, raw, expected, "body of the reply")
     else:
         assert_read(found, expected)
-        assert told(found.value) == told(to_frame(json.dumps(expected.value)))
+        assert told(found.value) == expected_frame(raw)
+
+
+def check_record(raw: bytes) -> None:
+    """A value among records is kept, and a fault among them is named."""
+    found, expected = outcome(lambda: to_frame(PLACES[0] % raw)), reading(raw)
+    if expected.error or raw.startswith(_BOM.encode()):
+        assert found.error.startswith("ProtocolError: The reply ")
+    else:
+        assert_read(found, expected)
+        assert repr(plain(found.value)["a"][0]) == repr(expected.value)
+
+
+@EVERY
+def test_a_text_gives_its_value_or_a_named_error(raw: bytes) -> None:
+    """As a document, as a reply, in a reply's body and among its records: the function that fails says which."""
+    for strict in (False, True):
+        check_document(raw, strict=strict)
+        check_reply(raw, strict=strict)
+    check_record(raw)
+    if not is_utf8(raw):
+        return
+    check_characters(raw)
+    for strict in (False, True):
+        check_body(raw, strict=strict)
 
 
 # Where the text may stand in a long reply, which is read in pieces.
@@ -352,23 +378,25 @@ def test_a_text_within_a_long_reply_is_read_in_pieces_as_in_one(raw: bytes, monk
     monkeypatch.setattr(chunks, "_CHUNK", 16)
     for place in PLACES:
         reply = place % raw
-        for each in [reply, json.dumps({"body": reply.decode()}).encode()] if is_utf8(raw) else [reply]:
-            readings = []
-            for long in (len(each) + 1, 1):
-                monkeypatch.setattr(chunks, "LONG", long)
-                found = outcome(lambda each=each: to_frame(each))  # type: ignore[misc]
-                readings.append([found.error, found.warned, None if found.error else told(found.value)])
-            assert readings[0] == readings[1]
+        assert in_pieces(reply, monkeypatch) == in_one(reply, monkeypatch)
+        if is_utf8(raw):
+            enveloped = json.dumps({"body": reply.decode()}).encode()
+            assert in_pieces(enveloped, monkeypatch) == in_one(enveloped, monkeypatch)
 
 
-@EVERY
-def test_a_value_among_records_is_kept_and_a_fault_among_them_is_told(raw: bytes) -> None:
-    found, expected = outcome(lambda: to_frame(PLACES[0] % raw)), reading(raw)
-    if expected.error or raw.startswith(_BOM.encode()):
-        assert found.error.startswith("ProtocolError: The reply ")
-    else:
-        assert_read(found, expected)
-        assert repr(plain(found.value)["a"][0]) == repr(expected.value)
+def in_pieces(reply: bytes, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    monkeypatch.setattr(chunks, "LONG", 1)
+    return everything(reply)
+
+
+def in_one(reply: bytes, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    monkeypatch.setattr(chunks, "LONG", len(reply) + 1)
+    return everything(reply)
+
+
+def everything(reply: bytes) -> list[Any]:
+    found = outcome(lambda: to_frame(reply))
+    return [found.error, found.warned, None if found.error else told(found.value)]
 
 
 @pytest.mark.slow
@@ -420,8 +448,8 @@ LINES: dict[str, tuple[str, list[Any] | str]] = {
 }
 
 
-@BOTH
-@each_row("text, expected", LINES.values(), ids=LINES)
+@pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
+@pytest.mark.parametrize(("text", "expected"), LINES.values(), ids=LINES)
 def test_lines_are_documents_one_each_or_a_named_error(text: str, expected: list[Any] | str, strict: bool) -> None:
     found = [
         outcome(lambda data=data: decode_lines(data, strict=strict))  # type: ignore[misc]
