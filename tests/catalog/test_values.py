@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
-from jupyter_funcs.catalog import form as forms
-from jupyter_funcs.catalog import values as swept
 from jupyter_funcs.catalog.fields import Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
-from jupyter_funcs.catalog.values import Each, Variable, only
+from jupyter_funcs.catalog.values import Each, Variable, only, wire_values
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.requests import EachOf
 from tests.conftest import PANEL, SYMBOL, wait_until
@@ -139,9 +137,9 @@ def test_ten_thousand_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
     def counted(one: Field, each: Each, *args: Any, **options: Any) -> Any:
         read.append(each)
-        return swept.wire_values(one, each, *args, **options)
+        return wire_values(one, each, *args, **options)
 
-    monkeypatch.setattr(forms, "wire_values", counted)
+    monkeypatch.setattr("jupyter_funcs.catalog.form.wire_values", counted)
     each = Each(tuple(f"x{at}" for at in range(10_000)))
     form = form_of(YES, each)
     assert form.errors["Flag"][-1] == "And 9,997 more like these."

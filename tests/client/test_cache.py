@@ -19,7 +19,6 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.listing import Function
-from jupyter_funcs.client import cache as cache_module
 from jupyter_funcs.client import remote
 from jupyter_funcs.client.cache import Cache, run_keys
 from jupyter_funcs.client.options import CallOptions
@@ -432,7 +431,7 @@ def test_the_cache_stays_within_its_bounds(tmp_path: Path, monkeypatch: pytest.M
     assert 0 < status.size <= 4000
     assert "11" in cache.find(["11"], 60)
     assert "0" not in cache.find(["0"], 60)
-    monkeypatch.setattr(cache_module, "_MOST_RESULTS", 1)
+    monkeypatch.setattr("jupyter_funcs.client.cache._MOST_RESULTS", 1)
     cache.put("new", frame())
     assert cache.status().runs == 1
     later = time.time() + 31 * 86_400
@@ -498,7 +497,7 @@ def run() -> Iterator[Callable[[str], Any]]:
 def test_the_magic_shows_and_clears_it_without_a_service(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """`%funcs cache` and `%funcs cache clear` work without a connection; any other word is refused."""
     monkeypatch.setenv("FUNCS_BASE_URL", "https://nowhere.example")
-    cache_module.Cache().put("it", frame())
+    Cache().put("it", frame())
     assert isinstance(run("cache"), CacheStatus)
     assert run("cache").runs == 1
     for wrong, hint in {"cache claer": "clear", "cache now": "cache clear", "cache clear all": "clear"}.items():
