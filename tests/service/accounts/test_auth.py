@@ -14,7 +14,7 @@ from jupyter_funcs.service.accounts.auth import LOGIN_HOURS, Auth, UnauthorizedE
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.messages import SetupError
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,7 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
     assert refuses(auth, bearer(token))
 
 
-@each_row(
+@pytest.mark.parametrize(
     "token",
     [
         pytest.param(signed({"iat": NOW - 0.01, "exp": NOW - 0.001}), id="expired"),
@@ -147,7 +147,17 @@ def test_any_other_token_is_refused_without_a_word_about_it(auth: Auth, token: s
     assert refuses(auth, bearer(token))
 
 
-@each_row("header", ["", "Bearer", signed(), f"Basic {signed()}", f"Token {signed()}", "Bearer\xa0é"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("Bearer", id="no token"),
+        pytest.param(signed(), id="no scheme"),
+        pytest.param(f"Basic {signed()}", id="Basic"),
+        pytest.param(f"Token {signed()}", id="Token"),
+        pytest.param("Bearer\xa0é", id="not ASCII"),
+    ],
+)
 def test_a_header_without_a_bearer_token_is_refused(auth: Auth, header: str) -> None:
     assert refuses(auth, header)
 
@@ -156,8 +166,8 @@ def test_a_request_without_either_header_is_refused(auth: Auth) -> None:
     assert refuses(auth, None, None)
 
 
-@each_row(
-    "authorization, api_key, user",
+@pytest.mark.parametrize(
+    ("authorization", "api_key", "user"),
     [
         (None, "ann", "ann"),
         ("ann", None, "ann"),
@@ -171,6 +181,7 @@ def test_a_request_without_either_header_is_refused(auth: Auth) -> None:
         (None, "wrong", None),
         (None, "", None),
     ],
+    ids=row_id,
 )
 def test_a_token_and_an_api_key_must_be_from_the_same_user(
     auth: Auth, authorization: str | None, api_key: str | None, user: str | None

@@ -29,7 +29,6 @@ from jupyter_funcs.service.accounts.records import SCHEMA
 from jupyter_funcs.service.builtin import demo
 from jupyter_funcs.service.messages import SetupError
 from tests.examples import examples
-from tests.rows import each_row
 from tests.servers import real_hasher
 from tests.service.conftest import at_once, python
 
@@ -160,36 +159,95 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(operations: list
 # Names.
 
 
-@each_row(
-    "change, says",
+@pytest.mark.parametrize(
+    ("change", "says"),
     [
-        (lambda grants: grants.add_user("ANN", organisation="Acme"), "A user 'ann' already exists"),
-        (lambda grants: grants.add_user("\uff41nn", organisation="Acme"), "A user 'ann' already exists"),
-        (lambda grants: grants.add_user("Ann@ACME.example", organisation="Acme"), "is the email of 'ann'"),
-        (lambda grants: grants.add_user("eve", organisation="Acme", email="ANN@acme.example"), "is the email of 'ann'"),
-        (
+        pytest.param(
+            lambda grants: grants.add_user("ANN", organisation="Acme"),
+            "A user 'ann' already exists",
+            id="a name in use",
+        ),
+        pytest.param(
+            lambda grants: grants.add_user("\uff41nn", organisation="Acme"),
+            "A user 'ann' already exists",
+            id="a name in use, in full width",
+        ),
+        pytest.param(
+            lambda grants: grants.add_user("Ann@ACME.example", organisation="Acme"),
+            "is the email of 'ann'",
+            id="an email as a name",
+        ),
+        pytest.param(
+            lambda grants: grants.add_user("eve", organisation="Acme", email="ANN@acme.example"),
+            "is the email of 'ann'",
+            id="an email in use",
+        ),
+        pytest.param(
             lambda grants: grants.add_user("eve", organisation="Acme", email="nowhere"),
             "'nowhere' is not an email address",
+            id="an invalid email",
         ),
-        (lambda grants: grants.add_user("", organisation="Acme"), "'' cannot be the name of a user"),
-        (lambda grants: grants.add_user("eve ", organisation="Acme"), "'eve ' cannot be the name"),
-        (lambda grants: grants.add_user("e\x00ve", organisation="Acme"), r"cannot be the name"),
-        (lambda grants: grants.add_user("e\ud800", organisation="Acme"), r"cannot be the name"),
-        (lambda grants: grants.add_user("e" * 201, organisation="Acme"), "cannot be the name"),
-        (lambda grants: grants.add_user("eve", organisation=""), "'' cannot be the name of an organisation"),
-        (lambda grants: grants.add_asset("a", organisation="Other"), "An asset 'A' already exists in 'Acme'"),
-        (lambda grants: grants.add_asset("\n", organisation="Acme"), "cannot be the name of an asset"),
-        (lambda grants: grants.grant("bobb", "A"), "No user 'bobb'. Did you mean 'bob'"),
-        (lambda grants: grants.grant("bob", "ZZ"), "No asset 'ZZ'. Did you mean 'Z'"),
-        (lambda grants: grants.remove("user", "nobody"), "No user 'nobody'"),
-        (lambda grants: grants.remove("asset", "\ud800"), "No asset"),
-        (lambda grants: grants.set_password("Anna", PASSWORD), "Did you mean 'ann'"),
-        (lambda grants: grants.active_user("Anna"), "Did you mean 'ann'"),
-        (lambda grants: grants.remove_key(3), "No API key 3"),
-        (lambda grants: grants.remove_key(10**30), "No API key"),
-        (lambda grants: grants.add_key("ann", days=0), "not 0"),
-        (lambda grants: grants.add_key("ann", days=math.nan), "not nan"),
-        (lambda grants: grants.add_key("ann", label="\n"), "cannot be the name of a key"),
+        pytest.param(
+            lambda grants: grants.add_user("", organisation="Acme"),
+            "'' cannot be the name of a user",
+            id="an empty name",
+        ),
+        pytest.param(
+            lambda grants: grants.add_user("eve ", organisation="Acme"),
+            "'eve ' cannot be the name",
+            id="a name with a space",
+        ),
+        pytest.param(
+            lambda grants: grants.add_user("e\x00ve", organisation="Acme"),
+            r"cannot be the name",
+            id="a name with a NUL",
+        ),
+        pytest.param(
+            lambda grants: grants.add_user("e\ud800", organisation="Acme"),
+            r"cannot be the name",
+            id="a name with half a surrogate pair",
+        ),
+        pytest.param(
+            lambda grants: grants.add_user("e" * 201, organisation="Acme"), "cannot be the name", id="a long name"
+        ),
+        pytest.param(
+            lambda grants: grants.add_user("eve", organisation=""),
+            "'' cannot be the name of an organisation",
+            id="an empty organisation",
+        ),
+        pytest.param(
+            lambda grants: grants.add_asset("a", organisation="Other"),
+            "An asset 'A' already exists in 'Acme'",
+            id="an asset in use",
+        ),
+        pytest.param(
+            lambda grants: grants.add_asset("\n", organisation="Acme"),
+            "cannot be the name of an asset",
+            id="an asset of a line end",
+        ),
+        pytest.param(
+            lambda grants: grants.grant("bobb", "A"), "No user 'bobb'. Did you mean 'bob'", id="an unknown user"
+        ),
+        pytest.param(
+            lambda grants: grants.grant("bob", "ZZ"), "No asset 'ZZ'. Did you mean 'Z'", id="an unknown asset"
+        ),
+        pytest.param(lambda grants: grants.remove("user", "nobody"), "No user 'nobody'", id="removing an unknown user"),
+        pytest.param(lambda grants: grants.remove("asset", "\ud800"), "No asset", id="removing an unknown asset"),
+        pytest.param(
+            lambda grants: grants.set_password("Anna", PASSWORD),
+            "Did you mean 'ann'",
+            id="a password of an unknown user",
+        ),
+        pytest.param(lambda grants: grants.active_user("Anna"), "Did you mean 'ann'", id="asking for an unknown user"),
+        pytest.param(lambda grants: grants.remove_key(3), "No API key 3", id="an unknown key"),
+        pytest.param(lambda grants: grants.remove_key(10**30), "No API key", id="a key of any size"),
+        pytest.param(lambda grants: grants.add_key("ann", days=0), "not 0", id="a key for 0 days"),
+        pytest.param(lambda grants: grants.add_key("ann", days=math.nan), "not nan", id="a key for NaN days"),
+        pytest.param(
+            lambda grants: grants.add_key("ann", label="\n"),
+            "cannot be the name of a key",
+            id="a key labelled with a line end",
+        ),
     ],
 )
 def test_invalid_changes_are_refused_with_a_message_and_change_nothing(
@@ -249,7 +307,7 @@ def test_a_disabled_user_gets_in_by_nothing(acme: Grants) -> None:
         acme.active_user("ANN")
 
 
-@each_row("login", ["ann", "ANN", "ann@acme.example", "Ann@Acme.Example"])
+@pytest.mark.parametrize("login", ["ann", "ANN", "ann@acme.example", "Ann@Acme.Example"])
 def test_a_login_is_the_name_or_the_email_in_any_case(acme: Grants, login: str) -> None:
     acme.set_password("ann", PASSWORD)
     user = acme.user_of_password(login, PASSWORD)
@@ -262,17 +320,17 @@ def test_an_accented_letter_is_the_same_however_a_keyboard_writes_it(acme: Grant
     assert acme.user_of_password("ann", "passwo\u0308rd")
 
 
-@each_row(
-    "login, password",
+@pytest.mark.parametrize(
+    ("login", "password"),
     [
-        ("ann", "Correct horse"),
-        ("ann", ""),
-        ("ann", "\ud800"),
-        ("ann", "x" * 2_000_000),
-        ("bob", ""),
-        ("nobody", PASSWORD),
-        ("", PASSWORD),
-        ("\ud800\x00", PASSWORD),
+        pytest.param("ann", "Correct horse", id="other case"),
+        pytest.param("ann", "", id="empty password"),
+        pytest.param("ann", "\ud800", id="half a surrogate pair"),
+        pytest.param("ann", "x" * 2_000_000, id="long password"),
+        pytest.param("bob", "", id="a user without a password"),
+        pytest.param("nobody", PASSWORD, id="nobody"),
+        pytest.param("", PASSWORD, id="no name"),
+        pytest.param("\ud800\x00", PASSWORD, id="a name that cannot be"),
     ],
 )
 def test_any_other_login_is_refused(acme: Grants, login: str, password: str) -> None:
@@ -301,7 +359,15 @@ def test_a_hash_costs_what_argon2_recommends() -> None:
     assert extract_parameters(passwords._hasher()[0].hash(PASSWORD)) == CHEAPEST
 
 
-@each_row("password", ["", "seven77", "x" * 1025, "lone \ud800 surrogate"])
+@pytest.mark.parametrize(
+    "password",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("seven77", id="short"),
+        pytest.param("x" * 1025, id="long"),
+        pytest.param("lone \ud800 surrogate", id="half a surrogate pair"),
+    ],
+)
 def test_a_poor_password_is_refused_and_not_shown(acme: Grants, password: str) -> None:
     with pytest.raises(SetupError) as caught:
         acme.set_password("ann", password)

@@ -19,7 +19,6 @@ import pytest
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.messages import SetupError
-from tests.rows import each_row
 from tests.service.conftest import at_once, python
 
 if TYPE_CHECKING:
@@ -96,22 +95,22 @@ def record(key: str, ends: float | None = None) -> dict[str, object]:
     return {"id": "x", "made": 0.0, "ends": ends, "key": key}
 
 
-@each_row(
+@pytest.mark.parametrize(
     "content",
     [
-        "",
-        "{",
-        "[]",
-        "[" * 100_000,
-        '{"keys": []}',
-        '{"keys": [{}]}',
-        '{"keys": null}',
-        json.dumps({"keys": [record(SHORT)]}),
-        json.dumps({"keys": [record(LONG), record(SHORT, 1e12)]}),
-        json.dumps({"keys": [record(LONG[:-1])]}),
-        json.dumps({"keys": [record(LONG, 1e12)]}),
-        json.dumps({"keys": [record("é")]}),
-        "\ud800",
+        pytest.param("", id="empty"),
+        pytest.param("{", id="cut"),
+        pytest.param("[]", id="a list"),
+        pytest.param("[" * 100_000, id="a depth bomb"),
+        pytest.param('{"keys": []}', id="no keys"),
+        pytest.param('{"keys": [{}]}', id="a key without fields"),
+        pytest.param('{"keys": null}', id="keys are null"),
+        pytest.param(json.dumps({"keys": [record(SHORT)]}), id="a short key"),
+        pytest.param(json.dumps({"keys": [record(LONG), record(SHORT, 1e12)]}), id="a short second key"),
+        pytest.param(json.dumps({"keys": [record(LONG[:-1])]}), id="a key with invalid base64"),
+        pytest.param(json.dumps({"keys": [record(LONG, 1e12)]}), id="only a key that ends"),
+        pytest.param(json.dumps({"keys": [record("é")]}), id="a key that isn't ASCII"),
+        pytest.param("\ud800", id="half a surrogate pair"),
     ],
 )
 def test_a_file_without_good_keys_is_refused_and_shows_nothing_of_itself(path: Path, content: str) -> None:
@@ -215,16 +214,16 @@ def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:
         assert SigningKeys.from_text(text.decode()).accepted[0] == key
 
 
-@each_row(
-    "text, says",
+@pytest.mark.parametrize(
+    ("text", "says"),
     [
-        (SHORT, "Key 1 of FUNCS_SIGNING_KEY has 31 bytes"),
-        (f"{LONG},{SHORT}", "Key 2 of FUNCS_SIGNING_KEY has 31 bytes"),
-        ("", "has 0 bytes"),
-        (f"{LONG},", "Key 2 of FUNCS_SIGNING_KEY has 0 bytes"),
-        ("correct horse battery staple!", "isn't base64"),
-        ("é", "isn't base64"),
-        ("A", "isn't base64"),
+        pytest.param(SHORT, "Key 1 of FUNCS_SIGNING_KEY has 31 bytes", id="short"),
+        pytest.param(f"{LONG},{SHORT}", "Key 2 of FUNCS_SIGNING_KEY has 31 bytes", id="short second"),
+        pytest.param("", "has 0 bytes", id="empty"),
+        pytest.param(f"{LONG},", "Key 2 of FUNCS_SIGNING_KEY has 0 bytes", id="empty second"),
+        pytest.param("correct horse battery staple!", "isn't base64", id="words"),
+        pytest.param("é", "isn't base64", id="not ASCII"),
+        pytest.param("A", "isn't base64", id="one letter"),
     ],
 )
 def test_a_short_or_odd_key_of_the_environment_is_refused_and_not_shown(text: str, says: str) -> None:

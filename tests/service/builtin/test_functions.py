@@ -20,7 +20,6 @@ from jupyter_funcs.service.builtin import companies, demo, functions
 from jupyter_funcs.service.engine.calendar import Period
 from jupyter_funcs.service.engine.reference import Brand, Company, Reference
 from jupyter_funcs.service.publishing.registry import ArgumentsError
-from tests.rows import each_row
 from tests.service.conftest import LIST
 
 if TYPE_CHECKING:
@@ -398,7 +397,7 @@ def test_the_same_run_gives_the_same_bytes(service: Wire, name: str) -> None:
     assert len({service.call(name, args).content for _ in range(5)}) == 1
 
 
-@each_row("symbol", ["NVRA US EQUITY", "nvra us equity", "NVRA", "nvra", "  NVRA  US EQUITY "])
+@pytest.mark.parametrize("symbol", ["NVRA US EQUITY", "nvra us equity", "NVRA", "nvra", "  NVRA  US EQUITY "])
 def test_a_symbol_is_matched_whole_then_by_ticker(service: Wire, symbol: str) -> None:
     rows = service.rows("Get KPIs", Symbol=symbol)
     assert {row["Symbol"] for row in rows} == {NVRA}
@@ -448,7 +447,7 @@ def test_a_brand_outside_the_report_is_refused_by_name(service: Wire) -> None:
     assert "'Fennloft' is not in report RPT-103" in text
 
 
-@each_row("text", ["2025-02-30", "30.10.2025", "20251030", "2025-W10-1", "2025-10-30T00:00", "soon"])
+@pytest.mark.parametrize("text", ["2025-02-30", "30.10.2025", "20251030", "2025-W10-1", "2025-10-30T00:00", "soon"])
 def test_a_date_that_does_not_exist_is_refused(service: Wire, text: str) -> None:
     [said] = service.errors("Get Report", report_id="RPT-101", report_time_after=text)["report_time_after"]
     assert f"'{text}'" in said

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.service.config.config_file import TomlFile
 from jupyter_funcs.service.messages import SetupError
-from tests.rows import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,35 +51,35 @@ deep = true
 '''
 
 
-@each_row(
-    "key, line",
-    [
-        ((), 0),
-        (("organisation",), 2),
-        (("quoted key",), 4),
-        (("dotted",), 5),
-        (("dotted", "key", "inner"), 5),
-        (("text",), 6),
-        (("literal",), 10),
-        (("list",), 13),
-        (("list", 1), 13),
-        (("inline", "b", "c", 0), 18),
-        (("server",), 20),
-        (("server", "port"), 21),
-        (("data",), 23),
-        (("data", "columns", "the day"), 24),
-        (("data", "reports", 0, "id"), 27),
-        (("data", "reports", 1), 29),
-        (("data", "reports", 1, "title"), 30),
-        (("data", "reports", 1, "more", "deep"), 32),
-        # An absent key is where it belongs.
-        (("nothing",), 0),
-        (("server", "host"), 20),
-        (("data", "reports", 1, "id"), 29),
-        (("data", "reports", 5), 26),
-    ],
-)
-@each_row("end", ["\n", "\r\n"])
+LINES = {
+    (): 0,
+    ("organisation",): 2,
+    ("quoted key",): 4,
+    ("dotted",): 5,
+    ("dotted", "key", "inner"): 5,
+    ("text",): 6,
+    ("literal",): 10,
+    ("list",): 13,
+    ("list", 1): 13,
+    ("inline", "b", "c", 0): 18,
+    ("server",): 20,
+    ("server", "port"): 21,
+    ("data",): 23,
+    ("data", "columns", "the day"): 24,
+    ("data", "reports", 0, "id"): 27,
+    ("data", "reports", 1): 29,
+    ("data", "reports", 1, "title"): 30,
+    ("data", "reports", 1, "more", "deep"): 32,
+    # An absent key is where it belongs.
+    ("nothing",): 0,
+    ("server", "host"): 20,
+    ("data", "reports", 1, "id"): 29,
+    ("data", "reports", 5): 26,
+}
+
+
+@pytest.mark.parametrize(("key", "line"), LINES.items(), ids=[".".join(map(str, key)) or "the file" for key in LINES])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_the_line_of_a_key_is_where_its_statement_begins(key: tuple[str | int, ...], line: int, end: str) -> None:
     text = EVERYTHING.replace("\n", end)
     file = TomlFile("x.toml", text, tomllib.loads(text))

@@ -10,7 +10,7 @@ import pytest
 from jupyter_funcs.service.config import settings
 from jupyter_funcs.service.config.settings import Settings
 from jupyter_funcs.service.messages import SetupError
-from tests.rows import each_row
+from tests.examples import row_id
 
 LEAST = '[data]\nparquet = "cards.parquet"\n[data.calendar]\nrule = "December"\n'
 
@@ -171,7 +171,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
 # fmt: on
 
 
-@each_row("text, said", MISTAKES)
+@pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[row_id(text.strip()) for text, _ in MISTAKES])
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, said: list[str]) -> None:
     assert refused(tmp_path, text).split("\n") == [f"service.toml, {line}" for line in said]
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from jupyter_funcs.service.messages import SetupError
-from tests.rows import each_row
+from tests.examples import row_id
 from tests.service.config.test_team_data import LEAST, few, loaded, put
 
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ MAPPINGS = [
 # fmt: on
 
 
-@each_row("old, new, said", MAPPINGS)
+@pytest.mark.parametrize(
+    ("old", "new", "said"), MAPPINGS, ids=[row_id(f"{old.strip()} to {new.strip()}") for old, new, _ in MAPPINGS]
+)
 def test_a_mapping_that_does_not_fit_is_refused_with_its_line(folder: Path, old: str, new: str, said: str) -> None:
     text = refused(folder, edited(old, new))
     assert text == f"service.toml, {said}".replace("2024.parquet", "*.parquet")
@@ -206,7 +208,9 @@ CALENDARS = [
 # fmt: on
 
 
-@each_row("old, new, said", CALENDARS)
+@pytest.mark.parametrize(
+    ("old", "new", "said"), CALENDARS, ids=[row_id(f"{old} to {new}") for old, new, _ in CALENDARS]
+)
 def test_an_invalid_calendar_is_refused_with_the_reason(folder: Path, old: str, new: str, said: str) -> None:
     (folder / "fiscal.csv").write_text(edited(old, new, QUARTERS))
     assert refused(folder, CALENDAR) == f"service.toml, {said}"
@@ -227,15 +231,12 @@ def test_a_company_without_a_calendar_is_named(tmp_path: Path) -> None:
 # Companies and KPIs
 
 
-@each_row(
-    "csv, said",
-    [
-        ("symbol,year\nA US EQUITY,Juni\n", "line 20, data.companies.columns.fiscal_year_end: there is no rule 'Juni' for the fiscal year of A US EQUITY. Did you mean 'June'? "),
-        ("symbol,year\nA US EQUITY,June\nA US EQUITY,May\n", "line 17, data.companies: companies.csv, line 3: 'A US EQUITY' appears twice. Use one row per company."),
-        ("ticker,year\nA US EQUITY,June\n", "line 19, data.companies.columns.symbol: companies.csv has no column 'symbol'. It has 'ticker', 'year'."),
-        ("symbol\nA US EQUITY\n", "line 20, data.companies.columns.fiscal_year_end: companies.csv has no column 'year'. It has 'symbol'."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("csv", "said"), [
+        pytest.param("symbol,year\nA US EQUITY,Juni\n", "line 20, data.companies.columns.fiscal_year_end: there is no rule 'Juni' for the fiscal year of A US EQUITY. Did you mean 'June'? ", id="an unknown rule"),
+        pytest.param("symbol,year\nA US EQUITY,June\nA US EQUITY,May\n", "line 17, data.companies: companies.csv, line 3: 'A US EQUITY' appears twice. Use one row per company.", id="a company twice"),
+        pytest.param("ticker,year\nA US EQUITY,June\n", "line 19, data.companies.columns.symbol: companies.csv has no column 'symbol'. It has 'ticker', 'year'.", id="no symbols"),
+        pytest.param("symbol\nA US EQUITY\n", "line 20, data.companies.columns.fiscal_year_end: companies.csv has no column 'year'. It has 'symbol'.", id="no fiscal years"),
+    ])  # fmt: skip
 def test_companies_that_cannot_be_read_are_refused(folder: Path, csv: str, said: str) -> None:
     (folder / "companies.csv").write_text(csv)
     section = '[data.companies]\ncsv = "companies.csv"\n[data.companies.columns]\nfiscal_year_end = "year"\n'
@@ -252,13 +253,25 @@ def test_the_fiscal_year_of_a_company_comes_before_the_rule(tmp_path: Path) -> N
     assert [own[0].period_name for own in reference.calendars.values()] == ["FQ3 2024", "FQ1 2024"]
 
 
-@each_row(
-    "csv, said",
+@pytest.mark.parametrize(
+    ("csv", "said"),
     [
-        ("symbol,name,id\nA US EQUITY,Sales,x\n", "kpis.csv, line 2: 'id' must be a whole number, not 'x'."),
-        ("symbol,name,id\nA US EQUITY,Sales,1\nB US EQUITY,Units,1\n", "two KPIs have the id 1: 'Sales', 'Units'."),
-        ("symbol,name,panel\nA US EQUITY,Sales,Card\n", "kpis.csv, line 2: there is no panel 'Card'."),
-        ("symbol,name\nA US EQUITY,\n", "kpis.csv, line 2: 'name' is empty."),
+        pytest.param(
+            "symbol,name,id\nA US EQUITY,Sales,x\n",
+            "kpis.csv, line 2: 'id' must be a whole number, not 'x'.",
+            id="an id of letters",
+        ),
+        pytest.param(
+            "symbol,name,id\nA US EQUITY,Sales,1\nB US EQUITY,Units,1\n",
+            "two KPIs have the id 1: 'Sales', 'Units'.",
+            id="an id twice",
+        ),
+        pytest.param(
+            "symbol,name,panel\nA US EQUITY,Sales,Card\n",
+            "kpis.csv, line 2: there is no panel 'Card'.",
+            id="an unknown panel",
+        ),
+        pytest.param("symbol,name\nA US EQUITY,\n", "kpis.csv, line 2: 'name' is empty.", id="an empty name"),
     ],
 )
 def test_kpis_that_cannot_be_read_are_refused(folder: Path, csv: str, said: str) -> None:

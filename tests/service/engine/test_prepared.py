@@ -13,7 +13,7 @@ from jupyter_funcs.service.builtin import companies, demo, functions, queries
 from jupyter_funcs.service.engine.calls import Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.statements import Statements
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,19 +60,19 @@ def echo(table: Callable[[str], ir.Table], values: dict[str, Any], *shape: Any) 
     return table("panels").select(**values)
 
 
-@each_row("text", NASTY)
+@pytest.mark.parametrize("text", NASTY, ids=row_id)
 def test_text_is_bound_as_it_is_whatever_it_looks_like(call: DuckDBCall, text: str) -> None:
     assert call.fetch(Query(echo, values={"text": text})) == [{"text": text}] * 2
 
 
-@each_row("value", [True, False, 0, -1, 2**62, 0.1, 1e300, date(2024, 2, 29), date(1, 1, 1)])
+@pytest.mark.parametrize("value", [True, False, 0, -1, 2**62, 0.1, 1e300, date(2024, 2, 29), date(1, 1, 1)], ids=row_id)
 def test_values_of_every_type_keep_value_and_type(call: DuckDBCall, value: Any) -> None:
     [found, _] = call.fetch(Query(echo, values={"value": value}))
     assert found["value"] == value
     assert type(found["value"]) is type(value)
 
 
-@each_row("value", [None, [1], {"a": 1}, b"a", 1j])
+@pytest.mark.parametrize("value", [None, [1], {"a": 1}, b"a", 1j], ids=row_id)
 def test_a_value_of_any_other_type_is_refused(call: DuckDBCall, value: Any) -> None:
     query = Query(echo, values={"value": value})
     for use in (call.fetch, lambda each: each.expression(call.table)):

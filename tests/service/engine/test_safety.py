@@ -28,7 +28,7 @@ from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, SpillFolder
 from jupyter_funcs.service.engine.remote import connect_engine
 from jupyter_funcs.service.engine.tables import CARDS, Cards
 from jupyter_funcs.service.messages import SetupError
-from tests.rows import each_row
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,7 +87,7 @@ FUNCTIONS = functions.published(companies.reference(), asset="tests")
 PARAMETERS = [(each.name, parameter.name) for each in FUNCTIONS for parameter in each.parameters]
 
 
-@each_row("name, parameter", PARAMETERS)
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
 def test_sql_in_any_argument_is_a_value_and_harms_no_table(service: Wire, name: str, parameter: str) -> None:
     """FAULTS.md 112."""
     [published] = [each for each in FUNCTIONS if each.name == name]
@@ -101,7 +101,7 @@ def test_sql_in_any_argument_is_a_value_and_harms_no_table(service: Wire, name: 
     assert len(service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA)) > 1000
 
 
-@each_row("text", TEXTS)
+@pytest.mark.parametrize("text", TEXTS, ids=row_id)
 def test_sql_that_passes_for_a_name_finds_nothing(engine: DuckDBEngine, text: str) -> None:
     call = engine.call()
     # If any part became SQL, or a name to look up, the query would fail or find rows.
@@ -216,7 +216,7 @@ def unchanged(stored: Path) -> Iterator[tuple[int, int]]:
     assert checksum(stored) == before
 
 
-@each_row("text", [*READING, *CHANGING, *STACKED, *ACTING])
+@pytest.mark.parametrize("text", [*READING, *CHANGING, *STACKED, *ACTING], ids=row_id)
 def test_a_functions_own_sql_reaches_no_file_and_changes_nothing(
     engine: DuckDBEngine, stored: Path, unchanged: tuple[int, int], text: str
 ) -> None:
@@ -228,7 +228,7 @@ def test_a_functions_own_sql_reaches_no_file_and_changes_nothing(
 
 
 @pytest.mark.parametrize("which", ["engine", "before_the_data"])
-@each_row("text", [each for each in (*READING, *CHANGING) if "{file}" not in each])
+@pytest.mark.parametrize("text", [each for each in (*READING, *CHANGING) if "{file}" not in each], ids=row_id)
 def test_the_engines_cursor_itself_refuses_it(
     request: pytest.FixtureRequest, which: str, stored: Path, text: str
 ) -> None:

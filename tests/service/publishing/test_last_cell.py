@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import notebooks
-from tests.rows import each_row
+from tests.examples import row_id
 from tests.shells import interactive_shell
 
 if TYPE_CHECKING:
@@ -24,31 +24,31 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell
         yield shell
 
 
-@each_row(
-    "source, value",
-    [
-        ("1 + 1", 2),
-        ("1 + 1;", 2),
-        ("1; 2 ; ", 2),
-        ("x = 3\nx  # the result", 3),
-        ("x = 3\n\nx ; # the result\n\n# the end\n", 3),
-        ("(1\n + 1\n)", 2),
-        ("(x := 5)", 5),
-        ("x = 1; (\n  x  # one\n)", 1),
-        ("1, 2", (1, 2)),
-        ("*[1], 2", (1, 2)),
-        ("'é€' + '𝄞'; 'é' * 2", "éé"),
-        ("lambda: 1 if True else 2", None),
-        ("print('shown')\n7", 7),
-        ("%precision 3\nx = !echo hi\nx[0]", "hi"),
-        ("\r\n8\r\n", 8),
-        ('"""a\nb"""', "a\nb"),
-        ("import asyncio\nawait asyncio.sleep(0, 9)", 9),
-        ("    9", 9),
-        (">>> 9", 9),
-        ("None", None),
-    ],
-)
+LAST_VALUES = {
+    "1 + 1": 2,
+    "1 + 1;": 2,
+    "1; 2 ; ": 2,
+    "x = 3\nx  # the result": 3,
+    "x = 3\n\nx ; # the result\n\n# the end\n": 3,
+    "(1\n + 1\n)": 2,
+    "(x := 5)": 5,
+    "x = 1; (\n  x  # one\n)": 1,
+    "1, 2": (1, 2),
+    "*[1], 2": (1, 2),
+    "'é€' + '𝄞'; 'é' * 2": "éé",
+    "lambda: 1 if True else 2": None,
+    "print('shown')\n7": 7,
+    "%precision 3\nx = !echo hi\nx[0]": "hi",
+    "\r\n8\r\n": 8,
+    '"""a\nb"""': "a\nb",
+    "import asyncio\nawait asyncio.sleep(0, 9)": 9,
+    "    9": 9,
+    ">>> 9": 9,
+    "None": None,
+}
+
+
+@pytest.mark.parametrize(("source", "value"), LAST_VALUES.items(), ids=map(row_id, LAST_VALUES))
 def test_the_last_value_is_the_result_and_the_rest_runs_as_in_jupyter(
     shell: InteractiveShell, source: str, value: object
 ) -> None:

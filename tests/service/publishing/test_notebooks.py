@@ -25,7 +25,7 @@ from jupyter_funcs.service.publishing import discovery as publish
 from jupyter_funcs.service.publishing import notebooks
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
-from tests.rows import each_row
+from tests.examples import row_id
 from tests.service.conftest import LIST, becomes
 
 if TYPE_CHECKING:
@@ -152,29 +152,59 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
         assert found.asset == asset
 
 
-@each_row(
-    "cells, options, says",
+@pytest.mark.parametrize(
+    ("cells", "options", "says"),
     [
-        (["1"], {"parameters": None}, "has no cell tagged 'parameters'.\nTag the one cell"),
-        (["1"], {"jupyter_funcs": {"aset": "a"}}, "unknown field `aset` - at `$.metadata.jupyter_funcs`."),
-        (["1"], {"jupyter_funcs": {"asset": 7}}, "got `int` - at `$.metadata.jupyter_funcs.asset`."),
-        (["1"], {"jupyter_funcs": {"name": " "}}, " - at `$.metadata.jupyter_funcs.name`."),
-        (["1"], {"jupyter_funcs": ["a"]}, "Expected `object`, got `array` - at `$.metadata.jupyter_funcs`."),
-        (
+        pytest.param(
+            ["1"], {"parameters": None}, "has no cell tagged 'parameters'.\nTag the one cell", id="no parameters cell"
+        ),
+        pytest.param(
+            ["1"],
+            {"jupyter_funcs": {"aset": "a"}},
+            "unknown field `aset` - at `$.metadata.jupyter_funcs`.",
+            id="an unknown field",
+        ),
+        pytest.param(
+            ["1"],
+            {"jupyter_funcs": {"asset": 7}},
+            "got `int` - at `$.metadata.jupyter_funcs.asset`.",
+            id="an asset of a number",
+        ),
+        pytest.param(
+            ["1"], {"jupyter_funcs": {"name": " "}}, " - at `$.metadata.jupyter_funcs.name`.", id="a blank name"
+        ),
+        pytest.param(
+            ["1"],
+            {"jupyter_funcs": ["a"]},
+            "Expected `object`, got `array` - at `$.metadata.jupyter_funcs`.",
+            id="metadata of a list",
+        ),
+        pytest.param(
             ["1"],
             {"parameters": "a, b = 1, 2"},
             "note_book.ipynb, cell 1, line 1: 'a, b = (1, 2)' does not define a parameter",
+            id="no parameter",
         ),
-        (
+        pytest.param(
             ["1"],
             {"parameters": "a: bytes = {}", "text": "x"},
             "note_book.ipynb, cell 2, line 1: a has the unsupported annotation",
+            id="an unsupported annotation",
         ),
-        ([], {"parameters": "a = 1"}, "has no code after the parameters cell"),
-        (["# nothing", "  "], {}, "has no code after the parameters cell"),
-        (["x = 1", "#"], {}, "note_book.ipynb, cell 2 ends with 'x = 1', not with a value"),
-        (["1"], {"language_info": {"name": "R"}}, "is written in 'R'.\nOnly Python notebooks"),
-        (["1"], {"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}}, "is written in 'R'"),
+        pytest.param([], {"parameters": "a = 1"}, "has no code after the parameters cell", id="no code"),
+        pytest.param(["# nothing", "  "], {}, "has no code after the parameters cell", id="only comments and blanks"),
+        pytest.param(
+            ["x = 1", "#"], {}, "note_book.ipynb, cell 2 ends with 'x = 1', not with a value", id="no last value"
+        ),
+        pytest.param(
+            ["1"], {"language_info": {"name": "R"}}, "is written in 'R'.\nOnly Python notebooks", id="R by its language"
+        ),
+        pytest.param(
+            ["1"],
+            {"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}},
+            "is written in 'R'",
+            id="R by its kernel",
+        ),
     ],
 )
 def test_a_notebook_that_cannot_be_published_is_refused_with_its_file(
@@ -187,7 +217,9 @@ def test_a_notebook_that_cannot_be_published_is_refused_with_its_file(
     assert str(caught.value).count("\n") <= 2
 
 
-@each_row("content", ["", "{}", "no JSON", '{"cells": 7}', '{"nbformat": 99, "cells": []}', "[]", "null"])
+@pytest.mark.parametrize(
+    "content", ["", "{}", "no JSON", '{"cells": 7}', '{"nbformat": 99, "cells": []}', "[]", "null"], ids=row_id
+)
 def test_an_invalid_notebook_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.ipynb"
     path.write_text(content)

@@ -27,7 +27,7 @@ from jupyter_funcs.service.publishing.parameters import (
     is_absent,
 )
 from jupyter_funcs.service.publishing.traces import redacted_trace
-from tests.rows import each_row
+from tests.examples import row_id
 
 DEMO = companies.reference()
 SYMBOL = ListedBy("Get Universe", Reference.symbol, "symbols")
@@ -37,24 +37,28 @@ def parameter(annotation: Any, default: Any = inspect.Parameter.empty, name: str
     return Parameter.from_annotation(name, annotation, default)
 
 
-@each_row(
-    "annotation, code, many, type_",
-    [
-        (str, 0, False, str),
-        (int, 1, False, int),
-        (float, 0, False, float),
-        (bool, 0, False, bool),
-        (Literal[1, 2], 1, False, int),
-        (date, 0, False, date),
-        (Literal["a", "b"], 0, False, str),
-        (list[str], 4, True, str),
-        (list[Literal["a"]], 4, True, str),
-        (list[date], 4, True, date),
-        (Annotated[str, TypeCode.SYMBOL], 6, False, str),
-        (Annotated[str, TypeCode.PANEL] | None, 8, False, str),
-        (Annotated[str | None, TypeCode.PANEL], 8, False, str),
-        (list[Annotated[str, Help("x")]], 4, True, str),
-    ],
+ANNOTATIONS = [
+    (str, 0, False, str),
+    (int, 1, False, int),
+    (float, 0, False, float),
+    (bool, 0, False, bool),
+    (Literal[1, 2], 1, False, int),
+    (date, 0, False, date),
+    (Literal["a", "b"], 0, False, str),
+    (list[str], 4, True, str),
+    (list[Literal["a"]], 4, True, str),
+    (list[date], 4, True, date),
+    (Annotated[str, TypeCode.SYMBOL], 6, False, str),
+    (Annotated[str, TypeCode.PANEL] | None, 8, False, str),
+    (Annotated[str | None, TypeCode.PANEL], 8, False, str),
+    (list[Annotated[str, Help("x")]], 4, True, str),
+]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "code", "many", "type_"),
+    ANNOTATIONS,
+    ids=[inspect.formatannotation(annotation) for annotation, *_ in ANNOTATIONS],
 )
 def test_a_parameter_is_read_from_its_annotation(annotation: Any, code: int, many: bool, type_: type) -> None:
     found = parameter(annotation)
@@ -63,70 +67,76 @@ def test_a_parameter_is_read_from_its_annotation(annotation: Any, code: int, man
     assert (optional.required, optional.default) == (False, None)
 
 
-@each_row("annotation", [complex, object, int | str, bytes, Any, Literal["a", 1], range])
+@pytest.mark.parametrize(
+    "annotation", [complex, object, int | str, bytes, Any, Literal["a", 1], range], ids=inspect.formatannotation
+)
 def test_an_unsupported_annotation_is_refused_when_published(annotation: Any) -> None:
     with pytest.raises(TypeError, match=r"Parameter P is annotated .*\. Use str, int, float, bool, date"):
         parameter(annotation)
 
 
-@each_row(
-    "found, rules, text",
-    [
-        (parameter(str), (), "[Required]"),
-        (parameter(Annotated[str, Help("The name.")]), (), "[Required] The name."),
-        (
-            parameter(Annotated[str, SYMBOL], name="Symbol"),
-            (),
-            "[Required] Use function 'Get Universe' to get list of available symbols.",
-        ),
-        (
-            parameter(Annotated[str, SYMBOL], None, name="Symbol"),
-            (AtLeastOne("Symbol", "Brand"),),
-            f"[Optional] {SYMBOL.sentence} Required if Brand is not specified.",
-        ),
-        (
-            parameter(Literal["Yes", "No"], "No", name="PoPGrowth"),
-            (AtLeastOne("Symbol", "Brand"),),
-            "[Optional] Options are 'Yes', 'No'. If none, PoPGrowth defaults to 'No'.",
-        ),
-        (
-            parameter(Annotated[int, Between(1, 9)], 1, name="N"),
-            (),
-            "[Optional] Must be at least 1 and at most 9. If none, N defaults to '1'.",
-        ),
-        (
-            parameter(Annotated[float, Between(0.5, 9)], 1, name="N"),
-            (),
-            "[Optional] Must be at least 0.5 and at most 9. Must be a number. If none, N defaults to '1'.",
-        ),
-        (parameter(bool, default=True), (), "[Optional] Options are 'Yes', 'No'. If none, P defaults to 'Yes'."),
-        (parameter(list[str], ["a", "b"]), (), "[Optional] If none, P defaults to 'a', 'b'."),
-        (parameter(list[str], []), (), "[Optional]"),
-        (
-            parameter(Annotated[str, ListedBy("Get Store Regions")]),
-            (),
-            "[Required] Use function 'Get Store Regions' to get list of available store regions.",
-        ),
-        (parameter(date, None), (), "[Optional] Format is YYYY-MM-DD."),
-        (parameter(Annotated[list[str], Options("a", "b")], None), (), "[Optional] Options are 'a', 'b'."),
-    ],
-)
+DESCRIPTIONS = [
+    (parameter(str), (), "[Required]"),
+    (parameter(Annotated[str, Help("The name.")]), (), "[Required] The name."),
+    (
+        parameter(Annotated[str, SYMBOL], name="Symbol"),
+        (),
+        "[Required] Use function 'Get Universe' to get list of available symbols.",
+    ),
+    (
+        parameter(Annotated[str, SYMBOL], None, name="Symbol"),
+        (AtLeastOne("Symbol", "Brand"),),
+        f"[Optional] {SYMBOL.sentence} Required if Brand is not specified.",
+    ),
+    (
+        parameter(Literal["Yes", "No"], "No", name="PoPGrowth"),
+        (AtLeastOne("Symbol", "Brand"),),
+        "[Optional] Options are 'Yes', 'No'. If none, PoPGrowth defaults to 'No'.",
+    ),
+    (
+        parameter(Annotated[int, Between(1, 9)], 1, name="N"),
+        (),
+        "[Optional] Must be at least 1 and at most 9. If none, N defaults to '1'.",
+    ),
+    (
+        parameter(Annotated[float, Between(0.5, 9)], 1, name="N"),
+        (),
+        "[Optional] Must be at least 0.5 and at most 9. Must be a number. If none, N defaults to '1'.",
+    ),
+    (parameter(bool, default=True), (), "[Optional] Options are 'Yes', 'No'. If none, P defaults to 'Yes'."),
+    (parameter(list[str], ["a", "b"]), (), "[Optional] If none, P defaults to 'a', 'b'."),
+    (parameter(list[str], []), (), "[Optional]"),
+    (
+        parameter(Annotated[str, ListedBy("Get Store Regions")]),
+        (),
+        "[Required] Use function 'Get Store Regions' to get list of available store regions.",
+    ),
+    (parameter(date, None), (), "[Optional] Format is YYYY-MM-DD."),
+    (parameter(Annotated[list[str], Options("a", "b")], None), (), "[Optional] Options are 'a', 'b'."),
+]
+
+
+@pytest.mark.parametrize(("found", "rules", "text"), DESCRIPTIONS, ids=[row_id(text) for *_, text in DESCRIPTIONS])
 def test_the_description_is_in_the_services_own_wording(found: Parameter, rules: Any, text: str) -> None:
     assert found.description(rules) == text
 
 
-@each_row(
-    "annotation, default",
-    [
-        (int, "x"),
-        (int, True),
-        (str, 7),
-        (list[str], "a"),
-        (list[str], [1]),
-        (Literal["a", "b"], "c"),
-        (Annotated[int, Between(1, 5)], 9),
-        (date, "2024-01-01"),
-    ],
+INVALID_DEFAULTS = [
+    (int, "x"),
+    (int, True),
+    (str, 7),
+    (list[str], "a"),
+    (list[str], [1]),
+    (Literal["a", "b"], "c"),
+    (Annotated[int, Between(1, 5)], 9),
+    (date, "2024-01-01"),
+]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default"),
+    INVALID_DEFAULTS,
+    ids=[f"{inspect.formatannotation(annotation)} {default}" for annotation, default in INVALID_DEFAULTS],
 )
 def test_an_invalid_default_is_refused_when_published(annotation: Any, default: Any) -> None:
     with pytest.raises(TypeError, match=r"Parameter P has the default .*, which is not a valid value"):
@@ -159,44 +169,44 @@ ORDERS = parameter(list[Order], None)
 TEXT_SCHEMA = {"type": "string"}
 
 
-@each_row(
-    "found, schema",
-    [
-        (parameter(str), TEXT_SCHEMA),
-        (parameter(str | None, None), TEXT_SCHEMA),
-        (parameter(str, "x"), TEXT_SCHEMA | {"default": "x"}),
-        (parameter(int, 7), {"type": "integer", "default": 7}),
-        (parameter(Annotated[int, Between(1, 50)]), {"type": "integer", "minimum": 1, "maximum": 50}),
-        (parameter(Annotated[int, Between(0, math.inf)]), {"type": "integer", "minimum": 0}),
-        (parameter(Annotated[int, Between(0, 10**400)]), {"type": "integer", "minimum": 0}),
-        (
-            parameter(Annotated[float, Between(0.5, 9)], 1),
-            {"type": "number", "minimum": 0.5, "maximum": 9, "default": 1},
-        ),
-        (parameter(bool, default=True), TEXT_SCHEMA | {"enum": ["Yes", "No"], "default": "Yes"}),
-        (parameter(Literal["a", "b"], "b"), TEXT_SCHEMA | {"enum": ["a", "b"], "default": "b"}),
-        (parameter(Literal[1, 2], 1), {"type": "integer", "enum": [1, 2], "default": 1}),
-        (parameter(Annotated[int, Options("01", "2")], None), TEXT_SCHEMA | {"enum": ["01", "2"]}),
-        (parameter(Annotated[float, Options("0.5", "1")], 1), TEXT_SCHEMA | {"enum": ["0.5", "1"], "default": "1"}),
-        (parameter(Annotated[str, Options(lambda _: ("a", "b"))]), TEXT_SCHEMA | {"enum": ["a", "b"]}),
-        (parameter(date, date(2024, 2, 29)), TEXT_SCHEMA | {"format": "date", "default": "2024-02-29"}),
-        (parameter(Annotated[str, SYMBOL], None), TEXT_SCHEMA),
-        (parameter(list[str], []), {"type": "array", "items": TEXT_SCHEMA}),
-        (
-            parameter(list[bool], [True]),
-            {"type": "array", "items": TEXT_SCHEMA | {"enum": ["Yes", "No"]}, "default": ["Yes"]},
-        ),
-        (
-            parameter(list[Annotated[int, Between(1, 9)]], [1, 2]),
-            {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}, "default": [1, 2]},
-        ),
-        (
-            parameter(dict[str, int] | None, {"a": 1}),
-            {"type": "object", "additionalProperties": {"type": "integer"}, "default": {"a": 1}},
-        ),
-        (parameter(list[list[float]]), {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}),
-    ],
-)
+SCHEMAS = [
+    (parameter(str), TEXT_SCHEMA),
+    (parameter(str | None, None), TEXT_SCHEMA),
+    (parameter(str, "x"), TEXT_SCHEMA | {"default": "x"}),
+    (parameter(int, 7), {"type": "integer", "default": 7}),
+    (parameter(Annotated[int, Between(1, 50)]), {"type": "integer", "minimum": 1, "maximum": 50}),
+    (parameter(Annotated[int, Between(0, math.inf)]), {"type": "integer", "minimum": 0}),
+    (parameter(Annotated[int, Between(0, 10**400)]), {"type": "integer", "minimum": 0}),
+    (
+        parameter(Annotated[float, Between(0.5, 9)], 1),
+        {"type": "number", "minimum": 0.5, "maximum": 9, "default": 1},
+    ),
+    (parameter(bool, default=True), TEXT_SCHEMA | {"enum": ["Yes", "No"], "default": "Yes"}),
+    (parameter(Literal["a", "b"], "b"), TEXT_SCHEMA | {"enum": ["a", "b"], "default": "b"}),
+    (parameter(Literal[1, 2], 1), {"type": "integer", "enum": [1, 2], "default": 1}),
+    (parameter(Annotated[int, Options("01", "2")], None), TEXT_SCHEMA | {"enum": ["01", "2"]}),
+    (parameter(Annotated[float, Options("0.5", "1")], 1), TEXT_SCHEMA | {"enum": ["0.5", "1"], "default": "1"}),
+    (parameter(Annotated[str, Options(lambda _: ("a", "b"))]), TEXT_SCHEMA | {"enum": ["a", "b"]}),
+    (parameter(date, date(2024, 2, 29)), TEXT_SCHEMA | {"format": "date", "default": "2024-02-29"}),
+    (parameter(Annotated[str, SYMBOL], None), TEXT_SCHEMA),
+    (parameter(list[str], []), {"type": "array", "items": TEXT_SCHEMA}),
+    (
+        parameter(list[bool], [True]),
+        {"type": "array", "items": TEXT_SCHEMA | {"enum": ["Yes", "No"]}, "default": ["Yes"]},
+    ),
+    (
+        parameter(list[Annotated[int, Between(1, 9)]], [1, 2]),
+        {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}, "default": [1, 2]},
+    ),
+    (
+        parameter(dict[str, int] | None, {"a": 1}),
+        {"type": "object", "additionalProperties": {"type": "integer"}, "default": {"a": 1}},
+    ),
+    (parameter(list[list[float]]), {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}),
+]
+
+
+@pytest.mark.parametrize(("found", "schema"), SCHEMAS, ids=[row_id(schema) for _, schema in SCHEMAS])
 def test_a_schema_declares_what_the_annotation_and_the_default_say(found: Parameter, schema: dict[str, Any]) -> None:
     assert found.schema(DEMO) == schema
     Draft202012Validator.check_schema(schema)
@@ -204,42 +214,42 @@ def test_a_schema_declares_what_the_annotation_and_the_default_say(found: Parame
         Draft202012Validator(schema).validate(schema["default"])
 
 
-@each_row(
-    "found, sent, value",
-    [
-        (ORDERS, '[{"item": "pen"}]', [Order("pen")]),
-        (ORDERS, "[]", []),
-        (ORDERS, " ", None),
-        (parameter(Order, Order("pen")), '{"item": "ink"}', Order("ink")),
-        (parameter(Order, Order("pen")), None, Order("pen")),
-        (parameter(dict[str, date]), '{"a": "2024-02-29"}', {"a": date(2024, 2, 29)}),
-        (parameter(tuple[int, int]), ["1", "2"], (1, 2)),
-        (parameter(Order | list[Order]), '{"item": "pen"}', Order("pen")),
-    ],
-)
+FROM_JSON = [
+    (ORDERS, '[{"item": "pen"}]', [Order("pen")]),
+    (ORDERS, "[]", []),
+    (ORDERS, " ", None),
+    (parameter(Order, Order("pen")), '{"item": "ink"}', Order("ink")),
+    (parameter(Order, Order("pen")), None, Order("pen")),
+    (parameter(dict[str, date]), '{"a": "2024-02-29"}', {"a": date(2024, 2, 29)}),
+    (parameter(tuple[int, int]), ["1", "2"], (1, 2)),
+    (parameter(Order | list[Order]), '{"item": "pen"}', Order("pen")),
+]
+
+
+@pytest.mark.parametrize(("found", "sent", "value"), FROM_JSON, ids=[row_id(sent) for _, sent, _ in FROM_JSON])
 def test_objects_and_nested_lists_are_read_from_json(found: Parameter, sent: Any, value: Any) -> None:
     assert found.read(sent, DEMO) == (value, [])
 
 
-@each_row(
-    "found, sent, text",
-    [
-        (ORDERS, "pen", "P is not valid: Invalid JSON: expected value at line 1 column 1."),
-        (ORDERS, '[{"pieces": 1}]', "P is not valid at '0.item': Field required."),
-        (ORDERS, '[{"item": "pen", "pieces": "1"}]', "P is not valid at '0.pieces': Input should be a valid integer."),
-        (ORDERS, 7, "P must be JSON as text, not a number."),
-        (ORDERS, [{"item": "pen"}], "P must be JSON as text, not a list."),
-        (parameter(Order), {"item": "pen"}, "P must be JSON as text, not an object."),
-        (ORDERS, "{}", "P is not valid: Input should be a valid array."),
-        (ORDERS, "[" * 500_000, "P is not valid: Invalid JSON: recursion limit exceeded at line 1 column"),
-        (parameter(Order), None, "P is required. Must be JSON."),
-        (
-            parameter(dict[str, int]),
-            '{"\\u001b[0m": "x"}',
-            "P is not valid at '\\x1b[0m': Input should be a valid integer",
-        ),
-    ],
-)
+NOT_FROM_JSON = [
+    (ORDERS, "pen", "P is not valid: Invalid JSON: expected value at line 1 column 1."),
+    (ORDERS, '[{"pieces": 1}]', "P is not valid at '0.item': Field required."),
+    (ORDERS, '[{"item": "pen", "pieces": "1"}]', "P is not valid at '0.pieces': Input should be a valid integer."),
+    (ORDERS, 7, "P must be JSON as text, not a number."),
+    (ORDERS, [{"item": "pen"}], "P must be JSON as text, not a list."),
+    (parameter(Order), {"item": "pen"}, "P must be JSON as text, not an object."),
+    (ORDERS, "{}", "P is not valid: Input should be a valid array."),
+    (ORDERS, "[" * 500_000, "P is not valid: Invalid JSON: recursion limit exceeded at line 1 column"),
+    (parameter(Order), None, "P is required. Must be JSON."),
+    (
+        parameter(dict[str, int]),
+        '{"\\u001b[0m": "x"}',
+        "P is not valid at '\\x1b[0m': Input should be a valid integer",
+    ),
+]
+
+
+@pytest.mark.parametrize(("found", "sent", "text"), NOT_FROM_JSON, ids=[row_id(sent) for _, sent, _ in NOT_FROM_JSON])
 def test_json_that_does_not_fit_is_refused_with_its_place(found: Parameter, sent: Any, text: str) -> None:
     _, [message] = found.read(sent, DEMO)
     assert message.startswith(text)
@@ -272,92 +282,112 @@ FLAG = parameter(bool, default=False)
 RATIO = parameter(Annotated[float, Between(-1, 1e6)], 0.5)
 ONE_OR_TWO = parameter(Literal[1, 2], 1)
 COMPANY = parameter(Annotated[str, SYMBOL], None)
+KINDS = {
+    "option": YES_NO,
+    "number": NUMBER,
+    "text": TEXT,
+    "texts": TEXTS,
+    "options": DIMENSIONS,
+    "date": DAY,
+    "symbol": COMPANY,
+    "flag": FLAG,
+    "ratio": RATIO,
+    "numbers as options": ONE_OR_TWO,
+}
 
 
-@each_row(
-    "found, sent, value",
-    [
-        (YES_NO, "yes", "Yes"),
-        (YES_NO, " NO ", "No"),
-        (YES_NO, True, "Yes"),
-        (YES_NO, False, "No"),
-        (NUMBER, "7", 7),
-        (NUMBER, 7, 7),
-        (NUMBER, 7.0, 7),
-        (TEXT, "x", "x"),
-        (TEXT, 7, "7"),
-        (TEXT, 2.5, "2.5"),
-        (TEXTS, "one, two", ["one, two"]),
-        (TEXTS, ["a", "b", "a"], ["a", "b"]),
-        (TEXTS, ["a", "", None, "b"], ["a", "b"]),
-        (TEXTS, [1, 2], ["1", "2"]),
-        (DIMENSIONS, "region", ["Region"]),
-        (DIMENSIONS, ["Brand", "AGE GROUP", "brand"], ["Brand", "Age Group"]),
-        (DAY, "2024-02-29", date(2024, 2, 29)),
-        (FLAG, "yes", True),
-        (FLAG, False, False),
-        (FLAG, True, True),
-        (RATIO, "0.25", 0.25),
-        (RATIO, 1e3, 1000.0),
-        (RATIO, "1e3", 1000.0),
-        (RATIO, 3, 3.0),
-        (ONE_OR_TWO, "2", 2),
-        (ONE_OR_TWO, 2.0, 2),
-        (NUMBER, "10.0", 10),
-        (COMPANY, "nvra", "NVRA US EQUITY"),
-    ],
+WIRE_VALUES = [
+    (YES_NO, "yes", "Yes"),
+    (YES_NO, " NO ", "No"),
+    (YES_NO, True, "Yes"),
+    (YES_NO, False, "No"),
+    (NUMBER, "7", 7),
+    (NUMBER, 7, 7),
+    (NUMBER, 7.0, 7),
+    (TEXT, "x", "x"),
+    (TEXT, 7, "7"),
+    (TEXT, 2.5, "2.5"),
+    (TEXTS, "one, two", ["one, two"]),
+    (TEXTS, ["a", "b", "a"], ["a", "b"]),
+    (TEXTS, ["a", "", None, "b"], ["a", "b"]),
+    (TEXTS, [1, 2], ["1", "2"]),
+    (DIMENSIONS, "region", ["Region"]),
+    (DIMENSIONS, ["Brand", "AGE GROUP", "brand"], ["Brand", "Age Group"]),
+    (DAY, "2024-02-29", date(2024, 2, 29)),
+    (FLAG, "yes", True),
+    (FLAG, False, False),
+    (FLAG, True, True),
+    (RATIO, "0.25", 0.25),
+    (RATIO, 1e3, 1000.0),
+    (RATIO, "1e3", 1000.0),
+    (RATIO, 3, 3.0),
+    (ONE_OR_TWO, "2", 2),
+    (ONE_OR_TWO, 2.0, 2),
+    (NUMBER, "10.0", 10),
+    (COMPANY, "nvra", "NVRA US EQUITY"),
+]
+
+
+@pytest.mark.parametrize(
+    ("found", "sent", "value"),
+    WIRE_VALUES,
+    ids=[row_id(f"{found.type.__name__} {sent}") for found, sent, _ in WIRE_VALUES],
 )
 def test_a_wire_value_becomes_a_python_value(found: Parameter, sent: Any, value: Any) -> None:
     assert found.read(sent, DEMO) == (value, [])
 
 
-@each_row("sent", [None, "", "  ", [], [""], [None, ""]])
-@each_row("found", [YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY, FLAG, RATIO, ONE_OR_TWO])
+@pytest.mark.parametrize("sent", [None, "", "  ", [], [""], [None, ""]], ids=row_id)
+@pytest.mark.parametrize("found", KINDS.values(), ids=KINDS)
 def test_an_absent_or_empty_value_means_the_default(found: Parameter, sent: Any) -> None:
     assert is_absent(sent)
     assert found.read(sent, DEMO) == (found.default, [])
 
 
-@each_row(
-    "found, sent, text",
-    [
-        (parameter(str), None, "P is required."),
-        (parameter(Literal["a", "b"]), "", "P is required. Options are 'a', 'b'."),
-        (YES_NO, "maybe", "P has no option 'maybe'. Options are 'Yes', 'No'."),
-        (YES_NO, 1, "P has no option '1'. Options are 'Yes', 'No'."),
-        (
-            DIMENSIONS,
-            ["Regoin"],
-            "P has no option 'Regoin'. Did you mean 'Region'? Options are 'Age Group', 'Region', ",
-        ),
-        (NUMBER, "0", "P must be between 1 and 50, not '0'."),
-        (NUMBER, "abc", "P must be a whole number, not 'abc'."),
-        (NUMBER, "9" * 400, "P must be between 1 and 50, not '9999"),
-        (NUMBER, True, "P must be a whole number, not true or false."),
-        (NUMBER, ["1"], "P must be a single value, not a list."),
-        (TEXT, {"a": 1}, "P must be text, not an object."),
-        (TEXTS, [["a"]], "P must be text, not a list."),
-        (parameter(int), "9" * 19, "P must be between -9223372036854775808 and 9223372036854775807, not '9999"),
-        (parameter(Annotated[int, Between(0, math.inf)]), "9" * 19, "P must be between 0 and inf, not '9999"),
-        (NUMBER, "9" * 5000, "P must be a whole number, not '9999"),
-        (NUMBER, "1_0", "P must be a whole number, not '1_0'."),
-        (RATIO, "nan", "P must be a number, not 'nan'."),
-        (RATIO, "1e9999", "P must be a number, not '1e9999'."),
-        (RATIO, "1_0", "P must be a number, not '1_0'."),
-        (RATIO, "-2", "P must be between -1 and 1000000.0, not '-2'."),
-        (FLAG, "maybe", "P has no option 'maybe'. Options are 'Yes', 'No'."),
-        (FLAG, {}, "P must be 'Yes' or 'No', not an object."),
-        (ONE_OR_TWO, "3", "P has no option '3'. Options are '1', '2'."),
-        (DAY, "20240229", "P must be a date (YYYY-MM-DD), not '20240229'."),
-        (DAY, "86400", "P must be a date (YYYY-MM-DD), not '86400'."),
-        (NUMBER, "\uff11", "P must be a whole number, not '\uff11'."),
-        (NUMBER, "1.50", "P must be a whole number, not '1.50'."),
-        (DAY, "2024-02-29T00:00", "P must be a date (YYYY-MM-DD), not '2024-02-29T00:00'."),
-        (DAY, "2023-02-29", "P must be a date (YYYY-MM-DD), not '2023-02-29'."),
-        (COMPANY, "NVRB", "P 'NVRB' is not known. Use function 'Get Universe'"),
-        (TEXT, {}, "P must be text, not an object."),
-        (COMPANY, "a\nb\x1b[0m", "P 'a\\nb\\x1b[0m' is not known."),
-    ],
+INVALID_VALUES = [
+    (parameter(str), None, "P is required."),
+    (parameter(Literal["a", "b"]), "", "P is required. Options are 'a', 'b'."),
+    (YES_NO, "maybe", "P has no option 'maybe'. Options are 'Yes', 'No'."),
+    (YES_NO, 1, "P has no option '1'. Options are 'Yes', 'No'."),
+    (
+        DIMENSIONS,
+        ["Regoin"],
+        "P has no option 'Regoin'. Did you mean 'Region'? Options are 'Age Group', 'Region', ",
+    ),
+    (NUMBER, "0", "P must be between 1 and 50, not '0'."),
+    (NUMBER, "abc", "P must be a whole number, not 'abc'."),
+    (NUMBER, "9" * 400, "P must be between 1 and 50, not '9999"),
+    (NUMBER, True, "P must be a whole number, not true or false."),
+    (NUMBER, ["1"], "P must be a single value, not a list."),
+    (TEXT, {"a": 1}, "P must be text, not an object."),
+    (TEXTS, [["a"]], "P must be text, not a list."),
+    (parameter(int), "9" * 19, "P must be between -9223372036854775808 and 9223372036854775807, not '9999"),
+    (parameter(Annotated[int, Between(0, math.inf)]), "9" * 19, "P must be between 0 and inf, not '9999"),
+    (NUMBER, "9" * 5000, "P must be a whole number, not '9999"),
+    (NUMBER, "1_0", "P must be a whole number, not '1_0'."),
+    (RATIO, "nan", "P must be a number, not 'nan'."),
+    (RATIO, "1e9999", "P must be a number, not '1e9999'."),
+    (RATIO, "1_0", "P must be a number, not '1_0'."),
+    (RATIO, "-2", "P must be between -1 and 1000000.0, not '-2'."),
+    (FLAG, "maybe", "P has no option 'maybe'. Options are 'Yes', 'No'."),
+    (FLAG, {}, "P must be 'Yes' or 'No', not an object."),
+    (ONE_OR_TWO, "3", "P has no option '3'. Options are '1', '2'."),
+    (DAY, "20240229", "P must be a date (YYYY-MM-DD), not '20240229'."),
+    (DAY, "86400", "P must be a date (YYYY-MM-DD), not '86400'."),
+    (NUMBER, "\uff11", "P must be a whole number, not '\uff11'."),
+    (NUMBER, "1.50", "P must be a whole number, not '1.50'."),
+    (DAY, "2024-02-29T00:00", "P must be a date (YYYY-MM-DD), not '2024-02-29T00:00'."),
+    (DAY, "2023-02-29", "P must be a date (YYYY-MM-DD), not '2023-02-29'."),
+    (COMPANY, "NVRB", "P 'NVRB' is not known. Use function 'Get Universe'"),
+    (TEXT, {}, "P must be text, not an object."),
+    (COMPANY, "a\nb\x1b[0m", "P 'a\\nb\\x1b[0m' is not known."),
+]
+
+
+@pytest.mark.parametrize(
+    ("found", "sent", "text"),
+    INVALID_VALUES,
+    ids=[row_id(f"{found.type.__name__} {sent}") for found, sent, _ in INVALID_VALUES],
 )
 def test_an_invalid_value_is_named_with_what_is_valid(found: Parameter, sent: Any, text: str) -> None:
     _, [message] = found.read(sent, DEMO)
@@ -371,9 +401,7 @@ JSON = st.recursive(
 )
 
 
-@given(
-    found=st.sampled_from([YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY, FLAG, RATIO, ONE_OR_TWO]), sent=JSON
-)
+@given(found=st.sampled_from([*KINDS.values()]), sent=JSON)
 def test_any_json_is_either_read_or_refused_in_one_printable_line(found: Parameter, sent: Any) -> None:
     value, errors = found.read(sent, DEMO)
     assert all(text.startswith("P ") and text.isprintable() for text in errors)
@@ -400,8 +428,16 @@ def test_an_integer_is_accepted_only_within_its_bounds(number: int) -> None:
     assert (value == number and not errors) if 1 <= number <= 50 else errors
 
 
-@each_row("found", [NUMBER, RATIO, DAY, FLAG, COMPANY, YES_NO, parameter(list[float])])
-@each_row("sent", ["1" * 1_000_000, "0." + "1" * 1_000_000, "1e-" + "9" * 1_000_000, "0." + "1" * 400, "a " * 500_000])
+@pytest.mark.parametrize(
+    "found",
+    [NUMBER, RATIO, DAY, FLAG, COMPANY, YES_NO, parameter(list[float])],
+    ids=["int", "float", "date", "bool", "symbol", "option", "list"],
+)
+@pytest.mark.parametrize(
+    "sent",
+    ["1" * 1_000_000, "0." + "1" * 1_000_000, "1e-" + "9" * 1_000_000, "0." + "1" * 400, "a " * 500_000],
+    ids=["digits", "decimals", "an exponent", "400 decimals", "words"],
+)
 def test_a_long_value_is_refused_before_it_is_converted(found: Parameter, sent: str) -> None:
     """FAULTS.md 133: whatever the libraries do with a million digits."""
     began = time.thread_time()

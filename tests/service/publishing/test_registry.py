@@ -15,7 +15,6 @@ from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Help
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction, Registry, function
-from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,23 +102,25 @@ def test_descriptions_say_what_is_required_and_that_the_data_is_synthetic(listin
             assert param["description"].startswith("[Required] " if param["required"] else "[Optional] ")
 
 
-@each_row(
-    "name, param, sentence",
-    [
-        ("Get Panel Daily", "PanelName", "Use function 'Get Panels' to get list of available panels."),
-        ("Get Panel Daily", "Symbol", "Use function 'Get Universe' to get list of available symbols."),
-        ("Get Panel Daily", "Symbol", "Required if Brand is not specified."),
-        ("Get Panel Daily", "Brand", "Use function 'Get Panel Dimensions' to get list of available brands."),
-        ("Get Panel Daily", "Brand", "Required if Symbol is not specified."),
-        ("Get Panel Daily", "PoPGrowth", "Options are 'Yes', 'No'. If none, PoPGrowth defaults to 'No'."),
-        ("Get Panel Daily", "PoPLookback", "Must be at least 1 and at most 50. If none, PoPLookback defaults to '1'."),
-        ("Get Panel FQ", "Dimensions", "Options are 'Age Group', 'Region', 'Brand'."),
-        ("Get Panel FQ", "UseReportedForCurrentPeriod", "If none, UseReportedForCurrentPeriod defaults to 'Yes'."),
-        ("Get Panel FQ", "PeriodToDate", "If none, PeriodToDate defaults to 'No'."),
-        ("Get KPIs", "PrimaryOnly", "If none, PrimaryOnly defaults to 'Yes'."),
-        ("Get Report", "report_time_unit", "Options are 'day', 'week', 'month', 'quarter'."),
-        ("Get Report", "report_time_after", "Format is YYYY-MM-DD."),
-    ],
+WORDINGS = [
+    ("Get Panel Daily", "PanelName", "Use function 'Get Panels' to get list of available panels."),
+    ("Get Panel Daily", "Symbol", "Use function 'Get Universe' to get list of available symbols."),
+    ("Get Panel Daily", "Symbol", "Required if Brand is not specified."),
+    ("Get Panel Daily", "Brand", "Use function 'Get Panel Dimensions' to get list of available brands."),
+    ("Get Panel Daily", "Brand", "Required if Symbol is not specified."),
+    ("Get Panel Daily", "PoPGrowth", "Options are 'Yes', 'No'. If none, PoPGrowth defaults to 'No'."),
+    ("Get Panel Daily", "PoPLookback", "Must be at least 1 and at most 50. If none, PoPLookback defaults to '1'."),
+    ("Get Panel FQ", "Dimensions", "Options are 'Age Group', 'Region', 'Brand'."),
+    ("Get Panel FQ", "UseReportedForCurrentPeriod", "If none, UseReportedForCurrentPeriod defaults to 'Yes'."),
+    ("Get Panel FQ", "PeriodToDate", "If none, PeriodToDate defaults to 'No'."),
+    ("Get KPIs", "PrimaryOnly", "If none, PrimaryOnly defaults to 'Yes'."),
+    ("Get Report", "report_time_unit", "Options are 'day', 'week', 'month', 'quarter'."),
+    ("Get Report", "report_time_after", "Format is YYYY-MM-DD."),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "param", "sentence"), WORDINGS, ids=[f"{name} {param}" for name, param, _ in WORDINGS]
 )
 def test_descriptions_use_the_wording_of_the_service(
     listing: list[dict[str, Any]], name: str, param: str, sentence: str

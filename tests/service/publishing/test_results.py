@@ -22,7 +22,7 @@ from jupyter_funcs.service.engine import calls
 from jupyter_funcs.service.engine.calls import MemoryLimitError
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing import results
-from tests.rows import each_row
+from tests.examples import row_id
 
 DAY = date(2024, 2, 29)
 NOON = datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - times of a team's data have no zone
@@ -83,7 +83,7 @@ SCALARS = [
 ]
 
 
-@each_row("value, sent", SCALARS)
+@pytest.mark.parametrize(("value", "sent"), SCALARS, ids=[row_id(value) for value, _ in SCALARS])
 def test_a_scalar_is_a_scalar_and_the_same_within_a_record(value: Any, sent: Any) -> None:
     assert json.loads(body(value)) == sent
     assert json.loads(body([{"a": value}])) == [{"a": sent}]
@@ -133,7 +133,9 @@ TABLES = [
 ]
 
 
-@each_row("result, records", TABLES, ids=range(len(TABLES)))
+@pytest.mark.parametrize(
+    ("result", "records"), TABLES, ids=[row_id(f"{type(result).__name__} {records}") for result, records in TABLES]
+)
 def test_every_kind_of_table_becomes_a_list_of_records(result: Any, records: Any) -> None:
     assert json.loads(body(result)) == records
 
@@ -150,21 +152,23 @@ def test_the_text_nan_stays_text() -> None:
     ]
 
 
-@each_row(
-    "result, says",
-    [
-        (object(), "Column 'Result' has object in row 1"),
-        ([{"a": 1}, {"a": 1 + 2j}], "Column 'a' has complex in row 2"),
-        (pd.DataFrame({"x": [1], "y": [object()]}), "Column 'y' has object in row 1"),
-        ([{"a": "\ud800"}], "Column 'a' has invalid Unicode in row 1"),
-        ({"a": [1, 2], "b": [1]}, "The columns have different lengths: 'a' has 2, 'b' has 1."),
-        ([[1, 2]], "a list of rows without column names"),
-        ([{"a": 1}, 2], "a mix of rows and scalars"),
-        (np.zeros((2, 2)), "a list of rows without column names"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "2 columns are named 'a'"),
-        (pa.table([[1], [2]], ["a", "a"]), "2 columns are named 'a'"),
-        (pd.DataFrame({"a": [1]}).rename_axis("a"), "The index and a column are both named 'a'"),
-    ],
+NOT_JSON = [
+    (object(), "Column 'Result' has object in row 1"),
+    ([{"a": 1}, {"a": 1 + 2j}], "Column 'a' has complex in row 2"),
+    (pd.DataFrame({"x": [1], "y": [object()]}), "Column 'y' has object in row 1"),
+    ([{"a": "\ud800"}], "Column 'a' has invalid Unicode in row 1"),
+    ({"a": [1, 2], "b": [1]}, "The columns have different lengths: 'a' has 2, 'b' has 1."),
+    ([[1, 2]], "a list of rows without column names"),
+    ([{"a": 1}, 2], "a mix of rows and scalars"),
+    (np.zeros((2, 2)), "a list of rows without column names"),
+    (pd.DataFrame([[1, 2]], columns=["a", "a"]), "2 columns are named 'a'"),
+    (pa.table([[1], [2]], ["a", "a"]), "2 columns are named 'a'"),
+    (pd.DataFrame({"a": [1]}).rename_axis("a"), "The index and a column are both named 'a'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("result", "says"), NOT_JSON, ids=[row_id(f"{type(result).__name__} {says}") for result, says in NOT_JSON]
 )
 def test_what_json_cannot_hold_is_refused_in_one_line_that_says_where(result: Any, says: str) -> None:
     with pytest.raises(results.ResultError) as caught:
@@ -222,8 +226,8 @@ def test_what_is_encoded_is_passed_on_unchanged() -> None:
     assert results.encoded(found, form="arrow") is found
 
 
-@each_row("form", ["json", "arrow"])
-@each_row(
+@pytest.mark.parametrize("form", ["json", "arrow"])
+@pytest.mark.parametrize(
     "result",
     [
         [{"a": "x" * 1000}] * 1000,
@@ -234,7 +238,7 @@ def test_what_is_encoded_is_passed_on_unchanged() -> None:
         np.zeros(4_000_001),
         range(4_000_001),
     ],
-    [*"1234567"],
+    ids=["records", "text", "columns", "DataFrame", "Arrow table", "array", "range"],
 )
 def test_a_result_is_bounded_in_bytes_and_values(
     monkeypatch: pytest.MonkeyPatch, result: Any, form: results.ReplyForm

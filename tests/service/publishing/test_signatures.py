@@ -13,7 +13,6 @@ from jupyter_funcs.service import function
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import registry
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy
-from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.engine.calls import Call
 
 
-@each_row(
-    "name, title",
+@pytest.mark.parametrize(
+    ("name", "title"),
     [
         ("get_stock_levels", "Get Stock Levels"),
         ("get_sales_by_store", "Get Sales by Store"),
@@ -151,22 +150,22 @@ async def waits(store: str) -> None: ...
 def no_such(store: Annotated[str | None, AtLeastOne("store", "stroe")] = None) -> None: ...
 
 
-@each_row(
-    "python, says",
-    [
-        (many, "variadic positional parameter store"),
-        (any_name, "variadic keyword parameter store"),
-        (by_position, "positional-only parameter store"),
-        (a_range, "Parameter store is annotated range. Use str, int"),
-        (unseen, "parameter store of unseen is annotated 'Decimal': name 'Decimal' is not defined.\nImport"),
-        (mixed, "Parameter store is annotated"),
-        (wrong_default, "Parameter store has the default 'x'"),
-        (no_option, "Parameter store has the default 'c'"),
-        (odd_default, "Parameter store is annotated complex. Use"),
-        (waits, "is async"),
-        (no_such, "no parameter 'stroe'. Did you mean 'store'?"),
-    ],
-)
+UNPUBLISHABLE = {
+    many: "variadic positional parameter store",
+    any_name: "variadic keyword parameter store",
+    by_position: "positional-only parameter store",
+    a_range: "Parameter store is annotated range. Use str, int",
+    unseen: "parameter store of unseen is annotated 'Decimal': name 'Decimal' is not defined.\nImport",
+    mixed: "Parameter store is annotated",
+    wrong_default: "Parameter store has the default 'x'",
+    no_option: "Parameter store has the default 'c'",
+    odd_default: "Parameter store is annotated complex. Use",
+    waits: "is async",
+    no_such: "no parameter 'stroe'. Did you mean 'store'?",
+}
+
+
+@pytest.mark.parametrize(("python", "says"), UNPUBLISHABLE.items(), ids=[python.__name__ for python in UNPUBLISHABLE])
 def test_an_unpublishable_function_is_refused_with_its_file_line_and_parameter(
     python: Callable[..., Any], says: str
 ) -> None:

@@ -36,7 +36,7 @@ from jupyter_funcs.cli.main import main
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.server import process
 from jupyter_funcs.service.server.process import HttpConnection
-from tests.rows import each_row
+from tests.examples import row_id
 from tests.service.conftest import GET_ALL, LIST, LOGIN, PANELS, RUN, Wire, becomes, raw_run, served, talk
 
 if TYPE_CHECKING:
@@ -216,12 +216,12 @@ def test_what_is_refused_ends_the_process_with_one(environment: dict[str, str]) 
     assert "is not an address" in refused_by_a_process(environment, "--host", "no.such.host.invalid")
 
 
-@each_row("port", ["65536", "-1", "x", "1.5", ""])
+@pytest.mark.parametrize("port", ["65536", "-1", "x", "1.5", ""], ids=row_id)
 def test_what_is_not_a_port_is_refused(environment: dict[str, str], port: str) -> None:
     assert "is not a port" in refused(environment, f"--port={port}")
 
 
-@each_row("host", ["0.0.0.0", "::", "::ffff:0.0.0.0", "10.255.255.1", "8.8.8.8"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0", "10.255.255.1", "8.8.8.8"])
 def test_a_public_address_is_refused_without_tls_or_a_proxy(environment: dict[str, str], host: str) -> None:
     said = refused(environment, "--host", host)
     assert host in said
@@ -272,8 +272,8 @@ def test_a_key_with_a_password_or_of_another_certificate_is_refused(tmp_path: Pa
     process.check_certificate(certificate, key)
 
 
-@each_row(
-    "host, public",
+@pytest.mark.parametrize(
+    ("host", "public"),
     [
         ("127.0.0.1", False),
         ("127.9.9.9", False),

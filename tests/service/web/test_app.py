@@ -25,7 +25,7 @@ from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.web.app import _Replies
 from jupyter_funcs.service.web.requests import ARROW, BODY_LIMIT
 from jupyter_funcs.service.web.runs import Limits
-from tests.rows import each_row
+from tests.examples import row_id
 from tests.service.conftest import (
     GET_ALL,
     JSON,
@@ -94,13 +94,13 @@ def test_a_run_answers_records_as_the_text_of_a_json_document(wire: Wire) -> Non
     assert [row["PanelName"] for row in json.loads(document["body"])] == ["Demo Card Panel", "Demo Debit Panel"]
 
 
-@each_row(
+@pytest.mark.parametrize(
     "body",
     [
-        PANELS | {"BatchId": None},
-        PANELS | {"Whatever": {"deep": [1]}},
-        {"FunctionName": "Get Panels"},
-        {"FunctionName": "Get Panels", "Args": None},
+        pytest.param(PANELS | {"BatchId": None}, id="a null field"),
+        pytest.param(PANELS | {"Whatever": {"deep": [1]}}, id="a deep field"),
+        pytest.param({"FunctionName": "Get Panels"}, id="no arguments"),
+        pytest.param({"FunctionName": "Get Panels", "Args": None}, id="null arguments"),
     ],
 )
 def test_unknown_fields_and_absent_arguments_are_taken(wire: Wire, body: dict[str, Any]) -> None:
@@ -112,8 +112,8 @@ def test_dates_leave_as_iso_text(service: Wire) -> None:
     assert [row["Date"] for row in rows[:2]] == ["2020-10-01", "2021-01-01"]
 
 
-@each_row("method, path", [("POST", LIST), ("POST", RUN), ("GET", GET_ALL)])
-@each_row("token", [None, "forged", "a.b.c"])
+@pytest.mark.parametrize(("method", "path"), [("POST", LIST), ("POST", RUN), ("GET", GET_ALL)])
+@pytest.mark.parametrize("token", [None, "forged", "a.b.c"])
 def test_without_a_valid_token_every_address_answers_the_same_401(
     wire: Wire, method: str, path: str, token: str | None
 ) -> None:
@@ -128,7 +128,9 @@ def test_health_needs_no_token(wire: Wire) -> None:
     assert (reply.status_code, reply.json()) == (200, {"status": "ok"})
 
 
-@each_row("name", ["Get Panel", "get panels", "", "x" * 5000, "Get Panels; DROP TABLE cards", "a\nb"])
+@pytest.mark.parametrize(
+    "name", ["Get Panel", "get panels", "", "x" * 5000, "Get Panels; DROP TABLE cards", "a\nb"], ids=row_id
+)
 def test_an_unknown_function_is_404_in_json(wire: Wire, name: str) -> None:
     document = assert_refused(wire.post(RUN, json={"FunctionName": name, "Args": {}}), 404)
     assert "No function '" in document["error"]
@@ -145,8 +147,8 @@ def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
     assert reply.headers["content-type"].startswith("text/plain")
 
 
-@each_row(
-    "content, says",
+@pytest.mark.parametrize(
+    ("content", "says"),
     [
         pytest.param(b"", "not JSON", id="empty"),
         pytest.param(b"{'a': 1}", "not JSON", id="not JSON"),
@@ -192,8 +194,10 @@ def test_a_body_over_the_limit_is_413(wire: Wire) -> None:
     assert str(BODY_LIMIT) in assert_refused(reply, 413)["error"]
 
 
-@each_row("content_type", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""])
-@each_row("path", [LIST, RUN])
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""], ids=row_id
+)
+@pytest.mark.parametrize("path", [LIST, RUN])
 def test_another_content_type_is_415(wire: Wire, path: str, content_type: str) -> None:
     reply = wire.post(path, content=json.dumps(PANELS), headers={"Content-Type": content_type})
     assert "application/json" in assert_refused(reply, 415)["error"]
@@ -228,24 +232,26 @@ def test_wrong_arguments_are_422_and_all_named_at_once(wire: Wire) -> None:
     assert all(text in document["error"] for texts in said.values() for text in texts)
 
 
-@each_row("sent", [{}, {"Symbol": "", "Brand": []}, {"Symbol": None, "Brand": None}, {"Brand": [""]}])
-@each_row("name", ["Get Panel Daily", "Get Panel FQ"])
+@pytest.mark.parametrize(
+    "sent", [{}, {"Symbol": "", "Brand": []}, {"Symbol": None, "Brand": None}, {"Brand": [""]}], ids=row_id
+)
+@pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
 def test_without_symbol_and_brand_both_are_named(service: Wire, name: str, sent: dict[str, Any]) -> None:
     said = service.errors(name, PanelName="Demo Card Panel", **sent)
     assert said == {"": ["Symbol or Brand is required."]}
 
 
-@each_row(
-    "name, args, key",
-    [
-        ("Get Panel Dimensions", {"Dimensions": ["Brand"]}, "PanelName"),
-        ("Get Panel Dimensions", {"PanelName": "Demo Card Panel"}, "Dimensions"),
-        ("Get Panel Daily", {"Symbol": "NVRA"}, "PanelName"),
-        ("Get Panel FQ", {"Symbol": "NVRA"}, "PanelName"),
-        ("Get KPIs", {}, "Symbol"),
-        ("Get Report", {}, "report_id"),
-    ],
-)
+MISSING = [
+    ("Get Panel Dimensions", {"Dimensions": ["Brand"]}, "PanelName"),
+    ("Get Panel Dimensions", {"PanelName": "Demo Card Panel"}, "Dimensions"),
+    ("Get Panel Daily", {"Symbol": "NVRA"}, "PanelName"),
+    ("Get Panel FQ", {"Symbol": "NVRA"}, "PanelName"),
+    ("Get KPIs", {}, "Symbol"),
+    ("Get Report", {}, "report_id"),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "key"), MISSING, ids=[f"{name} without {key}" for name, _, key in MISSING])
 def test_a_missing_argument_is_named_with_what_it_takes(
     service: Wire, name: str, args: dict[str, Any], key: str
 ) -> None:
@@ -286,18 +292,20 @@ def test_a_slow_function_does_not_block_the_others(publish: Callable[..., Wire])
     assert asyncio.run(both()) == ["Quick", "Slow"]
 
 
-@each_row(
-    "method, path, allowed",
-    [
-        ("GET", RUN, {"POST"}),
-        ("HEAD", LIST, {"POST"}),
-        ("OPTIONS", RUN, {"POST"}),
-        ("PUT", LIST, {"POST"}),
-        ("DELETE", "/healthz", {"GET", "HEAD"}),
-        ("POST", GET_ALL, {"GET", "HEAD"}),
-        ("PATCH", "/openapi.json", {"GET", "HEAD"}),
-        ("GET", LOGIN, {"POST"}),
-    ],
+METHODS = [
+    ("GET", RUN, {"POST"}),
+    ("HEAD", LIST, {"POST"}),
+    ("OPTIONS", RUN, {"POST"}),
+    ("PUT", LIST, {"POST"}),
+    ("DELETE", "/healthz", {"GET", "HEAD"}),
+    ("POST", GET_ALL, {"GET", "HEAD"}),
+    ("PATCH", "/openapi.json", {"GET", "HEAD"}),
+    ("GET", LOGIN, {"POST"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"), METHODS, ids=[f"{method} {path}" for method, path, _ in METHODS]
 )
 def test_another_method_is_405_and_the_answer_says_which_there_are(
     wire: Wire, method: str, path: str, allowed: set[str]
@@ -362,27 +370,27 @@ def test_an_api_key_takes_the_place_of_a_token(demo_wire: Wire) -> None:
     assert_refused(demo_wire.post(LIST, headers={"X-Api-Key": key}), 401)
 
 
-@each_row(
-    "accept, is_arrow",
-    [
-        (None, False),
-        ("*/*", False),
-        ("application/*", False),
-        ("application/json", False),
-        (ARROW, True),
-        (ARROW.upper(), True),
-        (f"{ARROW}, */*", True),
-        (f"text/html, {ARROW};q=0.5", True),
-        (f"{ARROW}, application/json;q=0.9", False),  # either, and few rows are JSON
-        (f"{ARROW};q=0.5, application/json;q=0.9", False),
-        (f"{ARROW}, application/json", False),
-        (f"{ARROW};q=0", False),
-        (f"{ARROW};q=nonsense", False),
-        (f"{ARROW};q=0.3, application/json;q=0, */*;q=0.9", True),
-        (f"{ARROW};q=0.5, */*", True),
-        ("application/json;q=0.5, */*", False),
-    ],
-)
+ACCEPTED = {
+    None: False,
+    "*/*": False,
+    "application/*": False,
+    "application/json": False,
+    ARROW: True,
+    ARROW.upper(): True,
+    f"{ARROW}, */*": True,
+    f"text/html, {ARROW};q=0.5": True,
+    f"{ARROW}, application/json;q=0.9": False,  # either, and few rows are JSON
+    f"{ARROW};q=0.5, application/json;q=0.9": False,
+    f"{ARROW}, application/json": False,
+    f"{ARROW};q=0": False,
+    f"{ARROW};q=nonsense": False,
+    f"{ARROW};q=0.3, application/json;q=0, */*;q=0.9": True,
+    f"{ARROW};q=0.5, */*": True,
+    "application/json;q=0.5, */*": False,
+}
+
+
+@pytest.mark.parametrize(("accept", "is_arrow"), ACCEPTED.items(), ids=map(row_id, ACCEPTED))
 def test_the_form_of_a_result_is_the_one_that_accept_prefers(service: Wire, accept: str | None, is_arrow: bool) -> None:
     headers = {"Accept": accept} if accept else {}
     reply = service.post(RUN, json=PANELS, headers=headers)
@@ -400,7 +408,9 @@ def test_an_arrow_stream_holds_what_the_records_say(wire: Wire) -> None:
     assert records == wire.rows("Get Panel Daily", **args)
 
 
-@each_row("result", [7, "text", None, 1.5, date(2025, 1, 2), [{"x": 1}, {"x": "no one type"}]])
+@pytest.mark.parametrize(
+    "result", [7, "text", None, 1.5, date(2025, 1, 2), [{"x": 1}, {"x": "no one type"}]], ids=row_id
+)
 def test_what_is_not_a_table_stays_json(publish: Callable[..., Wire], result: Any) -> None:
     reply = publish(published("F", lambda: result)).post(RUN, json={"FunctionName": "F"}, headers={"Accept": ARROW})
     assert json.loads(reply.json()["body"]) == (result.isoformat() if isinstance(result, date) else result)
@@ -412,8 +422,8 @@ def test_a_failure_stays_json_where_arrow_is_preferred(service: Wire) -> None:
     assert_refused(service.post(RUN, json={"FunctionName": "?"}, headers=headers), 404)
 
 
-@each_row(
-    "error, says",
+@pytest.mark.parametrize(
+    ("error", "says"),
     [
         (SystemExit(3), "It called sys.exit(3)."),
         (SystemExit(), "It called sys.exit()."),
@@ -421,6 +431,7 @@ def test_a_failure_stays_json_where_arrow_is_preferred(service: Wire) -> None:
         (MemoryError(), ""),
         (RecursionError("deep"), "deep"),
     ],
+    ids=row_id,
 )
 def test_a_function_cannot_take_the_service_along(
     publish: Callable[..., Wire], error: BaseException, says: str

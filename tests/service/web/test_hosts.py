@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from jupyter_funcs.service.web.hosts import Hosts
-from tests.rows import each_row
+from tests.examples import row_id
 from tests.service.conftest import LIST, RUN, Wire, assert_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@each_row(
-    "host, origin, status",
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
     [
         ("localhost", None, 200),
         ("LOCALHOST.:8765", None, 200),
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         ("localhost", "chrome-extension://localhost", 403),
         ("localhost", "", 403),
     ],
+    ids=row_id,
 )
 def test_foreign_hosts_and_origins_are_403(
     publish: Callable[..., Wire], host: str, origin: str | None, status: int

@@ -18,7 +18,7 @@ from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
 from jupyter_funcs.service.web.requests import BODY_LIMIT, RequestError
 from jupyter_funcs.service.web.runs import Limits
-from tests.rows import each_row
+from tests.examples import row_id
 from tests.service.conftest import LIST, LOGIN, Wire, assert_refused
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ def test_the_memory_for_wrong_logins_is_bounded(publish: Callable[..., Wire], mo
     assert len(service._storage.events) < 30
 
 
-@each_row(
-    "forwarded, address",
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
     [
         (["192.0.2.1"], "192.0.2.1"),
         (["6.6.6.6, 192.0.2.1"], "192.0.2.1"),
@@ -186,6 +186,7 @@ def test_the_memory_for_wrong_logins_is_bounded(publish: Callable[..., Wire], mo
         ([""], "10.0.0.1"),
         ([], "10.0.0.1"),
     ],
+    ids=row_id,
 )
 def test_the_address_of_a_caller_is_the_last_that_no_trusted_proxy_has(forwarded: list[str], address: str) -> None:
     """FAULTS.md 139: in every form of X-Forwarded-For and Forwarded, and only from a trusted proxy."""
@@ -199,7 +200,7 @@ def test_the_address_of_a_caller_is_the_last_that_no_trusted_proxy_has(forwarded
     assert hosts.caller(standard, ("10.0.0.1", 1)) == address
 
 
-@each_row(
+@pytest.mark.parametrize(
     "headers",
     [
         {"forwarded": 'for=192.0.2.1;host="a, for=6.6.6.6"'},
@@ -208,6 +209,7 @@ def test_the_address_of_a_caller_is_the_last_that_no_trusted_proxy_has(forwarded
         {"forwarded": "proto=https"},
         {"forwarded": "for=192.0.2.1", "x-forwarded-for": "6.6.6.6"},
     ],
+    ids=row_id,
 )
 def test_what_a_caller_slips_into_a_header_is_not_their_address(headers: dict[str, str]) -> None:
     """FAULTS.md 139: then the proxy counts as the caller."""

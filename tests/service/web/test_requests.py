@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_funcs.service.publishing.registry import function
-from tests.rows import each_row
+from tests.examples import row_id
 from tests.service.conftest import GET_ALL, JSON, LIST, LOGIN, RUN, Wire, assert_refused, published
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 CANARY = "CanaryValue-7a91c2e4"
 
 
-@each_row("sane", ["abc-123", "a.b:c_d", "x" * 64])
+@pytest.mark.parametrize("sane", ["abc-123", "a.b:c_d", "x" * 64], ids=row_id)
 def test_a_sane_request_id_is_kept(wire: Wire, sane: str) -> None:
     assert wire.request("GET", "/healthz", headers={"X-Request-Id": sane}).headers["x-request-id"] == sane
 
 
-@each_row("odd", ["", "x" * 65, "a b", "a;b", '"'])
+@pytest.mark.parametrize("odd", ["", "x" * 65, "a b", "a;b", '"'], ids=row_id)
 def test_another_request_id_is_replaced(wire: Wire, odd: str) -> None:
     replies = [wire.request("GET", "/healthz", headers={"X-Request-Id": odd}) for _ in range(2)]
     ids = {reply.headers["x-request-id"] for reply in replies}
