@@ -47,10 +47,10 @@ _BEFORE = 60  # characters searched before a list
 # What announces the options, which may follow as a list or one by one, each with its explanation.
 _ALLOWED = r"(?:valid|allowed|allowable|possible|accepted|available|supported|permitted|known)"
 _ANNOUNCED = re.compile(
-    rf"\b(?:(?:options|choices)\s?(?:are|include|:)|values:|{_ALLOWED}\s(?:[\w.{QUOTES}-]{{1,40}}\s){{1,4}}?(?:are|is|include)\b"
-    rf"|{_ALLOWED}(?:\s(?:values|choices|options|inputs))?\s?:|{_ALLOWED} values(?=\s[{QUOTES}])"
-    r"|(?<!at least )(?:one|any) of(?: the following)?|(?:the )?following(?: \w{1,20}){0,2}:)"
-    r"(?:[\s:.(\[{*•-]|(?:as follows|the following|one of|either|values|options)\b){0,9}",
+    r"\b(?:(?:options|choices)\s?(?:are|include|:)|values:|"
+    rf"{_ALLOWED}(?:\s(?:[\w.{QUOTES}-]{{1,40}}\s){{1,4}}?(?:are|is|include)\b|(?:\s(?:values|choices|options|inputs))?\s?:"
+    rf"| values(?=\s[{QUOTES}]))|(?<!at least )(?:one|any) of(?: the following)?|(?:the )?following(?: \w{{1,20}})"
+    r"{0,2}:)(?:[\s:.(\[{*•-]|(?:as follows|the following|one of|either|values|options)\b){0,9}",
     re.IGNORECASE,
 )
 _MOST_ANNOUNCED = 20
@@ -109,7 +109,7 @@ _DEFAULTS = tuple(
         # 'day' (default); 'day' by default
         rf"{_QUOTED}\s?(?:\((?:the )?default\)|(?:is )?(?:the default|by default)\b)",
         # the same without quotes
-        r"\b([\w+-]{1,40})\s?\((?:the )?default\)",
+        r"\b([\w+-]{1,40}+)\s?\((?:the )?default\)",
     )
 )
 _FOR = r"for\s(?:a |the )?(?:full )?(?:valid|available|list|values|options)"
@@ -138,11 +138,11 @@ _SAYS = (
     re.compile(r"(?:the )?format(?: is|:)? YYYY-MM-DD\W*$", re.IGNORECASE),
 )
 
-_NEEDED = r"\b(?<!not )(?:required|needed|mandatory|must be (?:specified|provided|given|set|supplied))"
+_NEEDED = r"\b(?=[mnr])(?<!not )(?:required|needed|mandatory|must be (?:specified|provided|given|set|supplied))"
 _GIVEN = r"(?:specified|given|provided|set|supplied|present|filled|selected|passed|entered|used|chosen|defined)"
 _ABSENT = rf"(?:absent|missing|empty|blank|omitted|none|null|unspecified|left (?:blank|empty|out)|not {_GIVEN})"
-_IS = r"(?:(?:is|are|was|were|has been|have been) )?"
-_NAME = rf"(?:the )?([\w{QUOTES} ,/-]{{1,50}}?)(?: (?:parameters?|arguments?|fields?|values?))?"
+_IS = r"(?:(?:is|are|was|were|ha(?:s|ve) been) )?+"
+_NAME = rf"(?:the )?([\w{QUOTES} ,/-]{{1,50}}?)(?: (?:parameters?|arguments?|fields?|values?))?+"
 _RULES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -150,8 +150,8 @@ _RULES = tuple(
         rf"{_NEEDED} (?:only )?(?:if|when|where) {_NAME} (?:{_IS}{_ABSENT}|(?:is|are)n[{QUOTES}]t {_GIVEN})\b",
         rf"{_NEEDED} (?:only )?(?:if|when|where) no {_NAME} (?:is|are)\b",
         rf"{_NEEDED} unless {_NAME} (?:is|are)\b",
-        # If Symbol is not specified, Brand is required
-        rf"\b(?:if|when) {_NAME} {_IS}{_ABSENT}, [\w{QUOTES} ]{{1,60}}? (?:is|are)?\s?{_NEEDED}",
+        # If Symbol is not specified, Brand is required. The comma is looked for first, since it saves most tries.
+        rf"\b(?:if|when) (?=[^,]{{1,90}},){_NAME} {_IS}{_ABSENT}, [\w{QUOTES} ]{{1,60}}? (?:is|are)?\s?{_NEEDED}",
         # Either Symbol or Brand is required; at least one of Symbol, Brand must be given
         rf"\b(?:either|one of) {_NAME} (?:is|are|must be) (?:required|needed|mandatory|{_GIVEN})\b",
         # Specify either Symbol or Brand
