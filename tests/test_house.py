@@ -86,7 +86,7 @@ def hooks() -> list[dict[str, Any]]:
 def test_a_commit_is_checked_with_what_the_environment_has() -> None:
     """No hook downloads anything: each runs a program that the extra check brings along."""
     brought = {Requirement(each).name for each in EXTRAS["check"]} | {"python"}
-    assert [hook["id"] for hook in hooks()] == ["ruff-check", "ruff-format", "mypy", "notebooks"]
+    assert [hook["id"] for hook in hooks()] == ["ruff-check", "ruff-format", "mypy", "notebooks", "page"]
     for hook in hooks():
         assert hook["language"] == "system"
         assert hook["entry"].split()[0] in brought

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.panel.chart_plan import Array, Zoom
 
-    View = dict[str, Any]  # ChartView of protocol.d.ts
+    View = dict[str, Any]  # ChartView of protocol.ts
 
 _COLOURS = 8
 _MOST_BARS = 50

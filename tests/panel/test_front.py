@@ -57,14 +57,12 @@ def test_the_wheel_takes_the_bundle_alone() -> None:
 
 
 # A word, the beginning of one ("field:", "chart-"), or a choice of words.
-_HOOK = re.compile(
-    r'(?:data-jf=|\bhook ?= ?|\bjf: ?)(?:"([\w:-]+)"|\$?\{?`([\w-]+:?)\$|\$\{(`?[^`}]*\?[^}]*\}?[^}]*)\})'
-)
+_HOOK = re.compile(r'(?:data-jf=|\bhook ?= ?|\bjf: ?)(?:"([\w:-]+)"|\{?`([\w-]+:?)\$|\{(`?[^`}]*\?[^}]*\}?[^}]*)\})')
 
 
 def test_the_guide_lists_each_hook_and_no_other() -> None:
     """By the sources: whoever drives the panel finds in the guide what there is."""
-    source = "\n".join((FRONT / path).read_text("utf-8") for path in sources() if path.endswith(".js"))
+    source = "\n".join((FRONT / path).read_text("utf-8") for path in sources() if path.endswith((".ts", ".tsx")))
     known = {"preset-name", "preset-save-now", "save-name", "save-now"}  # of one component, under two names
     for word, head, choice in _HOOK.findall(source):
         words = re.findall(r'"([\w-]+)"', choice)

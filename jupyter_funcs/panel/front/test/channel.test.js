@@ -2,10 +2,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeModel, pause, VALUES } from "./fake.js";
-import { Channel, TIMES } from "../src/channel.js";
+import { imported } from "./sources.js";
 
-Object.assign(TIMES, { typing: 20, busy: 30, beat: 10, quiet: 20, silence: 50, hello: 60, reply: 80 });
-const fields = { Symbol: { value: "A" }, Panel: { value: { variable: "name", about: "text", each: false } } };
+const { Channel, TIMES } = await imported("core/channel.ts");
+
+Object.assign(TIMES, {
+  typing: 20,
+  busy: 30,
+  beat: 10,
+  quiet: 20,
+  silence: 50,
+  hello: 60,
+  reply: 80,
+});
+const fields = {
+  Symbol: { value: "A" },
+  Panel: { value: { variable: "name", about: "text", each: false } },
+};
 
 /** A channel, closed after the test. */
 function opened(context, answers, traits, kernel) {
@@ -20,7 +33,10 @@ test("a request is numbered and gets its own reply, in whatever order they come"
   const { model, channel } = opened(context, { about: null, code: null });
   const asked = [channel.ask("about", {}), channel.ask("code", {})];
   const [first, second] = model.asked;
-  assert.deepEqual(model.asked, [{ v: 1, id: first.id, kind: "about" }, { v: 1, id: first.id + 1, kind: "code" }]);
+  assert.deepEqual(model.asked, [
+    { v: 1, id: first.id, kind: "about" },
+    { v: 1, id: first.id + 1, kind: "code" },
+  ]);
   model.event({ re: second.id, blocks: [] });
   model.event({ re: first.id, facts: [] });
   const [about, code] = await Promise.all(asked);
@@ -29,13 +45,22 @@ test("a request is numbered and gets its own reply, in whatever order they come"
 
 test("long lists of values are read where they are", (context) => {
   const long = { Symbol: { value: { each: ["A", "B"] }, unknown: ["B"] }, Gone: { value: "x" } };
-  const { channel } = opened(context, {}, { values: { ...VALUES, fields: { ...fields, Symbol: { value: 17, unknown: 18 } } }, long });
+  const { channel } = opened(
+    context,
+    {},
+    { values: { ...VALUES, fields: { ...fields, Symbol: { value: 17, unknown: 18 } } }, long },
+  );
   assert.deepEqual(channel.values()?.fields, { ...fields, Symbol: long.Symbol });
 });
 
 test("an error is refused with its lines, and a reply nobody waits for is dropped", async (context) => {
-  const { model, channel } = opened(context, { choose: { error: ["There is no function x.", "Did you mean y?"] } });
-  await assert.rejects(channel.ask("choose", { function: "x" }), (error) => error.lines.length === 2 && /Did you mean/.test(error.message));
+  const { model, channel } = opened(context, {
+    choose: { error: ["There is no function x.", "Did you mean y?"] },
+  });
+  await assert.rejects(
+    channel.ask("choose", { function: "x" }),
+    (error) => error.lines.length === 2 && /Did you mean/.test(error.message),
+  );
   model.event({ re: 1, late: true });
   model.emit("msg:custom", { v: 2, re: 1 });
   model.emit("msg:custom", null);
@@ -56,7 +81,7 @@ test("a request that stays without a reply makes the kernel busy, then gives up"
 test("while a cell runs nothing gives up", async (context) => {
   const { model, channel } = opened(context, { about: null }, {}, { status: "busy" });
   let ended = false;
-  const asked = channel.ask("about", {}).then((reply) => (ended = true, reply));
+  const asked = channel.ask("about", {}).then((reply) => ((ended = true), reply));
   await pause(200);
   assert.equal(ended, false);
   assert.equal(channel.live, "busy");
@@ -77,11 +102,21 @@ for (const [how, end] of [
   ["a comm that is closed", (model) => model.die()],
   ["a kernel that is dead", (_, kernel) => kernel.become("dead")],
   ["a kernel that was shut down", (_, kernel) => kernel.become("unknown")],
-  ["a send that throws", (model, _, channel) => ((model.comm_live = false), channel.ask("code", {}).catch(() => {}))],
+  [
+    "a send that throws",
+    (model, _, channel) => ((model.comm_live = false), channel.ask("code", {}).catch(() => {})),
+  ],
 ]) {
   test(`${how} refuses what waits`, async (context) => {
     const slots = new Set();
-    const kernel = { status: "idle", statusChanged: { connect: (slot) => slots.add(slot), disconnect: (slot) => slots.delete(slot) }, become: (status) => slots.forEach((slot) => slot(null, status)) };
+    const kernel = {
+      status: "idle",
+      statusChanged: {
+        connect: (slot) => slots.add(slot),
+        disconnect: (slot) => slots.delete(slot),
+      },
+      become: (status) => slots.forEach((slot) => slot(null, status)),
+    };
     const { model, channel } = opened(context, { about: null }, {}, kernel);
     const refused = assert.rejects(channel.ask("about", {}), /The kernel has stopped/);
     end(model, kernel, channel);
@@ -94,7 +129,12 @@ for (const [how, end] of [
 
 test("after a lost connection the panel lives again once the kernel greets back", async (context) => {
   const slots = new Set();
-  const { channel } = opened(context, {}, {}, { status: "idle", statusChanged: { connect: (slot) => slots.add(slot), disconnect() {} } });
+  const { channel } = opened(
+    context,
+    {},
+    {},
+    { status: "idle", statusChanged: { connect: (slot) => slots.add(slot), disconnect() {} } },
+  );
   for (const status of ["unknown", "idle"]) slots.forEach((slot) => slot(null, status));
   await pause(20);
   assert.equal(channel.live, "live");
@@ -107,7 +147,10 @@ test("typing is sent once it rests, numbered, and what the kernel says later doe
   assert.equal(model.asked.length, 0);
   await pause(40);
   const sets = model.asked.filter(({ kind }) => kind === "set");
-  assert.deepEqual(sets.map(({ seq, field, value }) => [seq, field, value]), [[1, "Symbol", "NVRA"]]);
+  assert.deepEqual(
+    sets.map(({ seq, field, value }) => [seq, field, value]),
+    [[1, "Symbol", "NVRA"]],
+  );
   channel.set("Symbol", "NVRB");
   model.write({ values: { ...VALUES, seq: 1, fields } });
   assert.equal(channel.values().fields.Symbol.value, "NVRB");
@@ -130,7 +173,9 @@ test("Run carries what was typed just now, and leaves the rest as the kernel hol
   const { model, channel } = opened(context, { run: { asks: "" } });
   channel.set("Symbol", "NVRA");
   await channel.run(false);
-  assert.deepEqual(model.asked, [{ v: 1, id: channel.id, kind: "run", seq: 1, values: { Symbol: "NVRA" }, confirmed: false }]);
+  assert.deepEqual(model.asked, [
+    { v: 1, id: channel.id, kind: "run", seq: 1, values: { Symbol: "NVRA" }, confirmed: false },
+  ]);
 });
 
 test("any other request comes after what was typed before it", async (context) => {
@@ -145,18 +190,33 @@ test("two views of a model don't take each other's replies", async (context) => 
   const [one, other] = [new Channel(model), new Channel(model)];
   context.after(() => [one, other].forEach((each) => each.close()));
   let ended = 0;
-  for (const each of [one, other]) each.ask("about", {}).then(() => (ended += 1), () => {});
+  for (const each of [one, other])
+    each.ask("about", {}).then(
+      () => (ended += 1),
+      () => {},
+    );
   model.event({ re: model.asked[0].id, facts: [] });
   await pause();
   assert.equal(ended, 1);
 });
 
-const told = (type, state, parent = "") => [null, { header: { msg_type: type }, parent_header: { msg_type: parent }, content: { execution_state: state } }];
+const told = (type, state, parent = "") => [
+  null,
+  {
+    header: { msg_type: type },
+    parent_header: { msg_type: parent },
+    content: { execution_state: state },
+  },
+];
 
 /** A kernel that says by itself what the test lets it. */
 function speaking() {
   const slots = new Set();
-  return { status: "idle", iopubMessage: { connect: (slot) => slots.add(slot), disconnect: (slot) => slots.delete(slot) }, say: (...said) => slots.forEach((slot) => slot(...told(...said))) };
+  return {
+    status: "idle",
+    iopubMessage: { connect: (slot) => slots.add(slot), disconnect: (slot) => slots.delete(slot) },
+    say: (...said) => slots.forEach((slot) => slot(...told(...said))),
+  };
 }
 
 test("a kernel that falls silent while somebody works with the panel is gone", async (context) => {
@@ -188,9 +248,19 @@ test("a kernel that runs a cell, or says anything, isn't gone; one that says goo
 
 test("the state of the service and the options are those that were written last", (context) => {
   const service = { name: "demo", account: "", trouble: [] };
-  const { model, channel } = opened(context, {}, { view: { service, fields: [{ name: "a" }, { name: "b" }] }, service, options: {} });
-  assert.deepEqual(channel.view().fields.map((field) => field.options), [null, null]);
+  const { model, channel } = opened(
+    context,
+    {},
+    { view: { service, fields: [{ name: "a" }, { name: "b" }] }, service, options: {} },
+  );
+  assert.deepEqual(
+    channel.view().fields.map((field) => field.options),
+    [null, null],
+  );
   model.write({ service: { ...service, account: "analyst" }, options: { b: { total: 2 } } });
   assert.equal(channel.view().service.account, "analyst");
-  assert.deepEqual(channel.view().fields.map((field) => field.options?.total), [undefined, 2]);
+  assert.deepEqual(
+    channel.view().fields.map((field) => field.options?.total),
+    [undefined, 2],
+  );
 });

@@ -1,4 +1,4 @@
-/** What the chart asks for, draws and says, in the built bundle. */
+/** What the chart asks for, draws and says, in the sources. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chart, manyLines } from "./charts.js";
@@ -11,7 +11,12 @@ const until = (holds) => soon(() => assert.ok(holds())).then(() => pause(30));
 const open = async (answers = {}, traits = {}, before = () => {}) => {
   const page = await shown({ ...STATES.chart.traits, ...traits }, { ...ANSWERS, ...answers });
   before(page);
-  await until(() => page.$("plot") || page.$("chart-empty")?.textContent.includes("stopped") || page.$("chart-empty")?.querySelector("b"));
+  await until(
+    () =>
+      page.$("plot") ||
+      page.$("chart-empty")?.textContent.includes("stopped") ||
+      page.$("chart-empty")?.querySelector("b"),
+  );
   const asked = () => page.model.asked.filter((each) => each.kind === "chart");
   const choose = async (hook, value) => {
     page.$(hook).value = value;
@@ -24,11 +29,23 @@ const open = async (answers = {}, traits = {}, before = () => {}) => {
   };
   return { ...page, asked, choose, key };
 };
-const paths = ($) => [...$("plot").querySelectorAll(".g-path, .g-rest")].filter((each) => each.getAttribute("d"));
+const paths = ($) =>
+  [...$("plot").querySelectorAll(".g-path, .g-rest")].filter((each) => each.getAttribute("d"));
 
 test("the kernel is asked once, and draws a line for each series with its unit", async () => {
   const { $, asked, close } = await open();
-  assert.deepEqual(asked().map(({ run, wish, low, high, query }) => ({ run, wish, low, high, query })), [{ run: 3, wish: {}, low: null, high: null, query: { sort: [], filters: [], find: "", hidden: [] } }]);
+  assert.deepEqual(
+    asked().map(({ run, wish, low, high, query }) => ({ run, wish, low, high, query })),
+    [
+      {
+        run: 3,
+        wish: {},
+        low: null,
+        high: null,
+        query: { sort: [], filters: [], find: "", hidden: [] },
+      },
+    ],
+  );
   assert.equal(paths($).length, 6);
   assert.equal($("unit").textContent, "USD a day on average");
   assert.match($("chart-note").textContent, /mean of the days of a week/);
@@ -57,7 +74,10 @@ test("a choice is asked of the kernel, and stays while another tab is shown", as
 test("keys move a cursor that says all values, and zoom", async () => {
   const { $, asked, key, close } = await open();
   await key("End");
-  assert.match($("plot").getAttribute("aria-label"), /^Week of 3 Nov 2025: Southeast [\d,]+, Midwest/);
+  assert.match(
+    $("plot").getAttribute("aria-label"),
+    /^Week of 3 Nov 2025: Southeast [\d,]+, Midwest/,
+  );
   assert.match($("tooltip").textContent, /^Week of 3 Nov 2025USD a day on average.*Sum/);
   await key("ArrowLeft");
   assert.match($("plot").getAttribute("aria-label"), /^Week of 27 Oct 2025/);
@@ -75,12 +95,29 @@ test("keys move a cursor that says all values, and zoom", async () => {
 });
 
 test("named periods are zoomed in the page, by keys and by dragging", async () => {
-  const labels = Array.from({ length: 20 }, (_, at) => `FQ${1 + (at % 4)} ${2020 + Math.floor(at / 4)}`);
-  const view = { ...chart(), x: { type: "category", values: labels.map((_, at) => at), labels }, series: [0, 1].map((line) => ({ name: `R${line}`, colour: line, values: labels.map((_, at) => at + 100 * line) })) };
-  const { $, asked, key, choose, close } = await open({ chart: ({ wish }) => (wish.show === "growth" ? { ...view, x: { ...view.x, labels: labels.map((label) => label.replace("202", "203")) } } : view) });
+  const labels = Array.from(
+    { length: 20 },
+    (_, at) => `FQ${1 + (at % 4)} ${2020 + Math.floor(at / 4)}`,
+  );
+  const view = {
+    ...chart(),
+    x: { type: "category", values: labels.map((_, at) => at), labels },
+    series: [0, 1].map((line) => ({
+      name: `R${line}`,
+      colour: line,
+      values: labels.map((_, at) => at + 100 * line),
+    })),
+  };
+  const { $, asked, key, choose, close } = await open({
+    chart: ({ wish }) =>
+      wish.show === "growth"
+        ? { ...view, x: { ...view.x, labels: labels.map((label) => label.replace("202", "203")) } }
+        : view,
+  });
   const range = async () => {
     const texts = [];
-    for (const end of ["Home", "End"]) (await key(end), texts.push($("plot").getAttribute("aria-label").slice(0, 8)));
+    for (const end of ["Home", "End"])
+      await key(end), texts.push($("plot").getAttribute("aria-label").slice(0, 8));
     await key("Escape");
     return texts.join(" - ");
   };
@@ -88,12 +125,22 @@ test("named periods are zoomed in the page, by keys and by dragging", async () =
   assert.equal(await range(), "FQ1 2020 - FQ4 2024");
   await key("+");
   assert.equal(await range(), "FQ2 2021 - FQ3 2023");
-  assert.ok([...$("plot").querySelectorAll("text")].every(({ textContent }) => !/2020|2024/.test(textContent)));
+  assert.ok(
+    [...$("plot").querySelectorAll("text")].every(
+      ({ textContent }) => !/2020|2024/.test(textContent),
+    ),
+  );
   await key("0");
   const svg = $("plot").querySelector("svg");
   const drag = async (...places) => {
     for (const [at, name] of ["pointerdown", "pointermove", "pointerup"].entries()) {
-      svg.dispatchEvent(Object.assign(new Event(name, { bubbles: true }), { button: 0, clientX: places[Math.min(at, 1)], clientY: 50 }));
+      svg.dispatchEvent(
+        Object.assign(new Event(name, { bubbles: true }), {
+          button: 0,
+          clientX: places[Math.min(at, 1)],
+          clientY: 50,
+        }),
+      );
       await pause(60);
     }
   };
@@ -162,12 +209,17 @@ test("many lines are grey but the eight largest, until all are wanted", async ()
 });
 
 test("why nothing is drawn is said, and what was refused", async () => {
-  const nothing = () => ({ ...chart({ filters: [1] }), why: "These rows have no values of this measure." });
+  const nothing = () => ({
+    ...chart({ filters: [1] }),
+    why: "These rows have no values of this measure.",
+  });
   const { $, close } = await open({ chart: nothing });
   assert.match($("chart-empty").textContent, /Nothing to draw.*no values of this measure/);
   assert.ok($("chart-measure"));
   await close();
-  const refused = await open({ chart: () => ({ error: ["The result is gone.", "Run the function again."] }) });
+  const refused = await open({
+    chart: () => ({ error: ["The result is gone.", "Run the function again."] }),
+  });
   assert.match(refused.$("chart-empty").textContent, /The result is gone/);
   await refused.close();
 });
@@ -182,7 +234,9 @@ test("a chart stays when another one is refused, and says why", async () => {
 });
 
 test("texts of a service stay text", async () => {
-  const { $, el, close } = await open({ chart: () => chart({}, ["<img src=x onerror=alert(1)>", "</svg><script>"]) });
+  const { $, el, close } = await open({
+    chart: () => chart({}, ["<img src=x onerror=alert(1)>", "</svg><script>"]),
+  });
   assert.equal(el.querySelectorAll("script, img").length, 0);
   assert.match($("legend").textContent, /<img src=x/);
   await close();
@@ -199,7 +253,9 @@ test("a table for screen readers has the values", async () => {
 
 test("a chart without times, with a single point or without a value is drawn", async () => {
   const x = { type: "category", values: [0], labels: ["FQ1 2024"] };
-  const { $, close } = await open({ chart: () => ({ ...chart(), x, series: [{ name: "Spend", colour: 0, values: [5] }] }) });
+  const { $, close } = await open({
+    chart: () => ({ ...chart(), x, series: [{ name: "Spend", colour: 0, values: [5] }] }),
+  });
   assert.match(paths($)[0].getAttribute("d"), /^M[\d. ]+h0$/);
   assert.equal($("legend"), null);
   await close();

@@ -12,13 +12,39 @@ export async function pause(milliseconds = 0) {
 export const VIEW = {
   trusted: true,
   service: { name: "demo", synthetic: true, account: "", tokenEnds: "", trouble: [], functions: 2 },
-  function: { id: "get_panel_daily", name: "Get Panel Daily", about: "Daily spend of a panel.", group: "Panels", favourite: false, changesData: false, example: "" },
+  function: {
+    id: "get_panel_daily",
+    name: "Get Panel Daily",
+    about: "Daily spend of a panel.",
+    group: "Panels",
+    favourite: false,
+    changesData: false,
+    example: "",
+  },
   fields: [],
   presets: [],
   start: null,
 };
-export const VALUES = { seq: 0, fields: {}, runs: 1, valid: true, missing: [], wrong: [], advice: [], preset: "", changed: false };
-export const RUN = { state: "form", number: 0, running: null, result: null, error: null, partial: null, warnings: [] };
+export const VALUES = {
+  seq: 0,
+  fields: {},
+  runs: 1,
+  valid: true,
+  missing: [],
+  wrong: [],
+  advice: [],
+  preset: "",
+  changed: false,
+};
+export const RUN = {
+  state: "form",
+  number: 0,
+  running: null,
+  result: null,
+  error: null,
+  partial: null,
+  warnings: [],
+};
 
 /** A trait model as anywidget hands it over. `answers[kind]` is a reply, a function of the request, or `null` for silence. */
 export class FakeModel {
@@ -33,7 +59,13 @@ export class FakeModel {
     const name = trait.slice(1);
     const { view } = this.traits;
     // Tests write the service and the options into the view, as long as they stay.
-    const value = this.traits[name] ?? (name === "service" ? view?.service : name === "options" ? view && Object.fromEntries(view.fields.map((field) => [field.name, field.options])) : undefined);
+    const value =
+      this.traits[name] ??
+      (name === "service"
+        ? view?.service
+        : name === "options"
+          ? view && Object.fromEntries(view.fields.map((field) => [field.name, field.options]))
+          : undefined);
     return trait === "_tab" ? value : JSON.stringify(value);
   }
   on(name, callback) {
@@ -76,5 +108,7 @@ export class FakeModel {
 /** The groups of options with their sizes, as the kernel counts them. */
 export function groupsOf(options) {
   const names = [...new Set(options.map(({ group }) => group))];
-  return names.length > 1 ? names.map((name) => [name, options.filter(({ group }) => group === name).length]) : [];
+  return names.length > 1
+    ? names.map((name) => [name, options.filter(({ group }) => group === name).length])
+    : [];
 }

@@ -1,25 +1,64 @@
 /** The inputs: what is typed and chosen becomes requests, and what the kernel says stands at the fields. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RUN, VALUES, VIEW, groupsOf, pause } from "./fake.js";
+import { groupsOf, pause, RUN, VALUES, VIEW } from "./fake.js";
 import { press, shown, soon, type } from "./page.js";
 
 const field = (name, control, more = {}) => ({
-  name, label: name, control, required: false, more: false, short: false, hint: "", default: null, help: `Help of ${name}.`, brief: "", knownFrom: "Type declared by the catalog.",
-  options: null, open: false, flag: null, minimum: null, maximum: null, integer: false, strict: true, ...more,
+  name,
+  label: name,
+  control,
+  required: false,
+  more: false,
+  short: false,
+  hint: "",
+  default: null,
+  help: `Help of ${name}.`,
+  brief: "",
+  knownFrom: "Type declared by the catalog.",
+  options: null,
+  open: false,
+  flag: null,
+  minimum: null,
+  maximum: null,
+  integer: false,
+  strict: true,
+  ...more,
 });
 const page = (rows, more = {}) => {
   const options = rows.map(([value, label = "", group = ""]) => ({ value, label, group }));
-  return { options, total: rows.length, groups: groupsOf(options), note: "", at: null, again: false, asking: false, ...more };
+  return {
+    options,
+    total: rows.length,
+    groups: groupsOf(options),
+    note: "",
+    at: null,
+    again: false,
+    asking: false,
+    ...more,
+  };
 };
-const SYMBOLS = page([["NVRA US EQUITY", "Nuvarelle Outfitters", "Retail"], ["KORD US EQUITY", "Kordrivet Auto Parts", "Retail"], ["KORD LN EQUITY", "Kordelisse Fashions", "Retail"], ["MCHQ US EQUITY", "Mochandrel Coffee", "Food"]]);
+const SYMBOLS = page([
+  ["NVRA US EQUITY", "Nuvarelle Outfitters", "Retail"],
+  ["KORD US EQUITY", "Kordrivet Auto Parts", "Retail"],
+  ["KORD LN EQUITY", "Kordelisse Fashions", "Retail"],
+  ["MCHQ US EQUITY", "Mochandrel Coffee", "Food"],
+]);
 const open = (fields, states = {}, more = {}, answers = {}) => {
-  const values = { ...VALUES, fields: Object.fromEntries(fields.map(({ name }) => [name, states[name] ?? {}])), ...more };
+  const values = {
+    ...VALUES,
+    fields: Object.fromEntries(fields.map(({ name }) => [name, states[name] ?? {}])),
+    ...more,
+  };
   return shown({ view: { ...VIEW, fields }, values, run: more.run ?? RUN }, answers);
 };
 const box = ($, name) => $(`field:${name}`).querySelector(".jf-box input, .jf-box textarea");
-const sent = (model) => model.asked.filter(({ kind }) => kind === "set").map(({ field: name, value }) => [name, value]);
-const options = (el) => [...el.querySelectorAll('[role="option"]')].map((each) => each.dataset.jf?.replace("option:", ""));
+const sent = (model) =>
+  model.asked.filter(({ kind }) => kind === "set").map(({ field: name, value }) => [name, value]);
+const options = (el) =>
+  [...el.querySelectorAll('[role="option"]')].map((each) =>
+    each.dataset.jf?.replace("option:", ""),
+  );
 const TYPED = 190;
 
 test("a text is sent once typing pauses, and an answer never overwrites later typing", async () => {
@@ -31,7 +70,10 @@ test("a text is sent once typing pauses, and an answer never overwrites later ty
   await pause(10);
   assert.equal(box($, "a").value, "xy");
   await pause(TYPED);
-  assert.deepEqual(sent(model), [["a", "x"], ["a", "xy"]]);
+  assert.deepEqual(sent(model), [
+    ["a", "x"],
+    ["a", "xy"],
+  ]);
   type(box($, "a"), "  ");
   await pause(TYPED);
   assert.deepEqual(sent(model).at(-1), ["a", null]);
@@ -48,7 +90,10 @@ test("a combobox finds by value and label, marks what matched, and takes what is
   assert.equal(input.getAttribute("aria-expanded"), "true");
   press(input, "ArrowDown");
   await pause(10);
-  assert.equal(document.getElementById(input.getAttribute("aria-activedescendant")).dataset.jf, "option:KORD LN EQUITY");
+  assert.equal(
+    document.getElementById(input.getAttribute("aria-activedescendant")).dataset.jf,
+    "option:KORD LN EQUITY",
+  );
   press(input, "Enter");
   await pause(TYPED);
   assert.deepEqual(sent(model), [["Symbol", "KORD LN EQUITY"]]);
@@ -57,7 +102,10 @@ test("a combobox finds by value and label, marks what matched, and takes what is
 });
 
 test("Other… that is left without a text keeps the value; a text that is deleted clears it", async () => {
-  const { model, $, close } = await open([field("a", "choice", { options: page([["x"], ["y"]]), open: true })], { a: { value: "x" } });
+  const { model, $, close } = await open(
+    [field("a", "choice", { options: page([["x"], ["y"]]), open: true })],
+    { a: { value: "x" } },
+  );
   const input = box($, "a");
   for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) {
     press(input, key);
@@ -76,7 +124,10 @@ test("Other… that is left without a text keeps the value; a text that is delet
 });
 
 test("a combobox of declared options has no Other, an open one takes any text; Escape takes nothing", async () => {
-  const fields = [field("a", "choice", { options: page([["x"], ["y"]]) }), field("b", "choice", { options: page([["x"]]), open: true })];
+  const fields = [
+    field("a", "choice", { options: page([["x"], ["y"]]) }),
+    field("b", "choice", { options: page([["x"]]), open: true }),
+  ];
   const { model, el, $, close } = await open(fields);
   box($, "a").click();
   await pause(10);
@@ -96,7 +147,12 @@ test("a combobox of declared options has no Other, an open one takes any text; E
 });
 
 test("while options are being listed, Enter waits for them", async () => {
-  const { model, el, $, close } = await open([field("a", "choice", { open: true, options: page([], { asking: true, note: "Listing symbols…" }) })]);
+  const { model, el, $, close } = await open([
+    field("a", "choice", {
+      open: true,
+      options: page([], { asking: true, note: "Listing symbols…" }),
+    }),
+  ]);
   type(box($, "a"), "ko");
   await pause(20);
   press(box($, "a"), "Enter");
@@ -111,9 +167,21 @@ test("while options are being listed, Enter waits for them", async () => {
   await close();
 });
 
-for (const [name, typed, taken] of [["code", "mchq us equity", "MCHQ US EQUITY"], ["name", "kordelisse fashions", "KORD LN EQUITY"], ["part of a name", "Kord", "Kord"]]) {
+for (const [name, typed, taken] of [
+  ["code", "mchq us equity", "MCHQ US EQUITY"],
+  ["name", "kordelisse fashions", "KORD LN EQUITY"],
+  ["part of a name", "Kord", "Kord"],
+]) {
   test(`a ${name} that is left with Tab is taken, before the options are there too`, async () => {
-    const { model, $, close } = await open([field("a", "choice", { open: true, options: SYMBOLS }), field("b", "choice", { open: true, options: page([], { asking: true }) })], {}, {}, { options: SYMBOLS });
+    const { model, $, close } = await open(
+      [
+        field("a", "choice", { open: true, options: SYMBOLS }),
+        field("b", "choice", { open: true, options: page([], { asking: true }) }),
+      ],
+      {},
+      {},
+      { options: SYMBOLS },
+    );
     for (const each of ["a", "b"]) {
       box($, each).focus();
       type(box($, each), typed);
@@ -121,8 +189,17 @@ for (const [name, typed, taken] of [["code", "mchq us equity", "MCHQ US EQUITY"]
       box($, each).dispatchEvent(new Event("blur"));
       await pause(TYPED);
     }
-    assert.deepEqual(sent(model), [["a", taken], ["b", typed]]);
-    model.write({ values: { ...model.traits.values, seq: 2, fields: { a: { value: taken }, b: { value: typed } } } });
+    assert.deepEqual(sent(model), [
+      ["a", taken],
+      ["b", typed],
+    ]);
+    model.write({
+      values: {
+        ...model.traits.values,
+        seq: 2,
+        fields: { a: { value: taken }, b: { value: typed } },
+      },
+    });
     model.write({ options: { a: SYMBOLS, b: SYMBOLS } });
     await pause(TYPED + 50);
     assert.deepEqual(sent(model).slice(2), taken === typed ? [] : [["b", taken]]);
@@ -132,8 +209,17 @@ for (const [name, typed, taken] of [["code", "mchq us equity", "MCHQ US EQUITY"]
 
 test("options beyond the page are searched in the kernel", async () => {
   const asked = [];
-  const answers = { options: ({ query, from }) => (asked.push([query, from]), page([[`${query}1`], [`${query}2`]], { total: 2 })) };
-  const { el, $, close } = await open([field("a", "choice", { options: { ...SYMBOLS, total: 20_000 } })], {}, {}, answers);
+  const answers = {
+    options: ({ query, from }) => (
+      asked.push([query, from]), page([[`${query}1`], [`${query}2`]], { total: 2 })
+    ),
+  };
+  const { el, $, close } = await open(
+    [field("a", "choice", { options: { ...SYMBOLS, total: 20_000 } })],
+    {},
+    {},
+    answers,
+  );
   type(box($, "a"), "zz");
   await pause(350);
   assert.deepEqual(asked, [["zz", 0]]);
@@ -141,10 +227,20 @@ test("options beyond the page are searched in the kernel", async () => {
   await close();
 });
 
-for (const [control, taken] of [["choice", "NVRA"], ["several", ["NVRA"]]])
+for (const [control, taken] of [
+  ["choice", "NVRA"],
+  ["several", ["NVRA"]],
+])
   test(`Enter takes what matches the words typed, not what was listed before them: ${control}`, async () => {
-    const answers = { options: ({ query }) => page([[query === "nvra" ? "NVRA" : "A FIRST"]], { total: 20_000 }) };
-    const { model, $, close } = await open([field("a", control, { options: { ...SYMBOLS, total: 20_000 } })], {}, {}, answers);
+    const answers = {
+      options: ({ query }) => page([[query === "nvra" ? "NVRA" : "A FIRST"]], { total: 20_000 }),
+    };
+    const { model, $, close } = await open(
+      [field("a", control, { options: { ...SYMBOLS, total: 20_000 } })],
+      {},
+      {},
+      answers,
+    );
     for (const text of ["nv", "nvra"]) {
       type(box($, "a"), text);
       await pause(5);
@@ -155,15 +251,31 @@ for (const [control, taken] of [["choice", "NVRA"], ["several", ["NVRA"]]])
   });
 
 test("groups of a list beyond the page have headings with their sizes, and All takes the whole group", async () => {
-  const groups = [["Retail", 300], ["Food", 2]];
+  const groups = [
+    ["Retail", 300],
+    ["Food", 2],
+  ];
   const asked = [];
   const answers = {
-    options: ({ query, grouped, from }) => (asked.push([query, grouped, from]), query ? page([["zz", "", "Food"]]) : { ...SYMBOLS, total: 302, groups }),
+    options: ({ query, grouped, from }) => (
+      asked.push([query, grouped, from]),
+      query ? page([["zz", "", "Food"]]) : { ...SYMBOLS, total: 302, groups }
+    ),
     all_options: ({ group }) => ({ values: [`${group} 1`, `${group} 2`] }),
   };
-  const { model, el, $, close } = await open([field("s", "several", { options: { ...SYMBOLS, total: 302, groups } })], {}, {}, answers);
+  const { model, el, $, close } = await open(
+    [field("s", "several", { options: { ...SYMBOLS, total: 302, groups } })],
+    {},
+    {},
+    answers,
+  );
   box($, "s").click();
-  await soon(() => assert.deepEqual([...el.querySelectorAll(".jf-ph")].map((each) => each.textContent), ["Retail (300)All", "Food (2)All"]));
+  await soon(() =>
+    assert.deepEqual(
+      [...el.querySelectorAll(".jf-ph")].map((each) => each.textContent),
+      ["Retail (300)All", "Food (2)All"],
+    ),
+  );
   assert.deepEqual(asked, [["", true, 0]]);
   assert.equal($("select-all:s").textContent, "Select all 302");
   $("group:Retail").click();
@@ -177,10 +289,32 @@ test("groups of a list beyond the page have headings with their sizes, and All t
 
 test("a list says where it comes from and how old it is, and is listed again", async () => {
   const now = Date.now() / 1000;
-  for (const [seconds, said] of [[0, "just now"], [59, "just now"], [61, "1 min old"], [250, "4 min old"], [3601, "1 hour old"], [7300, "2 hours old"], [49 * 3600, "2 days old"]]) {
-    const { model, $, el, close } = await open([field("a", "choice", { options: { ...SYMBOLS, note: "4 symbols from Get Universe", at: now - seconds, again: true } })]);
+  for (const [seconds, said] of [
+    [0, "just now"],
+    [59, "just now"],
+    [61, "1 min old"],
+    [250, "4 min old"],
+    [3601, "1 hour old"],
+    [7300, "2 hours old"],
+    [49 * 3600, "2 days old"],
+  ]) {
+    const { model, $, el, close } = await open([
+      field("a", "choice", {
+        options: {
+          ...SYMBOLS,
+          note: "4 symbols from Get Universe",
+          at: now - seconds,
+          again: true,
+        },
+      }),
+    ]);
     box($, "a").click();
-    await soon(() => assert.match(el.querySelector(".is-source").textContent, new RegExp(`^4 symbols from Get Universe · ${said}`)));
+    await soon(() =>
+      assert.match(
+        el.querySelector(".is-source").textContent,
+        new RegExp(`^4 symbols from Get Universe · ${said}`),
+      ),
+    );
     $("ask:a").click();
     assert.deepEqual([model.asked.at(-1).kind, model.asked.at(-1).field], ["list_again", "a"]);
     await close();
@@ -211,8 +345,38 @@ test("a value may occur twice in a list that is typed, and is taken away once", 
 });
 
 test("a function chosen with Enter has the focus in its first field", async () => {
-  const answers = { functions: { sections: [{ title: "", functions: [{ id: "other", name: "Other", about: "", group: "", favourite: false, changesData: false }] }], total: 1, found: 1 } };
-  const chosen = (request, model) => (model.write({ view: { ...VIEW, function: { ...VIEW.function, id: "other" }, fields: [field("first", "choice", { options: SYMBOLS }), field("b", "text")] }, values: { ...VALUES, fields: { first: {}, b: {} } } }), {});
+  const answers = {
+    functions: {
+      sections: [
+        {
+          title: "",
+          functions: [
+            {
+              id: "other",
+              name: "Other",
+              about: "",
+              group: "",
+              favourite: false,
+              changesData: false,
+            },
+          ],
+        },
+      ],
+      total: 1,
+      found: 1,
+    },
+  };
+  const chosen = (_request, model) => (
+    model.write({
+      view: {
+        ...VIEW,
+        function: { ...VIEW.function, id: "other" },
+        fields: [field("first", "choice", { options: SYMBOLS }), field("b", "text")],
+      },
+      values: { ...VALUES, fields: { first: {}, b: {} } },
+    }),
+    {}
+  );
   const { $, close } = await open([field("a", "text")], {}, {}, { ...answers, choose: chosen });
   $("picker").click();
   await soon(() => assert.ok($("function:other")));
@@ -226,7 +390,13 @@ test("a function chosen with Enter has the focus in its first field", async () =
 
 test("what Run needs and what a rule asks for is said once, below the fields; a default is promised where it counts", async () => {
   const flag = { flag: ["Yes", "No"], default: "No", hint: "No (default)" };
-  const fields = [field("PanelName", "text", { required: true }), field("Symbol", "text"), field("Brand", "text"), field("f", "flag", flag), field("g", "flag", { ...flag, required: true })];
+  const fields = [
+    field("PanelName", "text", { required: true }),
+    field("Symbol", "text"),
+    field("Brand", "text"),
+    field("f", "flag", flag),
+    field("g", "flag", { ...flag, required: true }),
+  ];
   const { $, close } = await open(fields, {}, { valid: false, missing: ["PanelName", "g"] });
   assert.equal($("advice"), null);
   assert.equal($("reason").textContent, "Missing: PanelName, g");
@@ -242,7 +412,12 @@ test("what Run needs and what a rule asks for is said once, below the fields; a 
 test("several values are chips: chosen, taken away, all, by group, and pasted", async () => {
   const answers = { paste: { values: ["MCHQ US EQUITY", "ZZ"], unknown: ["ZZ"], repeated: 2 } };
   const fields = [field("s", "several", { options: SYMBOLS })];
-  const { model, el, $, close } = await open(fields, { s: { value: ["NVRA US EQUITY"], unknown: [] } }, {}, answers);
+  const { model, el, $, close } = await open(
+    fields,
+    { s: { value: ["NVRA US EQUITY"], unknown: [] } },
+    {},
+    answers,
+  );
   box($, "s").click();
   await pause(10);
   assert.equal($("select-all:s").textContent, "Select all 4");
@@ -269,13 +444,26 @@ test("several values are chips: chosen, taken away, all, by group, and pasted", 
 });
 
 test("a field's menu runs for each, takes all, uses a variable and clears", async () => {
-  const answers = { all_options: { values: ["a", "b"] }, variables: { variables: [{ name: "brands", about: "list of 2", each: true }] } };
-  const { model, $, close } = await open([field("s", "choice", { options: SYMBOLS })], { s: { value: "x" } }, {}, answers);
-  for (const [hook, value] of [["each:s", { each: ["x"] }], ["each-all:s", { each: ["a", "b"] }], ["reset:s", null]]) {
+  const answers = {
+    all_options: { values: ["a", "b"] },
+    variables: { variables: [{ name: "brands", about: "list of 2", each: true }] },
+  };
+  const { model, $, close } = await open(
+    [field("s", "choice", { options: SYMBOLS })],
+    { s: { value: "x" } },
+    {},
+    answers,
+  );
+  for (const [hook, value] of [
+    ["each:s", { each: ["x"] }],
+    ["each-all:s", { each: ["a", "b"] }],
+    ["reset:s", null],
+  ]) {
     $("field-menu:s").click();
     await soon(() => $(hook).click());
     await soon(() => assert.deepEqual(sent(model).at(-1), ["s", value]));
-    if (hook === "each:s") await soon(() => assert.equal(document.activeElement.getAttribute("aria-expanded"), "true")); // its values come next
+    if (hook === "each:s")
+      await soon(() => assert.equal(document.activeElement.getAttribute("aria-expanded"), "true")); // its values come next
   }
   $("field-menu:s").click();
   await soon(() => $("bind:s").click());
@@ -285,7 +473,9 @@ test("a field's menu runs for each, takes all, uses a variable and clears", asyn
 });
 
 test("a variable is a chip that says what it holds; what is typed after $ waits for Enter", async () => {
-  const { model, $, close } = await open([field("a", "text"), field("b", "text")], { a: { value: { variable: "one", about: "12", each: false } } });
+  const { model, $, close } = await open([field("a", "text"), field("b", "text")], {
+    a: { value: { variable: "one", about: "12", each: false } },
+  });
   assert.equal($("variable:a").textContent, "$one12");
   type(box($, "b"), "$two");
   await pause(TYPED);
@@ -298,7 +488,10 @@ test("a variable is a chip that says what it holds; what is typed after $ waits 
 });
 
 test("yes, no and default are three segments; another value is a text", async () => {
-  const fields = [field("a", "flag", { flag: ["true", "false"], default: "false", hint: "No (default)" }), field("b", "flag", { flag: ["Yes", "No"] })];
+  const fields = [
+    field("a", "flag", { flag: ["true", "false"], default: "false", hint: "No (default)" }),
+    field("b", "flag", { flag: ["Yes", "No"] }),
+  ];
   const { model, $, close } = await open(fields, { b: { value: "Maybe" } });
   assert.equal($("value:a:Default").getAttribute("aria-checked"), "true");
   assert.match($("field:a").textContent, /No \(default\)/);
@@ -313,7 +506,10 @@ test("yes, no and default are three segments; another value is a text", async ()
 });
 
 test("a number steps within its bounds, and a date is judged at its tenth character", async () => {
-  const { model, $, close } = await open([field("n", "number", { minimum: 1, maximum: 3, integer: true, default: "2" }), field("d", "date")]);
+  const { model, $, close } = await open([
+    field("n", "number", { minimum: 1, maximum: 3, integer: true, default: "2" }),
+    field("d", "date"),
+  ]);
   $("more:n").click();
   $("more:n").click();
   await pause(TYPED);
@@ -329,23 +525,57 @@ test("a number steps within its bounds, and a date is judged at its tenth charac
 });
 
 test("an error stands at its field with a fix; a warning never disables Run", async () => {
-  const fields = [field("d", "date"), field("s", "several", { options: SYMBOLS }), field("n", "number")];
+  const fields = [
+    field("d", "date"),
+    field("s", "several", { options: SYMBOLS }),
+    field("n", "number"),
+  ];
   const states = {
-    n: { value: "99", errors: [{ text: "n must be between 1 and 50, not 99.", use: "50", instead: "" }] },
-    d: { value: "2025-02-30", errors: [{ text: "Enter a valid date.", use: "2025-02-28", instead: "" }] },
-    s: { value: ["NVRA US EQUITY", "KORX"], unknown: ["KORX"], warnings: [{ text: "'KORX' isn't in the list. Did you mean 'KORD US EQUITY'?", use: "KORD US EQUITY", instead: "KORX" }] },
+    n: {
+      value: "99",
+      errors: [{ text: "n must be between 1 and 50, not 99.", use: "50", instead: "" }],
+    },
+    d: {
+      value: "2025-02-30",
+      errors: [{ text: "Enter a valid date.", use: "2025-02-28", instead: "" }],
+    },
+    s: {
+      value: ["NVRA US EQUITY", "KORX"],
+      unknown: ["KORX"],
+      warnings: [
+        {
+          text: "'KORX' isn't in the list. Did you mean 'KORD US EQUITY'?",
+          use: "KORD US EQUITY",
+          instead: "KORX",
+        },
+      ],
+    },
   };
   const { model, $, close } = await open(fields, states, { valid: false, wrong: ["d"] });
   assert.equal($("error:d").getAttribute("role"), "alert");
   assert.equal($("reason").textContent, "Check: d");
   assert.equal($("run").getAttribute("aria-disabled"), "true");
   const [date, symbol, number] = document.querySelectorAll('[data-jf^="fix:"]');
-  assert.deepEqual([date, symbol, number].map((each) => each.textContent), ["Use 2025-02-28", "Use it", "Use 50"]);
+  assert.deepEqual(
+    [date, symbol, number].map((each) => each.textContent),
+    ["Use 2025-02-28", "Use it", "Use 50"],
+  );
   date.click();
   symbol.click();
   await pause(TYPED);
-  assert.deepEqual(sent(model), [["d", "2025-02-28"], ["s", ["NVRA US EQUITY", "KORD US EQUITY"]]]);
-  model.write({ values: { ...model.traits.values, seq: 2, valid: true, wrong: [], fields: { d: {}, s: states.s } } });
+  assert.deepEqual(sent(model), [
+    ["d", "2025-02-28"],
+    ["s", ["NVRA US EQUITY", "KORD US EQUITY"]],
+  ]);
+  model.write({
+    values: {
+      ...model.traits.values,
+      seq: 2,
+      valid: true,
+      wrong: [],
+      fields: { d: {}, s: states.s },
+    },
+  });
   await pause(10);
   assert.equal($("run").getAttribute("aria-disabled"), null);
   await close();
@@ -372,14 +602,19 @@ test("a missing field is red once its name or Run was pressed, also under More o
 });
 
 test("help is above Run while a field or Run has the focus, and whole in its box", async () => {
-  const { $, close } = await open([field("a", "text", { help: "First. Second.", brief: "First." })]);
+  const { $, close } = await open([
+    field("a", "text", { help: "First. Second.", brief: "First." }),
+  ]);
   box($, "a").dispatchEvent(new Event("focusin", { bubbles: true }));
   await pause(10);
   assert.equal($("help-line").textContent, "a: First.");
   $("help:a").click();
   await pause(20);
   assert.match(document.querySelector(".jf-infopop").textContent, /First\. Second\./);
-  for (const [to, many] of [["run", 1], ["picker", 0]]) {
+  for (const [to, many] of [
+    ["run", 1],
+    ["picker", 0],
+  ]) {
     $(to).focus();
     await soon(() => assert.equal(document.querySelectorAll('[data-jf="help-line"]').length, many));
   }
@@ -387,8 +622,16 @@ test("help is above Run while a field or Run has the focus, and whole in its box
 });
 
 test("a run shows its progress and can be cancelled, in the folded line too", async () => {
-  const run = { ...RUN, state: "running", running: { name: "F", elapsed: 3.4, bytes: 0, done: 6, of: 24, note: "" } };
-  const { model, $, close } = await open([field("a", "several")], { a: { value: ["x", "y"] } }, { run });
+  const run = {
+    ...RUN,
+    state: "running",
+    running: { name: "F", elapsed: 3.4, bytes: 0, done: 6, of: 24, note: "" },
+  };
+  const { model, $, close } = await open(
+    [field("a", "several")],
+    { a: { value: ["x", "y"] } },
+    { run },
+  );
   assert.equal($("progress-text").textContent, "6 of 24 runs");
   model.event({ ev: "progress", running: { ...run.running, done: 7, note: "1 failed" } });
   await pause(10);
@@ -409,10 +652,17 @@ test("a run shows its progress and can be cancelled, in the folded line too", as
 
 test("Cancel takes the focus of Run, and not that of who has gone on", async (t) => {
   const width = Object.getOwnPropertyDescriptor(HTMLElement.prototype, "offsetWidth");
-  Object.defineProperty(HTMLElement.prototype, "offsetWidth", { configurable: true, get: () => 80 });
+  Object.defineProperty(HTMLElement.prototype, "offsetWidth", {
+    configurable: true,
+    get: () => 80,
+  });
   t.after(() => Object.defineProperty(HTMLElement.prototype, "offsetWidth", width));
   const { model, $, close } = await open([field("a", "text")], { a: { value: "x" } });
-  const running = { ...RUN, state: "running", running: { name: "F", elapsed: 0, bytes: 0, done: 0, of: 1, note: "" } };
+  const running = {
+    ...RUN,
+    state: "running",
+    running: { name: "F", elapsed: 0, bytes: 0, done: 0, of: 1, note: "" },
+  };
   for (const start of ["run", "history"]) {
     $(start).focus();
     model.write({ run: running });
@@ -428,21 +678,56 @@ test("Cancel takes the focus of Run, and not that of who has gone on", async (t)
 });
 
 test("the folded line begins with what is required or was entered, not with what is the default anyway", async () => {
-  const fields = [field("unit", "choice", { default: "month" }), field("n", "number", { default: "1" }), field("panel", "choice", { required: true, default: "Card" }), field("symbol", "choice")];
-  const { $, close } = await open(fields, { unit: { value: "month" }, n: { value: "2" }, panel: { value: "Card" }, symbol: { value: "MCHQ" } });
+  const fields = [
+    field("unit", "choice", { default: "month" }),
+    field("n", "number", { default: "1" }),
+    field("panel", "choice", { required: true, default: "Card" }),
+    field("symbol", "choice"),
+  ];
+  const { $, close } = await open(fields, {
+    unit: { value: "month" },
+    n: { value: "2" },
+    panel: { value: "Card" },
+    symbol: { value: "MCHQ" },
+  });
   const chips = [...$("fold").querySelectorAll(".jf-chip")];
-  assert.deepEqual(chips.map((chip) => chip.textContent), ["n 2", "Card", "MCHQ", "month"]);
+  assert.deepEqual(
+    chips.map((chip) => chip.textContent),
+    ["n 2", "Card", "MCHQ", "month"],
+  );
   await close();
 });
 
 test("a sweep says how many runs it makes, and markup in any text stays text", async () => {
   const bad = "<img src=x onerror=alert(1)>\u202e";
-  const fields = [field(bad, "several", { label: bad, help: bad, hint: bad, options: page([[bad, bad, bad], ["y", "", bad]], { note: bad }), knownFrom: bad })];
-  const states = { [bad]: { value: { each: [bad, "y"] }, warnings: [{ text: bad, use: bad, instead: "" }], notes: [bad] } };
+  const fields = [
+    field(bad, "several", {
+      label: bad,
+      help: bad,
+      hint: bad,
+      options: page(
+        [
+          [bad, bad, bad],
+          ["y", "", bad],
+        ],
+        { note: bad },
+      ),
+      knownFrom: bad,
+    }),
+  ];
+  const states = {
+    [bad]: {
+      value: { each: [bad, "y"] },
+      warnings: [{ text: bad, use: bad, instead: "" }],
+      notes: [bad],
+    },
+  };
   const { el, $, close } = await open(fields, states, { runs: 24, advice: [bad] });
   assert.equal($("run").textContent, "Run 24 times");
   el.querySelector('[data-jf^="field-menu"]').click();
-  el.querySelector('[data-jf^="show:"]')?.dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true }));
+  el.querySelector('[data-jf^="show:"]')?.dispatchEvent(
+    new MouseEvent("mousedown", { bubbles: true, cancelable: true }),
+  );
   await pause(30);
   assert.equal(el.querySelector("img"), null);
   assert.ok(el.textContent.includes("<img src=x"));
@@ -450,7 +735,10 @@ test("a sweep says how many runs it makes, and markup in any text stays text", a
 });
 
 test("two panels of a page share no id", async () => {
-  const [one, two] = [await open([field("a", "choice", { options: SYMBOLS })]), await open([field("a", "choice", { options: SYMBOLS })], {}, { valid: false, missing: ["a"] })];
+  const [one, two] = [
+    await open([field("a", "choice", { options: SYMBOLS })]),
+    await open([field("a", "choice", { options: SYMBOLS })], {}, { valid: false, missing: ["a"] }),
+  ];
   const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
   assert.ok(ids.length >= 4);
   assert.equal(new Set(ids).size, ids.length);

@@ -1,12 +1,16 @@
 /** The table: pages as they are seen, sort, filters, keys, and what it asks for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RUN, VIEW, pause } from "./fake.js";
+import { pause, RUN, VIEW } from "./fake.js";
 import { press, shown, type } from "./page.js";
 import { ANSWERS, RESULT, rows } from "./states.js";
 
 const result = (more = {}) => ({ ...RESULT, ...more, table: { ...RESULT.table, ...more.table } });
-const panel = (answers = {}, more = {}) => shown({ run: { ...RUN, state: "done", number: 3, result: result(more) } }, { ...ANSWERS, ...answers });
+const panel = (answers = {}, more = {}) =>
+  shown(
+    { run: { ...RUN, state: "done", number: 3, result: result(more) } },
+    { ...ANSWERS, ...answers },
+  );
 const asked = (model, kind) => model.asked.filter((each) => each.kind === kind);
 /** Wait until something is there: machines are slow at times. */
 const until = async (test) => {
@@ -33,8 +37,14 @@ test("the first page comes with the run, and the next when it is near", async ()
 
 test("a page that is loaded again shows the rows and columns that were in sight, of the same filter", async () => {
   const kept = {};
-  globalThis.sessionStorage = { setItem: (key, text) => (kept[key] = text), getItem: (key) => kept[key] ?? null };
-  const traits = { view: { ...VIEW, panel: "one" }, run: { ...RUN, state: "done", number: 3, result: result() } };
+  globalThis.sessionStorage = {
+    setItem: (key, text) => (kept[key] = text),
+    getItem: (key) => kept[key] ?? null,
+  };
+  const traits = {
+    view: { ...VIEW, panel: "one" },
+    run: { ...RUN, state: "done", number: 3, result: result() },
+  };
   const first = await shown(traits, { ...ANSWERS, rows: ({ from, to }) => rows(from, to, 9_000) });
   type(first.$("find"), "Mid");
   await until(() => first.$("grid").getAttribute("aria-rowcount") === "9001");
@@ -42,17 +52,26 @@ test("a page that is loaded again shows the rows and columns that were in sight,
   first.$("grid").dispatchEvent(new Event("scroll"));
   await until(() => first.el.querySelector('[aria-rowindex="5002"]')?.children[2].textContent);
   await first.close();
-  const { el, $, close } = await shown(traits, { ...ANSWERS, rows: ({ from, to }) => rows(from, to, 9_000) });
+  const { el, $, close } = await shown(traits, {
+    ...ANSWERS,
+    rows: ({ from, to }) => rows(from, to, 9_000),
+  });
   await until(() => el.querySelector('[aria-rowindex="5002"]')?.children[2].textContent);
-  assert.deepEqual([$("grid").scrollTop, $("grid").scrollLeft, $("find").value], [28 * 5000, 30, "Mid"]);
+  assert.deepEqual(
+    [$("grid").scrollTop, $("grid").scrollLeft, $("find").value],
+    [28 * 5000, 30, "Mid"],
+  );
   delete globalThis.sessionStorage;
   await close();
 });
 
 test("ten million rows fit under the height that browsers allow, and the last one is reached", async () => {
   const total = 10_000_000;
-  const { model, el, $, close } = await panel({ rows: ({ from, to }) => rows(from, to, total) }, { table: { rows: total, page: rows(0, 40, total) } });
-  const height = parseInt(el.querySelector(".jf-rows").style.height);
+  const { model, el, $, close } = await panel(
+    { rows: ({ from, to }) => rows(from, to, total) },
+    { table: { rows: total, page: rows(0, 40, total) } },
+  );
+  const height = Number.parseInt(el.querySelector(".jf-rows").style.height, 10);
   assert.ok(height <= 8_000_000);
   $("grid").focus();
   press($("grid"), "End", { ctrlKey: true });
@@ -60,7 +79,7 @@ test("ten million rows fit under the height that browsers allow, and the last on
   await pause(40);
   const cell = el.querySelector(".is-on");
   assert.equal(cell.parentElement.getAttribute("aria-rowindex"), String(total + 1));
-  assert.ok(parseInt(cell.parentElement.style.top) + 28 <= height + 1);
+  assert.ok(Number.parseInt(cell.parentElement.style.top, 10) + 28 <= height + 1);
   assert.equal($("grid").getAttribute("aria-activedescendant"), cell.id);
   assert.ok(asked(model, "rows").some((each) => each.to === total));
   await close();
@@ -68,12 +87,24 @@ test("ten million rows fit under the height that browsers allow, and the last on
 
 test("the last of many columns is in sight at once, and stays so once its width is known", async () => {
   const count = 2000;
-  const columns = ({ columns: wanted }) => ({ columns: wanted.map((at) => ({ ...RESULT.table.columns[2], at, name: `c${at}`, width: 200 })) });
-  const wide = { count, columns: columns({ columns: [...Array(60).keys()] }).columns, page: { ...rows(0, 40), columns: [...Array(60).keys()] } };
-  const { model, el, $, close } = await panel({ columns, rows: ({ from, to, columns: wanted }) => ({ ...rows(from, to), columns: wanted }) }, { table: wide });
+  const columns = ({ columns: wanted }) => ({
+    columns: wanted.map((at) => ({ ...RESULT.table.columns[2], at, name: `c${at}`, width: 200 })),
+  });
+  const wide = {
+    count,
+    columns: columns({ columns: [...Array(60).keys()] }).columns,
+    page: { ...rows(0, 40), columns: [...Array(60).keys()] },
+  };
+  const { model, el, $, close } = await panel(
+    { columns, rows: ({ from, to, columns: wanted }) => ({ ...rows(from, to), columns: wanted }) },
+    { table: wide },
+  );
   const grid = Object.defineProperty($("grid"), "clientWidth", { value: 900 });
-  const width = () => parseInt(el.querySelector(".jf-rows").style.width);
-  const scroll = (left) => (Object.assign(grid, { scrollLeft: left ?? grid.scrollLeft }), grid.dispatchEvent(new Event("scroll")));
+  const width = () => Number.parseInt(el.querySelector(".jf-rows").style.width, 10);
+  const scroll = (left) => (
+    Object.assign(grid, { scrollLeft: left ?? grid.scrollLeft }),
+    grid.dispatchEvent(new Event("scroll"))
+  );
   const first = width();
   press(grid, "End");
   assert.equal(grid.scrollLeft, first - 900);
@@ -95,12 +126,21 @@ test("numbers sort down first, texts up, and the third click gives the order as 
   const { model, $, close } = await panel();
   const sorts = [];
   for (const [hook, shiftKey] of [["Spend"], ["Spend"], ["Spend"], ["Region"], ["Spend", true]]) {
-    $(`sort:${hook}`).dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: Boolean(shiftKey) }));
+    $(`sort:${hook}`).dispatchEvent(
+      new MouseEvent("click", { bubbles: true, shiftKey: Boolean(shiftKey) }),
+    );
     await pause(40);
-    sorts.push(last(model, "rows").query.sort.map(({ at, descending }) => `${at}${descending ? "-" : "+"}`).join());
+    sorts.push(
+      last(model, "rows")
+        .query.sort.map(({ at, descending }) => `${at}${descending ? "-" : "+"}`)
+        .join(),
+    );
   }
   assert.deepEqual(sorts, ["2-", "2+", "", "1+", "1+,2-"]);
-  assert.equal($("sort:Spend").closest("[role=columnheader]").getAttribute("aria-sort"), "descending");
+  assert.equal(
+    $("sort:Spend").closest("[role=columnheader]").getAttribute("aria-sort"),
+    "descending",
+  );
   await close();
 });
 
@@ -108,7 +148,10 @@ test("a click adds to what the one before has asked for, though its page is on i
   const { model, $, close } = await panel({ rows: null });
   $("sort:Region").click();
   $("sort:Spend").dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: true }));
-  assert.deepEqual(last(model, "rows").query.sort, [{ at: 1, descending: false }, { at: 2, descending: true }]);
+  assert.deepEqual(last(model, "rows").query.sort, [
+    { at: 1, descending: false },
+    { at: 2, descending: true },
+  ]);
   await close();
 });
 
@@ -118,11 +161,18 @@ test("a range is applied as it is typed, shown as a chip, and taken back", async
   await pause(20);
   type($("filter-lo"), "250,000");
   await until(() => $("chip:Spend"));
-  assert.deepEqual(last(model, "rows").query.filters, [{ at: 2, kind: "range", low: "250,000", high: "" }]);
+  assert.deepEqual(last(model, "rows").query.filters, [
+    { at: 2, kind: "range", low: "250,000", high: "" },
+  ]);
   assert.equal($("chip:Spend").textContent, "Spend ≥ 250,000");
   assert.equal($("row-count").textContent, "7,710 of 10,956 rows");
   type($("filter-lo"), "260000");
-  const enter = new KeyboardEvent("keydown", { key: "Enter", bubbles: true, composed: true, cancelable: true });
+  const enter = new KeyboardEvent("keydown", {
+    key: "Enter",
+    bubbles: true,
+    composed: true,
+    cancelable: true,
+  });
   $("filter-lo").dispatchEvent(enter);
   await until(() => !$("filter-lo"));
   assert.ok(enter.defaultPrevented, "Enter must not press the funnel, which has the focus next");
@@ -133,13 +183,19 @@ test("a range is applied as it is typed, shown as a chip, and taken back", async
   await until(() => $("chip:Spend").textContent === "Spend ≥ 260,000");
   type($("filter-lo"), "-250000");
   await until(() => $("chip:Spend").textContent === "Spend ≥ −250,000"); // as the cells show it, and sent as it was typed
-  assert.deepEqual([$("chip:Spend").textContent, last(model, "rows").query.filters[0].low], ["Spend ≥ −250,000", "-250000"]);
+  assert.deepEqual(
+    [$("chip:Spend").textContent, last(model, "rows").query.filters[0].low],
+    ["Spend ≥ −250,000", "-250000"],
+  );
   $("chip-remove:Spend").click();
   await until(() => !$("chip:Spend"));
   assert.equal($("chip:Spend"), null);
   assert.equal($("row-count").textContent, "");
   assert.equal($("remove-filters"), null);
-  for (const [column, box, text] of [["Date", "filter-lo", "2025-01-01"], ["Region", "filter-text", "a"]]) {
+  for (const [column, box, text] of [
+    ["Date", "filter-lo", "2025-01-01"],
+    ["Region", "filter-text", "a"],
+  ]) {
     $(`filter:${column}`).click();
     await until(() => $(box));
     type($(box), text);
@@ -151,7 +207,10 @@ test("a range is applied as it is typed, shown as a chip, and taken back", async
 });
 
 test("a filter that is refused is said in its box, and the rows stay", async () => {
-  const { el, $, close } = await panel({ rows: ({ query, from, to }) => (query.filters.length ? { error: ["'lots' isn't a number."] } : rows(from, to)) });
+  const { el, $, close } = await panel({
+    rows: ({ query, from, to }) =>
+      query.filters.length ? { error: ["'lots' isn't a number."] } : rows(from, to),
+  });
   $("filter:Spend").click();
   await pause(20);
   type($("filter-lo"), "lots");
@@ -161,7 +220,9 @@ test("a filter that is refused is said in its box, and the rows stay", async () 
   assert.ok(el.querySelector(".jf-tr"));
   type($("filter-lo"), "more");
   press($("filter-lo"), "Enter");
-  assert.ok(await until(() => el.querySelector(".jf-toast")?.textContent.includes("isn't a number")));
+  assert.ok(
+    await until(() => el.querySelector(".jf-toast")?.textContent.includes("isn't a number")),
+  );
   assert.ok(!$("filter-lo"));
   await close();
 });
@@ -170,14 +231,24 @@ test("a date that does not exist is said in the box, and filters nothing", async
   const { model, el, $, close } = await panel();
   $("filter:Date").click();
   await until(() => $("filter-lo"));
-  Object.defineProperty($("filter-lo"), "validity", { value: { badInput: true }, configurable: true });
+  Object.defineProperty($("filter-lo"), "validity", {
+    value: { badInput: true },
+    configurable: true,
+  });
   type($("filter-lo"), "");
   press($("filter-lo"), "Enter");
-  assert.ok(await until(() => el.querySelector(".jf-err")?.textContent === "Enter a valid date, or clear the field."));
+  assert.ok(
+    await until(
+      () => el.querySelector(".jf-err")?.textContent === "Enter a valid date, or clear the field.",
+    ),
+  );
   Object.defineProperty($("filter-lo"), "validity", { value: { badInput: false } });
   type($("filter-lo"), "2025-01-31");
   await until(() => last(model, "rows")?.query.filters.length);
-  assert.deepEqual(asked(model, "rows").flatMap((each) => each.query.filters.map(({ low }) => low)), ["2025-01-31"]);
+  assert.deepEqual(
+    asked(model, "rows").flatMap((each) => each.query.filters.map(({ low }) => low)),
+    ["2025-01-31"],
+  );
   assert.ok(!el.querySelector(".jf-err"));
   await close();
 });
@@ -190,7 +261,9 @@ test("values are ticked, and a text is contained", async () => {
   await pause(20);
   $("value:").click();
   await pause(40);
-  assert.deepEqual(last(model, "rows").query.filters, [{ at: 1, kind: "values", values: ["Pacific", null] }]);
+  assert.deepEqual(last(model, "rows").query.filters, [
+    { at: 1, kind: "values", values: ["Pacific", null] },
+  ]);
   type($("filter-text"), "south");
   await until(() => last(model, "rows").query.filters[0]?.kind === "text");
   assert.deepEqual(last(model, "rows").query.filters, [{ at: 1, kind: "text", text: "south" }]);
@@ -240,7 +313,10 @@ test("keys move the cell, and a selection is copied with tabs", async () => {
   assert.deepEqual([on.dataset.r, on.dataset.c], ["1", "2"]);
   press(grid, "Enter");
   await pause(20);
-  assert.deepEqual([last(model, "copy").from, last(model, "copy").to, last(model, "copy").columns], [1, 2, [2]]);
+  assert.deepEqual(
+    [last(model, "copy").from, last(model, "copy").to, last(model, "copy").columns],
+    [1, 2, [2]],
+  );
   press(grid, "ArrowDown", { shiftKey: true });
   await pause(10);
   press(grid, "ArrowLeft", { shiftKey: true });
@@ -248,13 +324,20 @@ test("keys move the cell, and a selection is copied with tabs", async () => {
   assert.equal(el.querySelectorAll(".is-sel").length, 4);
   press(grid, "c", { ctrlKey: true });
   await pause(20);
-  assert.deepEqual([last(model, "copy").from, last(model, "copy").to, last(model, "copy").columns], [1, 3, [1, 2]]);
+  assert.deepEqual(
+    [last(model, "copy").from, last(model, "copy").to, last(model, "copy").columns],
+    [1, 3, [1, 2]],
+  );
   assert.equal(last(model, "copy").names, false);
   press(grid, "a", { ctrlKey: true });
   await pause(10);
   press(grid, "c", { ctrlKey: true });
   await pause(20);
-  assert.equal(last(model, "copy").names, true, "all cells are copied with the names of their columns");
+  assert.equal(
+    last(model, "copy").names,
+    true,
+    "all cells are copied with the names of their columns",
+  );
   await close();
 });
 
@@ -262,11 +345,23 @@ test("each key moves the cell as in other grids, and none leaves the table", asy
   const { el, $, close } = await panel();
   const grid = $("grid");
   grid.focus();
-  const at = () => [Number(grid.querySelector(".is-on").dataset.r), Number(grid.querySelector(".is-on").dataset.c)];
+  const at = () => [
+    Number(grid.querySelector(".is-on").dataset.r),
+    Number(grid.querySelector(".is-on").dataset.c),
+  ];
   const steps = [
-    ["ArrowDown", {}, [0, 0]], ["ArrowUp", {}, [0, 0]], ["ArrowLeft", {}, [0, 0]], ["End", {}, [0, 5]], ["ArrowRight", {}, [0, 5]],
-    ["Home", {}, [0, 0]], ["End", { ctrlKey: true }, [10_955, 5]], ["ArrowDown", {}, [10_955, 5]], ["PageDown", {}, [10_955, 5]],
-    ["Home", { ctrlKey: true }, [0, 0]], ["PageUp", {}, [0, 0]], ["ArrowRight", {}, [0, 1]],
+    ["ArrowDown", {}, [0, 0]],
+    ["ArrowUp", {}, [0, 0]],
+    ["ArrowLeft", {}, [0, 0]],
+    ["End", {}, [0, 5]],
+    ["ArrowRight", {}, [0, 5]],
+    ["Home", {}, [0, 0]],
+    ["End", { ctrlKey: true }, [10_955, 5]],
+    ["ArrowDown", {}, [10_955, 5]],
+    ["PageDown", {}, [10_955, 5]],
+    ["Home", { ctrlKey: true }, [0, 0]],
+    ["PageUp", {}, [0, 0]],
+    ["ArrowRight", {}, [0, 1]],
   ];
   for (const [key, more, place] of steps) {
     press(grid, key, more);
@@ -302,7 +397,12 @@ test("a selection that is too long to copy says what to do", async () => {
 
 test("columns are made wider by keys and in the box of the column, which is said", async () => {
   const { el, $, close } = await panel();
-  const wide = () => Number(/Region is (\d+) pixels wide/.exec(el.querySelector("[aria-live=polite].jf-off").textContent)?.[1]);
+  const wide = () =>
+    Number(
+      /Region is (\d+) pixels wide/.exec(
+        el.querySelector("[aria-live=polite].jf-off").textContent,
+      )?.[1],
+    );
   press($("grid"), "ArrowRight");
   press($("grid"), "ArrowRight");
   press($("grid"), "ArrowRight", { altKey: true });
@@ -341,11 +441,24 @@ test("a search leaves out hidden columns, and is made again when they are shown"
 });
 
 test("a table of 2,000 columns draws those on the screen, and asks for what it shows of them", async () => {
-  const page = (columns, from, to) => ({ total: 50, from, columns, sums: {}, rows: Array.from({ length: Math.min(to, 50) - from }, (_, row) => columns.map((at) => `${from + row}:${at}`)) });
+  const page = (columns, from, to) => ({
+    total: 50,
+    from,
+    columns,
+    sums: {},
+    rows: Array.from({ length: Math.min(to, 50) - from }, (_, row) =>
+      columns.map((at) => `${from + row}:${at}`),
+    ),
+  });
   const all = Array.from({ length: 60 }, (_, at) => at);
   const column = (at) => ({ at, name: `c${at}`, type: "text", width: 80, summary: null });
   const { model, el, $, close } = await panel(
-    { rows: ({ columns, from, to }) => page(columns, from, to), columns: ({ columns }) => ({ columns: columns.map((at) => ({ ...column(at), summary: RESULT.table.columns[1].summary })) }) },
+    {
+      rows: ({ columns, from, to }) => page(columns, from, to),
+      columns: ({ columns }) => ({
+        columns: columns.map((at) => ({ ...column(at), summary: RESULT.table.columns[1].summary })),
+      }),
+    },
     { table: { rows: 50, count: 2000, columns: all.map(column), page: page(all, 0, 40) } },
   );
   await pause(20);
@@ -356,7 +469,10 @@ test("a table of 2,000 columns draws those on the screen, and asks for what it s
   await pause(40);
   $("grid").dispatchEvent(new Event("scroll"));
   await until(() => el.querySelector(".is-on")?.textContent && $("summary:c1999"));
-  assert.deepEqual([last(model, "rows").columns[0], last(model, "rows").columns.at(-1)], [1980, 1999]);
+  assert.deepEqual(
+    [last(model, "rows").columns[0], last(model, "rows").columns.at(-1)],
+    [1980, 1999],
+  );
   assert.equal(el.querySelector(".is-on").textContent, "0:1999");
   assert.ok($("summary:c1999"));
   await close();
@@ -365,11 +481,21 @@ test("a table of 2,000 columns draws those on the screen, and asks for what it s
 test("of many rows, the columns are summarized one after the other", async () => {
   const total = 10_000_000;
   const columns = RESULT.table.columns.map((each) => ({ ...each, summary: null }));
-  const { model, $, close } = await panel({ columns: null, rows: ({ from, to }) => rows(from, to, total) }, { table: { rows: total, columns, page: rows(0, 40, total) } });
+  const { model, $, close } = await panel(
+    { columns: null, rows: ({ from, to }) => rows(from, to, total) },
+    { table: { rows: total, columns, page: rows(0, 40, total) } },
+  );
   for (const at of [0, 1]) {
     await until(() => asked(model, "columns").length === at + 1);
-    assert.deepEqual(asked(model, "columns").map((each) => each.columns), [[0], [1]].slice(0, at + 1));
-    model.emit("msg:custom", { v: 1, re: last(model, "columns").id, columns: [RESULT.table.columns[at]] });
+    assert.deepEqual(
+      asked(model, "columns").map((each) => each.columns),
+      [[0], [1]].slice(0, at + 1),
+    );
+    model.emit("msg:custom", {
+      v: 1,
+      re: last(model, "columns").id,
+      columns: [RESULT.table.columns[at]],
+    });
   }
   await until(() => $("summary:Region").textContent);
   assert.match($("summary:Region").textContent, /Mid-Atlantic/);
@@ -378,8 +504,23 @@ test("of many rows, the columns are summarized one after the other", async () =>
 
 test("a column is hidden and shown again, and texts of a service stay texts", async () => {
   const evil = "<img src=x onerror=alert(1)>";
-  const columns = RESULT.table.columns.map((each) => (each.at === 1 ? { ...each, name: evil, summary: { ...each.summary, top: [{ text: evil, share: 1 }] } } : each));
-  const { el, $, close } = await panel({}, { table: { columns, page: { ...rows(0, 40), rows: rows(0, 40).rows.map((row) => [row[0], evil, ...row.slice(2)]) } } });
+  const columns = RESULT.table.columns.map((each) =>
+    each.at === 1
+      ? { ...each, name: evil, summary: { ...each.summary, top: [{ text: evil, share: 1 }] } }
+      : each,
+  );
+  const { el, $, close } = await panel(
+    {},
+    {
+      table: {
+        columns,
+        page: {
+          ...rows(0, 40),
+          rows: rows(0, 40).rows.map((row) => [row[0], evil, ...row.slice(2)]),
+        },
+      },
+    },
+  );
   assert.equal(el.querySelector("img"), null);
   assert.equal(el.querySelector(".jf-tr").children[1].textContent, evil);
   $(`filter:${evil}`).click();
@@ -395,7 +536,9 @@ test("a column is hidden and shown again, and texts of a service stay texts", as
 });
 
 test("the view as code follows the view", async () => {
-  const { model, $, close } = await panel({ table_code: ({ query }) => ({ code: `sorted by ${query.sort.length}` }) });
+  const { model, $, close } = await panel({
+    table_code: ({ query }) => ({ code: `sorted by ${query.sort.length}` }),
+  });
   $("view-code").click();
   await until(() => $("table-code")?.textContent);
   assert.equal($("table-code").textContent, "sorted by 0");

@@ -5,35 +5,63 @@ import { pause } from "./fake.js";
 import { press, shown, soon, type } from "./page.js";
 import { ANSWERS, STATES } from "./states.js";
 
-const listed = (from, to) => Array.from({ length: Math.max(0, to - from) }, (_, at) => ({ id: `get_${from + at}`, name: `Get ${from + at}`, about: "", group: "All", favourite: false, changesData: false }));
-const functions = ({ from }) => ({ sections: [{ title: "All", functions: listed(from, Math.min(from + 100, 250)) }], total: 250, found: 250 });
+const listed = (from, to) =>
+  Array.from({ length: Math.max(0, to - from) }, (_, at) => ({
+    id: `get_${from + at}`,
+    name: `Get ${from + at}`,
+    about: "",
+    group: "All",
+    favourite: false,
+    changesData: false,
+  }));
+const functions = ({ from }) => ({
+  sections: [{ title: "All", functions: listed(from, Math.min(from + 100, 250)) }],
+  total: 250,
+  found: 250,
+});
 
 test("a long catalog is listed to its end as it is scrolled, under one heading", async () => {
   const { model, el, $, close } = await shown(STATES.form.traits, { ...ANSWERS, functions });
   $("picker").click();
   await soon(() => assert.ok($("function:get_99")));
   const list = el.querySelector(".jf-list");
-  for (const name of ["clientHeight", "scrollHeight"]) Object.defineProperty(list, name, { value: 100 });
+  for (const name of ["clientHeight", "scrollHeight"])
+    Object.defineProperty(list, name, { value: 100 });
   for (const last of ["function:get_199", "function:get_249"]) {
     list.dispatchEvent(new el.ownerDocument.defaultView.Event("scroll"));
     await soon(() => assert.ok($(last)));
   }
   list.dispatchEvent(new el.ownerDocument.defaultView.Event("scroll"));
   await pause(60);
-  assert.deepEqual(model.asked.filter(({ kind }) => kind === "functions").map(({ from }) => from), [0, 100, 200]);
+  assert.deepEqual(
+    model.asked.filter(({ kind }) => kind === "functions").map(({ from }) => from),
+    [0, 100, 200],
+  );
   assert.equal(list.querySelectorAll(".jf-ph").length, 1);
   await close();
 });
 
 test("Enter takes what matches the words typed, not what was listed before them", async () => {
-  const answers = { ...ANSWERS, functions: ({ query }) => ({ sections: [{ title: "", functions: query ? listed(7, 8) : listed(0, 3) }], total: 250, found: 3 }) };
+  const answers = {
+    ...ANSWERS,
+    functions: ({ query }) => ({
+      sections: [{ title: "", functions: query ? listed(7, 8) : listed(0, 3) }],
+      total: 250,
+      found: 3,
+    }),
+  };
   const { model, $, close } = await shown(STATES.empty.traits, answers);
   $("picker").click();
   await soon(() => assert.ok($("function:get_0")));
   type($("picker-search"), "seven");
   await pause(5);
   press($("picker-search"), "Enter");
-  await soon(() => assert.deepEqual(model.asked.filter(({ kind }) => kind === "choose").map((each) => each.function), ["get_7"]));
+  await soon(() =>
+    assert.deepEqual(
+      model.asked.filter(({ kind }) => kind === "choose").map((each) => each.function),
+      ["get_7"],
+    ),
+  );
   await close();
 });
 
@@ -43,20 +71,31 @@ test("Documentation says what the function takes, as text and without a request"
   $("menu").click();
   await soon(() => assert.ok($("docs")));
   $("docs").click();
-  await soon(() => assert.match($("docs-box").textContent, /Get Panel Daily.*Panel \*.*Years back.*%funcs describe get_panel_daily/s));
+  await soon(() =>
+    assert.match(
+      $("docs-box").textContent,
+      /Get Panel Daily.*Panel \*.*Years back.*%funcs describe get_panel_daily/s,
+    ),
+  );
   assert.equal(model.asked.length, before);
   assert.equal(el.querySelectorAll("[href], [src]").length, 0);
   await close();
 });
 
 test("a shipped preset is offered and never listed for deletion; the box goes with the last of the others", async () => {
-  const { model, $, close } = await shown(STATES.form.traits, { ...ANSWERS, preset_delete: { said: "Deleted." } });
+  const { model, $, close } = await shown(STATES.form.traits, {
+    ...ANSWERS,
+    preset_delete: { said: "Deleted." },
+  });
   $("presets").click();
   await soon(() => assert.match($("preset:Quarter to date vs last year").textContent, /MCHQ/));
   $("preset-manage").click();
   await soon(() => assert.ok($("preset-delete:NVRA by region")));
   assert.equal($("preset-delete:Quarter to date vs last year"), null);
-  for (const [name, left] of [["Restaurants, weekly check", true], ["NVRA by region", false]]) {
+  for (const [name, left] of [
+    ["Restaurants, weekly check", true],
+    ["NVRA by region", false],
+  ]) {
     $(`preset-delete:${name}`).focus();
     $(`preset-delete:${name}`).click();
     const { view } = model.traits;

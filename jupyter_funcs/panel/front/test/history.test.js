@@ -1,4 +1,4 @@
-/** The drawer of runs, and two of them compared, in the built bundle. */
+/** The drawer of runs, and two of them compared, in the sources. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compared } from "./charts.js";
@@ -25,20 +25,32 @@ const open = async (answers = {}, hooks = []) => {
 test("runs are rows with what differs, and exactly two can be compared", async () => {
   const { $, el, click, asked, close } = await open();
   assert.equal(el.querySelectorAll("tbody tr").length, HISTORY.length);
-  assert.match($("run:9").textContent, /14:32.*Get Panel Daily.*Panel Demo Debit Panel.*10,956.*0\.20 s.*panel_daily/);
+  assert.match(
+    $("run:9").textContent,
+    /14:32.*Get Panel Daily.*Panel Demo Debit Panel.*10,956.*0\.20 s.*panel_daily/,
+  );
   assert.equal($("compare").getAttribute("aria-disabled"), "true");
   await click("tick:9", "tick:7", "tick:8");
-  assert.deepEqual([7, 8, 9].map((number) => $(`tick:${number}`).checked), [true, true, false]);
+  assert.deepEqual(
+    [7, 8, 9].map((number) => $(`tick:${number}`).checked),
+    [true, true, false],
+  );
   assert.match($("compare").textContent, /Run again and compare/); // the result of 7 is gone
   await click("tick:7", "tick:9", "compare");
   await until(() => asked("compare").length);
-  assert.deepEqual(asked("compare").map(({ before, after, from, again }) => [before, after, from, again]), [[8, 9, 0, false]]);
+  assert.deepEqual(
+    asked("compare").map(({ before, after, from, again }) => [before, after, from, again]),
+    [[8, 9, 0, false]],
+  );
   await close();
 });
 
 test("a comparison has arguments, sums, a chart, rows and the code; Swap turns it round", async () => {
   const { $, el, click, asked, close } = await open({}, ["tick:9", "tick:8", "compare"]);
-  assert.match($("compare-args").textContent, /Panel.*Demo Card Panel.*→.*Demo Debit Panel.*The same in both: Symbol NVRA/);
+  assert.match(
+    $("compare-args").textContent,
+    /Panel.*Demo Card Panel.*→.*Demo Debit Panel.*The same in both: Symbol NVRA/,
+  );
   assert.match($("compare-table").querySelector("tfoot").textContent, /Sum[\d,]+−[\d,]+−\d+\.\d%/);
   assert.equal($("compare-chart").querySelectorAll(".g-path").length, 2);
   assert.equal($("compare-rows").querySelectorAll("tbody tr").length, 50);
@@ -53,14 +65,33 @@ test("a comparison has arguments, sums, a chart, rows and the code; Swap turns i
 });
 
 test("what is gone is run again on demand, and why nothing can be compared is said", async () => {
-  const gone = (request) => ({ ...compared(request, HISTORY), ...(request.again ? {} : { gone: [8], said: "The result of run 8 is no longer in memory.", rows: [], totals: null, chart: null }) });
+  const gone = (request) => ({
+    ...compared(request, HISTORY),
+    ...(request.again
+      ? {}
+      : {
+          gone: [8],
+          said: "The result of run 8 is no longer in memory.",
+          rows: [],
+          totals: null,
+          chart: null,
+        }),
+  });
   const { $, click, asked, close } = await open({ compare: gone }, ["tick:9", "tick:8", "compare"]);
   assert.equal($("compare-rows"), null);
   await click("compare-again");
   await until(() => $("compare-rows"));
   assert.ok(asked("compare").at(-1).again);
   await close();
-  const other = (request) => ({ ...compared(request, HISTORY), said: "Sales and Stock share no column.", columns: [], rows: [], total: 0, totals: null, chart: null });
+  const other = (request) => ({
+    ...compared(request, HISTORY),
+    said: "Sales and Stock share no column.",
+    columns: [],
+    rows: [],
+    total: 0,
+    totals: null,
+    chart: null,
+  });
   const refused = await open({ compare: other }, ["tick:9", "tick:8", "compare"]);
   assert.match(refused.$("compare-said").textContent, /share no column/);
   await refused.close();
@@ -89,14 +120,31 @@ test("a run is run again or opened, and the drawer closes", async () => {
   const { $, click, asked, close } = await open({ open: { said: "Opened run 8." } });
   await click("open:8");
   await until(() => !$("drawer"));
-  assert.deepEqual(asked("open").map(({ number }) => number), [8]);
+  assert.deepEqual(
+    asked("open").map(({ number }) => number),
+    [8],
+  );
   await click("history", "again:9");
-  assert.deepEqual(asked("again").map(({ number }) => number), [9]);
+  assert.deepEqual(
+    asked("again").map(({ number }) => number),
+    [9],
+  );
   await close();
 });
 
 test("texts of a service stay text", async () => {
-  const { el, close } = await open({ history: { rows: [{ ...HISTORY[0], function: "<img src=x>", differs: [{ name: "<b>", value: "</td><script>" }], error: "<i>" }] } });
+  const { el, close } = await open({
+    history: {
+      rows: [
+        {
+          ...HISTORY[0],
+          function: "<img src=x>",
+          differs: [{ name: "<b>", value: "</td><script>" }],
+          error: "<i>",
+        },
+      ],
+    },
+  });
   assert.equal(el.querySelectorAll("img, b b, script, td i").length, 0);
   assert.match(el.querySelector("tbody").textContent, /<img src=x>.*<\/td><script>/);
   await close();

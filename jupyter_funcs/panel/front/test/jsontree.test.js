@@ -1,7 +1,7 @@
 /** The reply as a folded tree, which is asked for a level at a time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RUN, pause } from "./fake.js";
+import { pause, RUN } from "./fake.js";
 import { shown, type } from "./page.js";
 import { ANSWERS, RESULT } from "./states.js";
 
@@ -9,8 +9,15 @@ const until = async (found) => {
   for (let turn = 0; turn < 100 && !found(); turn++) await pause(10);
   return found();
 };
-const panel = (answers = {}) => shown({ tab: "json", run: { ...RUN, state: "done", number: 3, result: RESULT } }, { ...ANSWERS, ...answers });
-const paths = (model) => model.asked.filter((each) => each.kind === "json").map(({ path, from }) => [...path, from].join("/"));
+const panel = (answers = {}) =>
+  shown(
+    { tab: "json", run: { ...RUN, state: "done", number: 3, result: RESULT } },
+    { ...ANSWERS, ...answers },
+  );
+const paths = (model) =>
+  model.asked
+    .filter((each) => each.kind === "json")
+    .map(({ path, from }) => [...path, from].join("/"));
 
 test("a level is asked for when it is opened; the rows, and short objects beside them, at once", async () => {
   const { model, $, close } = await panel();
@@ -37,14 +44,24 @@ test("a level is asked for when it is opened; the rows, and short objects beside
 test("what is found is opened and marked, page by page, the next one and the one before", async () => {
   const { model, el, $, close } = await panel();
   await until(() => $("json-more"));
-  const enter = (more = {}) => $("json-find").dispatchEvent(new el.ownerDocument.defaultView.KeyboardEvent("keydown", { key: "Enter", bubbles: true, ...more }));
+  const enter = (more = {}) =>
+    $("json-find").dispatchEvent(
+      new el.ownerDocument.defaultView.KeyboardEvent("keydown", {
+        key: "Enter",
+        bubbles: true,
+        ...more,
+      }),
+    );
   const hit = () => el.querySelector(".jf-node.is-hit")?.textContent ?? "";
   type($("json-find"), "Mid");
   type($("json-find"), "Midwest");
   await until(() => hit());
   assert.match(hit(), /function/);
   assert.equal($("json-found").textContent, "1 of 3");
-  assert.deepEqual(model.asked.filter((each) => each.kind === "json_find").map(({ text }) => text), ["Midwest"]); // a pause, not each key
+  assert.deepEqual(
+    model.asked.filter((each) => each.kind === "json_find").map(({ text }) => text),
+    ["Midwest"],
+  ); // a pause, not each key
   enter({ shiftKey: true });
   await until(() => hit().startsWith("777"));
   assert.equal(paths(model).at(-1), "rows/750");
@@ -67,12 +84,16 @@ test("one search at a time, and of those that waited the last", async () => {
   const { model, $, close } = await panel({ json_find: null });
   await until(() => $("json-find"));
   const asked = () => model.asked.filter((each) => each.kind === "json_find");
-  const answer = ({ id }) => model.emit("msg:custom", { v: 1, re: id, hits: [], more: false, all: true });
+  const answer = ({ id }) =>
+    model.emit("msg:custom", { v: 1, re: id, hits: [], more: false, all: true });
   for (const text of ["a", "ab", "abc"]) {
     type($("json-find"), text);
     await pause(350);
   }
-  assert.deepEqual(asked().map(({ text }) => text), ["a"]);
+  assert.deepEqual(
+    asked().map(({ text }) => text),
+    ["a"],
+  );
   answer(asked()[0]);
   await until(() => asked().length === 2);
   assert.equal(asked()[1].text, "abc");
@@ -85,7 +106,9 @@ test("one search at a time, and of those that waited the last", async () => {
 test("markup in keys and values stays text, and a reply without JSON says why", async () => {
   const evil = "<img src=x onerror=alert(1)>";
   const child = { key: evil, type: "string", text: JSON.stringify(evil), total: 0, whole: true };
-  const { el, $, close } = await panel({ json: { type: "object", text: "", total: 1, whole: false, children: [child] } });
+  const { el, $, close } = await panel({
+    json: { type: "object", text: "", total: 1, whole: false, children: [child] },
+  });
   await until(() => $("json").textContent);
   assert.equal(el.querySelector("img"), null);
   assert.match($("json").textContent, /onerror/);

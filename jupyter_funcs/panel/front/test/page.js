@@ -1,16 +1,24 @@
-/** A page by happy-dom, with the built bundle in it. */
+/** A page by happy-dom, with the sources in it. */
 import { afterEach } from "node:test";
 import { Window } from "happy-dom";
 import { FakeModel, pause } from "./fake.js";
+import { imported } from "./sources.js";
 
 const window = new Window({ width: 1280, height: 900 });
-const NAMES = "document Element HTMLElement Node Event KeyboardEvent MouseEvent PointerEvent MutationObserver getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener removeEventListener innerWidth innerHeight navigator".split(" ");
+const NAMES =
+  "document Element HTMLElement Node Event KeyboardEvent MouseEvent PointerEvent MutationObserver getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener removeEventListener innerWidth innerHeight navigator".split(
+    " ",
+  );
 for (const name of ["window", ...NAMES]) {
   const value = name === "window" ? window : window[name];
-  Object.defineProperty(globalThis, name, { value: typeof value === "function" && !value.prototype ? value.bind(window) : value, configurable: true, writable: true });
+  Object.defineProperty(globalThis, name, {
+    value: typeof value === "function" && !value.prototype ? value.bind(window) : value,
+    configurable: true,
+    writable: true,
+  });
 }
 
-const { default: panel } = await import("../../static/panel.js");
+const { default: panel } = await imported("index.tsx");
 
 /** What a test that failed has left open: a panel's interval would keep Node from ending. */
 const opened = new Set();
@@ -45,7 +53,10 @@ export async function soon(assertion) {
 }
 
 /** Press a key where the focus would be. */
-export const press = (target, key, more = {}) => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true, cancelable: true, ...more }));
+export const press = (target, key, more = {}) =>
+  target.dispatchEvent(
+    new KeyboardEvent("keydown", { key, bubbles: true, composed: true, cancelable: true, ...more }),
+  );
 
 /** Type into a box. */
 export function type(input, text) {

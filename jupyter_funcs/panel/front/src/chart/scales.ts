@@ -3,67 +3,98 @@
 const DAY = 86_400_000;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 /** Steps of ticks in hours, and in months. */
-const HOURS = [1 / 3600, 5 / 3600, 15 / 3600, 1 / 60, 5 / 60, 15 / 60, 0.5, 1, 3, 6, 12, 24, 48, 96, 168, 336];
+const HOURS = [
+  1 / 3600,
+  5 / 3600,
+  15 / 3600,
+  1 / 60,
+  5 / 60,
+  15 / 60,
+  0.5,
+  1,
+  3,
+  6,
+  12,
+  24,
+  48,
+  96,
+  168,
+  336,
+];
 const STEPS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12_000, 24_000];
 
-/** @param {number} day */
-const date = (day) => new Date(Math.round(day * DAY));
+const date = (day: number) => new Date(Math.round(day * DAY));
 
-/** "05:30", with seconds where there are any. @param {Date} when */
-const clock = (when) => when.toISOString().slice(11, when.getTime() % 60_000 ? (when.getTime() % 1000 ? 23 : 19) : 16);
+/** "05:30", with seconds where there are any. */
+const clock = (when: Date) =>
+  when.toISOString().slice(11, when.getTime() % 60_000 ? (when.getTime() % 1000 ? 23 : 19) : 16);
 
-/** @param {number} value @param {number} low @param {number} high */
-export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+export const clamp = (value: number, low: number, high: number) =>
+  Math.max(low, Math.min(high, value));
 
-/**
- * Round numbers within a range: about so many, as multiples of 1, 2, 2.5 or 5.
- * @param {number} low @param {number} high @param {number} about
- */
-export function ticks(low, high, about) {
+/** Round numbers within a range: about so many, as multiples of 1, 2, 2.5 or 5. */
+export function ticks(low: number, high: number, about: number) {
   const raw = (high - low || Math.abs(high) || 1) / about;
   const size = 10 ** Math.floor(Math.log10(raw));
   const step = size * ([1, 2, 2.5, 5].find((each) => each * size >= raw * (1 - 1e-9)) ?? 10);
   const out = [];
-  for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++) out.push(at === 0 ? 0 : Number((at * step).toPrecision(12)));
+  for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++)
+    out.push(at === 0 ? 0 : Number((at * step).toPrecision(12)));
   return out;
 }
 
-/**
- * The range of an axis of values: from a round number to a round number, and through zero where it is asked for.
- * @param {number} low @param {number} high @param {number} about @param {boolean} zero @returns {{ low: number, high: number, ticks: number[] }}
- */
-export function axis(low, high, about, zero) {
+/** The range of an axis of values: from a round number to a round number, and through zero where it is asked for. */
+export function axis(
+  low: number,
+  high: number,
+  about: number,
+  zero: boolean,
+): { low: number; high: number; ticks: number[] } {
   if (!(low <= high)) [low, high] = [0, 1];
   if (zero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
-  if (low === high) [low, high] = low ? [low - Math.abs(low) / 2, high + Math.abs(high) / 2] : [0, 1];
+  if (low === high)
+    [low, high] = low ? [low - Math.abs(low) / 2, high + Math.abs(high) / 2] : [0, 1];
   const inside = ticks(low, high, about);
   const step = inside.length > 1 ? inside[1] - inside[0] : (high - low) / about;
-  const ends = { low: Math.floor(low / step + 1e-9) * step, high: Math.ceil(high / step - 1e-9) * step };
+  const ends = {
+    low: Math.floor(low / step + 1e-9) * step,
+    high: Math.ceil(high / step - 1e-9) * step,
+  };
   return { ...ends, ticks: ticks(ends.low, ends.high, Math.round((ends.high - ends.low) / step)) };
 }
 
 /**
  * Where an axis of time has ticks, with their labels: at first days of months and years, or at days and hours;
  * none between the days of points that stand for days.
- * @param {number} low @param {number} high @param {number} about @param {string} [point] @returns {[number, string][]}
  */
-export function timeTicks(low, high, about, point = "") {
+export function timeTicks(
+  low: number,
+  high: number,
+  about: number,
+  point: string = "",
+): [number, string][] {
   const months = (high - low) / 30.44 / about;
-  /** @type {[number, string][]} */
-  const out = [];
+  const out: [number, string][] = [];
   if (months <= 0.5) {
     const hours = Math.max(((high - low) * 24) / about, /day|week|month/.test(point) ? 24 : 0);
     const step = (HOURS.find((each) => each >= hours) ?? 336) / 24;
     for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++) {
       const when = date(at * step);
       const isDay = when.getTime() % DAY === 0;
-      out.push([at * step, isDay ? `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]}` : clock(when)]);
+      out.push([
+        at * step,
+        isDay ? `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]}` : clock(when),
+      ]);
     }
     return out;
   }
   const step = STEPS.find((each) => months <= each * 1.1) ?? 120_000;
   const first = date(low);
-  for (let month = Math.ceil((first.getUTCFullYear() * 12 + first.getUTCMonth()) / step) * step; ; month += step) {
+  for (
+    let month = Math.ceil((first.getUTCFullYear() * 12 + first.getUTCMonth()) / step) * step;
+    ;
+    month += step
+  ) {
     const year = Math.floor(month / 12);
     const when = new Date(0);
     when.setUTCFullYear(year, month - year * 12, 1); // Date.UTC takes 99 as 1999
@@ -73,68 +104,101 @@ export function timeTicks(low, high, about, point = "") {
   }
 }
 
-/** "18 Dec 2023", with the time where it has one. @param {number} day */
-function dateText(day) {
+/** "18 Dec 2023", with the time where it has one. */
+function dateText(day: number) {
   const when = date(day);
   const time = when.getTime() % DAY ? ` ${clock(when)}` : "";
   return `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]} ${when.getUTCFullYear()}${time}`;
 }
 
-/**
- * What a point of time stands for: "Week of 18 Dec 2023", "Dec 2023", "Q4 2023".
- * @param {number} day @param {string} step
- */
-export function pointText(day, step) {
+/** What a point of time stands for: "Week of 18 Dec 2023", "Dec 2023", "Q4 2023". */
+export function pointText(day: number, step: string) {
   const when = date(day);
   if (step === "week") return `Week of ${dateText(day)}`;
   if (step === "month") return `${MONTHS[when.getUTCMonth()]} ${when.getUTCFullYear()}`;
-  if (step === "quarter") return `Q${Math.floor(when.getUTCMonth() / 3) + 1} ${when.getUTCFullYear()}`;
+  if (step === "quarter")
+    return `Q${Math.floor(when.getUTCMonth() / 3) + 1} ${when.getUTCFullYear()}`;
   return step === "year" ? String(when.getUTCFullYear()) : dateText(day);
 }
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-const cents = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const tenths = new Intl.NumberFormat("en-US", {
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+});
+const cents = new Intl.NumberFormat("en-US", {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+});
 const plain = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 6 });
-/** A number with the minus sign of the screen. @param {string} text */
-export const minus = (text) => text.replaceAll("-", "−");
+/** A number with the minus sign of the screen. */
+export const minus = (text: string) => text.replaceAll("-", "−");
 
-/** @type {[number, string][]} */
-const UNITS = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]];
+type Unit = [size: number, word: string];
 
-/** A single value in three digits, in a legend or at a bar: "786M", "−2.5k". @param {number | null | undefined} value @param {string} format */
-export function shortText(value, format) {
+const UNITS: Unit[] = [
+  [1e12, "T"],
+  [1e9, "B"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
+
+/** A single value in three digits, in a legend or at a bar: "786M", "−2.5k". */
+export function shortText(value: number | null | undefined, format: string) {
   if (value === null || value === undefined) return "";
-  const [size, unit] = format === "percent" ? [0.01, "%"] : (UNITS.find(([each]) => Math.abs(value) >= each * 0.9995) ?? [1, ""]);
+  const [size, unit] =
+    format === "percent"
+      ? [0.01, "%"]
+      : (UNITS.find(([each]) => Math.abs(value) >= each * 0.9995) ?? [1, ""]);
   return minus(`${Number((value / size).toPrecision(3))}${unit}`);
 }
 
-/** The labels of an axis, in one unit and with the decimals that their step needs. @param {number[]} values at equal distances @param {string} format */
-export function axisTexts(values, format) {
-  const high = Math.max(...values.map(Math.abs)), step = values.length > 1 ? values[1] - values[0] : high || 1;
-  const decimals = (/** @type {number} */ size) => {
+/** The labels of an axis, in one unit and with the decimals that their step needs; values are at equal distances. */
+export function axisTexts(values: number[], format: string) {
+  const high = Math.max(...values.map(Math.abs)),
+    step = values.length > 1 ? values[1] - values[0] : high || 1;
+  const decimals = (size: number) => {
     let count = 0;
-    while (count < 20 && Math.abs(Number((step / size).toFixed(count)) - step / size) > (step / size) * 1e-6) count += 1;
+    while (
+      count < 20 &&
+      Math.abs(Number((step / size).toFixed(count)) - step / size) > (step / size) * 1e-6
+    )
+      count += 1;
     return count;
   };
   const power = Math.floor(Math.log10(high || 1));
-  const units = format === "percent" ? [[0.01, "%"]] : power < -4 || power > 14 ? [[10 ** power, `e${power}`]] : UNITS.filter(([size]) => size <= high && decimals(size) < 3);
-  const [size, unit] = /** @type {[number, string]} */ (units[0] ?? [1, ""]);
-  const text = new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals(size), maximumFractionDigits: decimals(size) });
-  return values.map((value) => minus(`${text.format(value / size)}${value || unit === "%" ? unit : ""}`));
+  const unitOf = (): Unit | undefined => {
+    if (format === "percent") return [0.01, "%"];
+    if (power < -4 || power > 14) return [10 ** power, `e${power}`];
+    return UNITS.find(([size]) => size <= high && decimals(size) < 3);
+  };
+  const [size, unit] = unitOf() ?? [1, ""];
+  const text = new Intl.NumberFormat("en-US", {
+    minimumFractionDigits: decimals(size),
+    maximumFractionDigits: decimals(size),
+  });
+  return values.map((value) =>
+    minus(`${text.format(value / size)}${value || unit === "%" ? unit : ""}`),
+  );
 }
 
-/**
- * A value in full, as in a tooltip.
- * @param {number | null | undefined} value @param {string} format @param {boolean} [signed]
- */
-export function valueText(value, format, signed = false) {
+/** A value in full, as in a tooltip. */
+export function valueText(
+  value: number | null | undefined,
+  format: string,
+  signed: boolean = false,
+) {
   if (value === null || value === undefined) return "";
-  if (format === "percent") return `${signed && value > 0 ? "+" : ""}${minus(tenths.format(value * 100))}%`;
+  if (format === "percent")
+    return `${signed && value > 0 ? "+" : ""}${minus(tenths.format(value * 100))}%`;
   if (format === "index") return minus(tenths.format(value));
   if (format === "money") return minus((Math.abs(value) < 1000 ? cents : whole).format(value));
   return minus((format === "count" ? whole : plain).format(value));
 }
 
-/** The place of the nearest number. @param {number[]} values @param {number} value */
-export const nearest = (values, value) => values.reduce((best, each, at) => (Math.abs(each - value) < Math.abs(values[best] - value) ? at : best), 0);
+/** The place of the nearest number. */
+export const nearest = (values: number[], value: number) =>
+  values.reduce(
+    (best, each, at) => (Math.abs(each - value) < Math.abs(values[best] - value) ? at : best),
+    0,
+  );

@@ -3,46 +3,67 @@
  * Each view of a panel has its own.
  */
 
-/** @import * as P from "./protocol.js" */
-/** @typedef {"live" | "busy" | "gone"} Live */
-/** @typedef {(event: P.Event) => void} Listener */
+import type * as P from "./protocol";
+export type Live = "live" | "busy" | "gone";
+export type Listener = (event: P.Event) => void;
 
-/**
- * What anywidget hands over; the manager is there in JupyterLab, Notebook and Voila only.
- * @typedef {object} Model
- * @property {(name: string) => any} get
- * @property {(name: string, callback: (...args: any[]) => void) => void} on
- * @property {(name: string, callback: (...args: any[]) => void) => void} off
- * @property {(content: any) => void} send
- * @property {{ kernel?: Kernel }} [widget_manager]
- */
-/** @typedef {{ status: string, statusChanged?: Signal<string>, iopubMessage?: Signal<Message> }} Kernel */
-/** @typedef {{ header: { msg_type: string }, parent_header: { msg_type?: string }, content: any }} Message */
-/** @template T @typedef {{ connect: (slot: (sender: unknown, value: T) => void) => void, disconnect: (slot: (sender: unknown, value: T) => void) => void }} Signal */
+/** What anywidget hands over; the manager is there in JupyterLab, Notebook and Voila only. */
+export interface Model {
+  get(name: string): any;
+  on(name: string, callback: (...args: any[]) => void): void;
+  off(name: string, callback: (...args: any[]) => void): void;
+  send(content: any): void;
+  widget_manager?: { kernel?: Kernel };
+}
+
+interface Kernel {
+  status: string;
+  statusChanged?: Signal<string>;
+  iopubMessage?: Signal<Message>;
+}
+
+interface Message {
+  header: { msg_type: string };
+  parent_header: { msg_type?: string };
+  content: any;
+}
+
+interface Signal<T> {
+  connect(slot: (sender: unknown, value: T) => void): void;
+  disconnect(slot: (sender: unknown, value: T) => void): void;
+}
+
+interface Asked {
+  late: boolean;
+  resolve: (reply: any) => void;
+  reject: (error: Error) => void;
+}
 
 export const GONE = "The kernel has stopped. Run the cell again to continue.";
 
 /** In milliseconds. */
-export const TIMES = { typing: 150, busy: 500, beat: 200, quiet: 800, silence: 1_000, attended: 60_000, hello: 10_000, reply: 60_000 };
+export const TIMES = {
+  typing: 150,
+  busy: 500,
+  beat: 200,
+  quiet: 800,
+  silence: 1_000,
+  attended: 60_000,
+  hello: 10_000,
+  reply: 60_000,
+};
 
 /** What a request was refused with: one to three lines. */
 export class RequestError extends Error {
-  /** @param {string[]} lines */
-  constructor(lines) {
+  constructor(readonly lines: string[]) {
     super(lines.join("\n"));
-    this.lines = lines;
   }
 }
 
-/**
- * The kernel's states by name: each is JSON text in a trait, and read once.
- * @param {Model} model
- * @returns {Model}
- */
-const states = (model) => {
-  /** @type {Map<string, { text: string, value: any }>} */
-  const read = new Map();
-  const trait = (/** @type {string} */ event) => event.replace(/^change:/, "change:_");
+/** The kernel's states by name: each is JSON text in a trait, and read once. */
+const states = (model: Model): Model => {
+  const read: Map<string, { text: string; value: any }> = new Map();
+  const trait = (event: string) => event.replace(/^change:/, "change:_");
   return {
     get(name) {
       const text = model.get(`_${name}`);
@@ -50,7 +71,8 @@ const states = (model) => {
       if (read.get(name)?.text !== text) {
         read.set(name, { text, value: text ? JSON.parse(text) : null });
         const long = name === "values" ? JSON.parse(model.get("_long") || "{}") : {};
-        for (const field of Object.keys(long)) Object.assign(read.get(name)?.value.fields[field] ?? {}, long[field]);
+        for (const field of Object.keys(long))
+          Object.assign(read.get(name)?.value.fields[field] ?? {}, long[field]);
       }
       return read.get(name)?.value;
     },
@@ -62,33 +84,37 @@ const states = (model) => {
 };
 
 export class Channel {
-  /** @param {Model} model */
-  constructor(model) {
+  readonly model: Model;
+  readonly kernel: Kernel | undefined;
+  live: Live = "live";
+  /** Typed and not yet in the kernel's `values`, by field; without a number it is not sent yet. */
+  readonly typed = new Map<string, { value: P.PageValue; seq: number }>();
+  seq = 0;
+  // Other views of this panel hear the replies too.
+  private id = Math.floor(Math.random() * 2 ** 40);
+  /** When something was asked last. */
+  private asked = 0;
+  /** When the kernel said anything last. */
+  private heard = 0;
+  /** Whether a cell runs: with subshells the kernel's status doesn't say. */
+  private working = false;
+  progress: P.Run["running"] = null;
+  private readonly waiting = new Map<number, Asked>();
+  readonly listeners = new Set<Listener>();
+  readonly watchers = new Set<() => void>();
+  private typing: ReturnType<typeof setTimeout> | undefined;
+  private readonly beating: ReturnType<typeof setInterval>;
+  private readonly events: [string, (message: any) => void][];
+
+  constructor(model: Model) {
     this.model = states(model);
-    /** @type {Live} */
-    this.live = "live";
-    /** Typed and not yet in the kernel's `values`, by field; without a number it is not sent yet. @type {Map<string, { value: P.PageValue, seq: number }>} */
-    this.typed = new Map();
-    this.seq = 0;
-    // Other views of this panel hear the replies too.
-    this.id = Math.floor(Math.random() * 2 ** 40);
-    /** When something was asked last, and when the kernel said anything last. */
-    this.asked = this.heard = 0;
-    /** Whether a cell runs: with subshells the kernel's status doesn't say. */
-    this.working = false;
-    /** @type {P.Run["running"]} */
-    this.progress = null;
-    /** @type {Map<number, { late: boolean, resolve: (reply: any) => void, reject: (error: Error) => void }>} */
-    this.waiting = new Map();
-    /** @type {Set<Listener>} */
-    this.listeners = new Set();
-    /** @type {Set<() => void>} */
-    this.watchers = new Set();
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.typing = undefined;
     this.kernel = this.model.widget_manager?.kernel;
-    /** @type {[string, (message: any) => void][]} */
-    this.events = [["msg:custom", this.receive], ["change:values", this.arrived], ["change:run", this.ran], ["comm_live_update", this.greet]];
+    this.events = [
+      ["msg:custom", this.receive],
+      ["change:values", this.arrived],
+      ["change:run", this.ran],
+      ["comm_live_update", this.greet],
+    ];
     for (const [event, callback] of this.events) this.model.on(event, callback);
     this.kernel?.statusChanged?.connect(this.status);
     this.kernel?.iopubMessage?.connect(this.hear);
@@ -119,22 +145,30 @@ export class Channel {
    */
   beat = () => {
     const now = Date.now();
-    if (!this.kernel?.iopubMessage || (now - this.asked > TIMES.attended && !this.model.get("run")?.running)) return;
-    if (now - this.heard < TIMES.quiet || this.waiting.size || this.isBusy() || this.live === "gone" || globalThis.document?.hidden) return;
+    if (
+      !this.kernel?.iopubMessage ||
+      (now - this.asked > TIMES.attended && !this.model.get("run")?.running)
+    )
+      return;
+    if (
+      now - this.heard < TIMES.quiet ||
+      this.waiting.size ||
+      this.isBusy() ||
+      this.live === "gone" ||
+      globalThis.document?.hidden
+    )
+      return;
     void this.hello(TIMES.silence);
   };
 
   isBusy = () => this.working || this.kernel?.status === "busy";
 
-  /**
-   * Send a request; the promise is refused with the kernel's lines, or when no reply comes in time.
-   * @template {keyof P.Requests} K
-   * @param {K} kind
-   * @param {P.Requests[K]["in"]} fields
-   * @param {number} [limit]
-   * @returns {Promise<P.Requests[K]["out"]>}
-   */
-  ask(kind, fields, limit = TIMES.reply) {
+  /** Send a request; the promise is refused with the kernel's lines, or when no reply comes in time. */
+  ask<K extends keyof P.Requests>(
+    kind: K,
+    fields: P.Requests[K]["in"],
+    limit: number = TIMES.reply,
+  ): Promise<P.Requests[K]["out"]> {
     if (this.typed.size && kind !== "set" && kind !== "hello") this.flush(kind !== "run");
     if (this.live === "gone" && kind !== "hello") return Promise.reject(new Error(GONE));
     const id = ++this.id;
@@ -142,15 +176,20 @@ export class Channel {
     return new Promise((resolve, reject) => {
       const expire = () => {
         // A cell that runs holds the replies of some kernels back: that is no silence.
-        if (this.waiting.has(id) && (this.isBusy() || (kind === "hello" && Date.now() - this.heard < limit))) timer = setTimeout(expire, limit);
+        if (
+          this.waiting.has(id) &&
+          (this.isBusy() || (kind === "hello" && Date.now() - this.heard < limit))
+        )
+          timer = setTimeout(expire, limit);
         else if (this.waiting.delete(id)) {
           reject(new Error(`The kernel has not answered for ${limit / 1000} s.`));
           if (kind !== "hello") void this.hello();
         }
       };
       let timer = setTimeout(expire, limit);
-      /** @param {(value: any) => void} end */
-      const ended = (end) => (/** @type {any} */ value) => (clearTimeout(timer), end(value));
+      const ended = (end: (value: any) => void) => (value: any) => (
+        clearTimeout(timer), end(value)
+      );
       const asked = { late: false, resolve: ended(resolve), reject: ended(reject) };
       this.waiting.set(id, asked);
       setTimeout(() => {
@@ -165,23 +204,16 @@ export class Channel {
     });
   }
 
-  /**
-   * Hold a value of a field, and send it once nothing was typed for a moment.
-   * @param {string} field
-   * @param {P.PageValue} value
-   */
-  set(field, value) {
+  /** Hold a value of a field, and send it once nothing was typed for a moment. */
+  set(field: string, value: P.PageValue) {
     this.typed.set(field, { value, seq: 0 });
     clearTimeout(this.typing);
     this.typing = setTimeout(() => this.flush(true), TIMES.typing);
     this.changed();
   }
 
-  /**
-   * Number what was typed, and send it unless the next request carries all values.
-   * @param {boolean} send
-   */
-  flush(send) {
+  /** Number what was typed, and send it unless the next request carries all values. */
+  flush(send: boolean) {
     clearTimeout(this.typing);
     for (const [field, typed] of this.typed) {
       if (typed.seq) continue;
@@ -198,16 +230,22 @@ export class Channel {
 
   /** What changes with the function, with the service's state and the options that there are. */
   view() {
-    /** @type {[P.View | null, P.ServiceView | null, Record<string, P.OptionPage> | null]} */
-    const [view, service, options] = [this.model.get("view"), this.model.get("service"), this.model.get("options")];
+    const [view, service, options]: [
+      P.View | null,
+      P.ServiceView | null,
+      Record<string, P.OptionPage> | null,
+    ] = [this.model.get("view"), this.model.get("service"), this.model.get("options")];
     if (!view?.fields || !service) return null;
-    return { ...view, service, fields: view.fields.map((field) => ({ ...field, options: options?.[field.name] ?? null })) };
+    return {
+      ...view,
+      service,
+      fields: view.fields.map((field) => ({ ...field, options: options?.[field.name] ?? null })),
+    };
   }
 
-  /** What the form holds, with what was typed since the kernel last wrote it. @returns {P.Values | null} */
-  values() {
-    /** @type {P.Values | null} */
-    const values = this.model.get("values");
+  /** What the form holds, with what was typed since the kernel last wrote it. */
+  values(): P.Values | null {
+    const values: P.Values | null = this.model.get("values");
     if (!values?.fields) return null;
     const fields = { ...values.fields };
     for (const [name, { value }] of this.typed) {
@@ -216,18 +254,14 @@ export class Channel {
     return { ...values, fields };
   }
 
-  /**
-   * Run with the values that are shown: those that the kernel holds, and what was typed since.
-   * @param {boolean} confirmed
-   */
-  run(confirmed) {
+  /** Run with the values that are shown: those that the kernel holds, and what was typed since. */
+  run(confirmed: boolean) {
     this.flush(false);
     const values = Object.fromEntries([...this.typed].map(([field, { value }]) => [field, value]));
     return this.ask("run", { seq: this.seq, values, confirmed });
   }
 
-  /** @param {any} message */
-  receive = (message) => {
+  receive = (message: any) => {
     if (message?.v !== 1) return;
     this.heard = Date.now();
     // Whoever speaks is there, however late.
@@ -243,34 +277,35 @@ export class Channel {
 
   arrived = () => {
     const { seq = 0 } = this.model.get("values") ?? {};
-    for (const [field, typed] of this.typed) if (typed.seq && typed.seq <= seq) this.typed.delete(field);
+    for (const [field, typed] of this.typed)
+      if (typed.seq && typed.seq <= seq) this.typed.delete(field);
     this.seq = Math.max(this.seq, seq);
   };
 
   // What was told of a run is older than what is written now, or of an earlier run.
   ran = () => void (this.progress = null);
 
-  /** @param {unknown} _ @param {Message} message */
-  hear = (_, { header, parent_header, content }) => {
+  hear = (_: unknown, { header, parent_header, content }: Message) => {
     this.heard = Date.now();
-    if (header.msg_type === "status" && parent_header.msg_type === "execute_request") this.working = content.execution_state === "busy";
+    if (header.msg_type === "status" && parent_header.msg_type === "execute_request")
+      this.working = content.execution_state === "busy";
     // Said at once; its process, and with it the status, may take seconds to end.
     if (header.msg_type === "shutdown_reply") this.turn("gone");
   };
 
-  /** @param {unknown} _ @param {string} status */
-  status = (_, status) => {
-    if (["dead", "terminating", "restarting", "autorestarting", "unknown"].includes(status)) this.turn("gone");
+  status = (_: unknown, status: string) => {
+    if (["dead", "terminating", "restarting", "autorestarting", "unknown"].includes(status))
+      this.turn("gone");
     // After a lost connection the panel's half in the kernel may still be there.
     else if (this.live === "gone" && this.waiting.size === 0) void this.hello();
   };
 
   look() {
-    if (this.live !== "gone") this.turn([...this.waiting.values()].some((each) => each.late) ? "busy" : "live");
+    if (this.live !== "gone")
+      this.turn([...this.waiting.values()].some((each) => each.late) ? "busy" : "live");
   }
 
-  /** @param {Live} live */
-  turn(live) {
+  turn(live: Live) {
     if (this.live === live) return;
     this.live = live;
     this.working = false;
@@ -278,14 +313,12 @@ export class Channel {
     this.changed();
   }
 
-  /** @param {string} why */
-  fail(why) {
+  fail(why: string) {
     for (const { reject } of this.waiting.values()) reject(new Error(why));
     this.waiting.clear();
   }
 
-  /** @param {P.Event} event */
-  tell(event) {
+  tell(event: P.Event) {
     if (event.ev === "progress") this.progress = event.running;
     if (event.ev !== "said") this.changed();
     for (const listener of [...this.listeners]) listener(event);

@@ -1,5 +1,3 @@
-import { html } from "htm/preact";
-
 /** Each on a grid of 16 by 16. */
 const PATHS = {
   chev: "M4 6l4 4 4-4",
@@ -39,24 +37,72 @@ const PATHS = {
   zoom: "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10ZM10.6 10.6 14 14M4.8 7h4.4",
 };
 
-/** @typedef {keyof typeof PATHS} IconName */
+export type IconName = keyof typeof PATHS;
 
-/** @param {{ name: IconName, size?: number, fill?: boolean, class?: string }} props */
-export function Icon({ name, size = 16, fill = false, class: className }) {
-  return html`<svg class=${className} width=${size} height=${size} viewBox="0 0 16 16" fill=${fill ? "currentColor" : "none"}
-    stroke="currentColor" stroke-width=${name === "dots" ? 2.2 : 1.4} stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
-    <path d=${PATHS[name]} />
-  </svg>`;
+export function Icon({
+  name,
+  size = 16,
+  fill = false,
+  class: className,
+}: {
+  name: IconName;
+  size?: number;
+  fill?: boolean;
+  class?: string;
+}) {
+  return (
+    <svg
+      class={className}
+      width={size}
+      height={size}
+      viewBox="0 0 16 16"
+      fill={fill ? "currentColor" : "none"}
+      stroke="currentColor"
+      stroke-width={name === "dots" ? 2.2 : 1.4}
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
+      <path d={PATHS[name]} />
+    </svg>
+  );
 }
 
 /**
  * A button of 28 px: `kind` adds "is-line", "is-link", "is-main"; without a label it is square, and `aria` names it.
  * Further attributes (`data-jf`, `aria-expanded`, `onClick`, …) go to the element.
- * @param {{ label?: string, aria?: string, icon?: IconName, size?: number, fill?: boolean, kind?: string, chev?: boolean, small?: boolean } & Record<string, any>} props
  */
-export function Button({ label, aria, icon, size = 16, fill = false, kind = "", chev = false, small = false, ...rest }) {
-  return html`<button type="button" class=${`jf-btn ${kind} ${label ? "" : "is-icon"}`} aria-label=${aria} title=${label ? undefined : aria} ...${rest}>
-    ${icon && html`<${Icon} name=${icon} size=${size} fill=${fill} />`}${label && html`<span class=${small ? "jf-wide-only" : undefined}>${label}</span>`}
-    ${chev && html`<${Icon} name="chev" size=${14} class="jf-chev" />`}
-  </button>`;
+export function Button({
+  label,
+  aria,
+  icon,
+  size = 16,
+  fill = false,
+  kind = "",
+  chev = false,
+  small = false,
+  ...rest
+}: {
+  label?: string;
+  aria?: string;
+  icon?: IconName;
+  size?: number;
+  fill?: boolean;
+  kind?: string;
+  chev?: boolean;
+  small?: boolean;
+} & Record<string, any>) {
+  return (
+    <button
+      type="button"
+      class={`jf-btn ${kind} ${label ? "" : "is-icon"}`}
+      aria-label={aria}
+      title={label ? undefined : aria}
+      {...rest}
+    >
+      {icon && <Icon name={icon} size={size} fill={fill} />}
+      {label && <span class={small ? "jf-wide-only" : undefined}>{label}</span>}
+      {chev && <Icon name="chev" size={14} class="jf-chev" />}
+    </button>
+  );
 }

@@ -92,7 +92,11 @@ export interface FieldView {
   strict: boolean;
 }
 
-export interface Option { value: string; label: string; group: string }
+export interface Option {
+  value: string;
+  label: string;
+  group: string;
+}
 export interface OptionPage {
   options: Option[];
   /** How many there are in all; beyond the page they are searched in Python. */
@@ -109,10 +113,21 @@ export interface OptionPage {
   asking: boolean;
 }
 
-export interface PresetView { name: string; about: string; shipped: boolean }
+export interface PresetView {
+  name: string;
+  about: string;
+  shipped: boolean;
+}
 
 export interface StartView {
-  cards: { id: string; name: string; about: string; group: string; favourite: boolean; example: string }[];
+  cards: {
+    id: string;
+    name: string;
+    about: string;
+    group: string;
+    favourite: boolean;
+    example: string;
+  }[];
   recent: HistoryRow[];
   presets: (PresetView & { function: string })[];
 }
@@ -153,7 +168,11 @@ export interface FieldState {
 }
 
 /** What is wrong, and the value that would fix it in place of `instead`, as a button "Use …". */
-export interface Message { text: string; use: string; instead: string }
+export interface Message {
+  text: string;
+  use: string;
+  instead: string;
+}
 
 export type FieldValue =
   | null
@@ -166,7 +185,14 @@ export interface Run {
   state: "empty" | "form" | "running" | "done" | "failed" | "cancelled";
   /** The number of the last finished run. */
   number: number;
-  running: { name: string; elapsed: number; bytes: number; done: number; of: number; note: string } | null;
+  running: {
+    name: string;
+    elapsed: number;
+    bytes: number;
+    done: number;
+    of: number;
+    note: string;
+  } | null;
   result: ResultView | null;
   error: ErrorView | null;
   partial: { failed: number; of: number; rows: { label: string; error: string }[] } | null;
@@ -204,7 +230,17 @@ export interface ResultView {
 
 /** ---- The table ---- */
 
-export type ColumnType = "money" | "count" | "number" | "percent" | "date" | "datetime" | "text" | "id" | "bool" | "mixed";
+export type ColumnType =
+  | "money"
+  | "count"
+  | "number"
+  | "percent"
+  | "date"
+  | "datetime"
+  | "text"
+  | "id"
+  | "bool"
+  | "mixed";
 
 export interface ColumnView {
   /** The position in the frame: what requests call it, since names may be empty or doubled. */
@@ -352,7 +388,13 @@ export interface CompareView {
   rows: (string | null)[][];
   total: number;
   /** Sums (or means) by category in both. */
-  totals: { title: string; unit: string; format: string; adds: boolean; rows: [string, number | null, number | null][] } | null;
+  totals: {
+    title: string;
+    unit: string;
+    format: string;
+    adds: boolean;
+    rows: [string, number | null, number | null][];
+  } | null;
   /** Lines "Before" and "After". */
   chart: ChartView | null;
   code: string;
@@ -360,28 +402,42 @@ export interface CompareView {
 
 /** ---- Requests (page -> kernel) and replies ---- */
 
+type Nothing = Record<never, never>;
+
 /** Each has `v: 1`, a number `id`, and its `kind`; unknown fields and values out of range are refused. */
 export interface Requests {
-  hello: { in: {}; out: { ok: true } };
+  hello: { in: Nothing; out: { ok: true } };
   /** 100 at a time; `found` counts them all. */
-  functions: { in: { query: string; from: number }; out: { sections: Section[]; total: number; found: number } };
-  choose: { in: { function: string }; out: {} };
+  functions: {
+    in: { query: string; from: number };
+    out: { sections: Section[]; total: number; found: number };
+  };
+  choose: { in: { function: string }; out: Nothing };
   /** Choose it, fill in its example, and run. */
-  example: { in: { function: string }; out: {} };
-  favourite: { in: { function: string; on: boolean }; out: {} };
-  refresh: { in: {}; out: { said: string } };
-  about: { in: {}; out: { facts: [string, string][] } };
+  example: { in: { function: string }; out: Nothing };
+  favourite: { in: { function: string; on: boolean }; out: Nothing };
+  refresh: { in: Nothing; out: { said: string } };
+  about: { in: Nothing; out: { facts: [string, string][] } };
 
-  set: { in: { seq: number; field: string; value: PageValue }; out: {} };
-  clear: { in: {}; out: {} };
+  set: { in: { seq: number; field: string; value: PageValue }; out: Nothing };
+  clear: { in: Nothing; out: Nothing };
   /** `grouped`: in the order of their groups. */
-  options: { in: { field: string; query: string; grouped: boolean; from: number }; out: OptionPage };
-  list_again: { in: { field: string }; out: {} };
-  paste: { in: { field: string; text: string }; out: { values: string[]; unknown: string[]; repeated: number } };
+  options: {
+    in: { field: string; query: string; grouped: boolean; from: number };
+    out: OptionPage;
+  };
+  list_again: { in: { field: string }; out: Nothing };
+  paste: {
+    in: { field: string; text: string };
+    out: { values: string[]; unknown: string[]; repeated: number };
+  };
   /** All values that a field lists, or those of one group: what "all 24" takes. */
   all_options: { in: { field: string; group: string; query: string }; out: { values: string[] } };
   /** `each`: it has several values for a field that takes one. */
-  variables: { in: { field: string }; out: { variables: { name: string; about: string; each: boolean }[] } };
+  variables: {
+    in: { field: string };
+    out: { variables: { name: string; about: string; each: boolean }[] };
+  };
 
   preset: { in: { name: string; function: string }; out: { said: string } };
   /** `exists`: nothing was done, since something of that name is there; ask, and send `replace`. */
@@ -389,38 +445,87 @@ export interface Requests {
   preset_delete: { in: { name: string }; out: { said: string } };
 
   /** `values`: typed and not yet in the kernel's; `confirmed`: very many runs, or runs that change data, were asked about. */
-  run: { in: { seq: number; values: Record<string, PageValue>; confirmed: boolean }; out: { asks: string } };
-  cancel: { in: {}; out: {} };
-  retry: { in: {}; out: {} };
+  run: {
+    in: { seq: number; values: Record<string, PageValue>; confirmed: boolean };
+    out: { asks: string };
+  };
+  cancel: { in: Nothing; out: Nothing };
+  retry: { in: Nothing; out: Nothing };
   /** Of `partial.rows`, by position; all that failed if empty. */
-  retry_failed: { in: { rows: number[] }; out: {} };
+  retry_failed: { in: { rows: number[] }; out: Nothing };
   /** Show what a cancelled sweep has done. */
-  so_far: { in: {}; out: {} };
-  dismiss: { in: {}; out: {} };
+  so_far: { in: Nothing; out: Nothing };
+  dismiss: { in: Nothing; out: Nothing };
 
-  rows: { in: { run: number; from: number; to: number; columns: number[]; query: TableQuery }; out: TablePage };
+  rows: {
+    in: { run: number; from: number; to: number; columns: number[]; query: TableQuery };
+    out: TablePage;
+  };
   columns: { in: { run: number; columns: number[] }; out: { columns: ColumnView[] } };
-  values: { in: { run: number; at: number; query: string }; out: { values: { text: string | null; count: number }[]; total: number } };
+  values: {
+    in: { run: number; at: number; query: string };
+    out: { values: { text: string | null; count: number }[]; total: number };
+  };
   table_code: { in: { run: number; query: TableQuery }; out: { code: string } };
-  copy: { in: { run: number; from: number; to: number; columns: number[]; query: TableQuery; names: boolean }; out: { text: string } };
-  chart: { in: { run: number; wish: ChartWish; low: number | null; high: number | null; query: TableQuery }; out: ChartView };
+  copy: {
+    in: {
+      run: number;
+      from: number;
+      to: number;
+      columns: number[];
+      query: TableQuery;
+      names: boolean;
+    };
+    out: { text: string };
+  };
+  chart: {
+    in: {
+      run: number;
+      wish: ChartWish;
+      low: number | null;
+      high: number | null;
+      query: TableQuery;
+    };
+    out: ChartView;
+  };
   json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
   /** Where a text occurs: places on the way from the outermost value; `more` than are sent; `all` was looked through. */
-  json_find: { in: { run: number; text: string }; out: { hits: number[][]; more: boolean; all: boolean } };
+  json_find: {
+    in: { run: number; text: string };
+    out: { hits: number[][]; more: boolean; all: boolean };
+  };
   json_text: { in: { run: number }; out: { text: string } };
-  code: { in: {}; out: { blocks: { name: "magic" | "python" | "curl"; code: string; note: string }[] } };
+  code: {
+    in: Nothing;
+    out: { blocks: { name: "magic" | "python" | "curl"; code: string; note: string }[] };
+  };
 
-  tab: { in: { tab: Tab }; out: {} };
-  rename: { in: { name: string; replace: boolean }; out: { variable: string; note: string; exists: boolean } };
+  tab: { in: { tab: Tab }; out: Nothing };
+  rename: {
+    in: { name: string; replace: boolean };
+    out: { variable: string; note: string; exists: boolean };
+  };
   /** `exists`: nothing was written, since the file is there; `data`, base64, is for the browser's own download. */
-  save: { in: { run: number; format: "csv" | "xlsx" | "parquet" | "json"; name: string; replace: boolean; filtered: TableQuery | null; download: boolean };
-          out: { said: string; exists: boolean; name: string; data: string } };
+  save: {
+    in: {
+      run: number;
+      format: "csv" | "xlsx" | "parquet" | "json";
+      name: string;
+      replace: boolean;
+      filtered: TableQuery | null;
+      download: boolean;
+    };
+    out: { said: string; exists: boolean; name: string; data: string };
+  };
 
-  history: { in: {}; out: { rows: HistoryRow[] } };
-  again: { in: { number: RunNumber }; out: {} };
-  open: { in: { number: RunNumber }; out: {} };
+  history: { in: Nothing; out: { rows: HistoryRow[] } };
+  again: { in: { number: RunNumber }; out: Nothing };
+  open: { in: { number: RunNumber }; out: Nothing };
   /** `again`: run again what is gone. */
-  compare: { in: { before: RunNumber; after: RunNumber; from: number; again: boolean }; out: CompareView };
+  compare: {
+    in: { before: RunNumber; after: RunNumber; from: number; again: boolean };
+    out: CompareView;
+  };
 }
 
 export type Tab = "table" | "chart" | "json" | "code";
@@ -429,7 +534,14 @@ export type PageValue = null | string | string[] | { each: string[] };
 
 export interface Section {
   title: string;
-  functions: { id: string; name: string; about: string; group: string; favourite: boolean; changesData: boolean }[];
+  functions: {
+    id: string;
+    name: string;
+    about: string;
+    group: string;
+    favourite: boolean;
+    changesData: boolean;
+  }[];
 }
 
 /** `text` is the beginning of the value, or where `whole` all of it; `total` is the number of its items. */
@@ -439,10 +551,18 @@ export interface JsonNode {
   total: number;
   whole: boolean;
   /** Up to 50 of its items. */
-  children: { key: string | number; type: JsonNode["type"]; text: string; total: number; whole: boolean }[];
+  children: {
+    key: string | number;
+    type: JsonNode["type"];
+    text: string;
+    total: number;
+    whole: boolean;
+  }[];
 }
 
-export type Request = { [K in keyof Requests]: { v: 1; id: number; kind: K } & Requests[K]["in"] }[keyof Requests];
+export type Request = {
+  [K in keyof Requests]: { v: 1; id: number; kind: K } & Requests[K]["in"];
+}[keyof Requests];
 export type Reply = { v: 1; re: number } & ({ error: string[] } | object);
 
 /** Events (kernel -> page), without a request: progress once a second, a toast. */
