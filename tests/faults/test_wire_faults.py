@@ -21,7 +21,6 @@ from jupyter_funcs.core import background
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 from tests.faults.test_transport_faults import AUTHORITY, context_of, free_port, listed, moved, server, trusted
-from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -174,8 +173,8 @@ PAGES = {
 
 
 @pytest.mark.fault(122)
-@each_row("status", ["200 OK", "401 Unauthorized", "422 Unprocessable", "503 Unavailable"])
-@each_row("page", [*PAGES], ids=str)
+@pytest.mark.parametrize("status", ["200 OK", "401 Unauthorized", "422 Unprocessable", "503 Unavailable"])
+@pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_read_at_once(server: Faulty, page: str, status: str) -> None:
     """Only 64 KiB of a page are read, in linear time: it neither passes the deadline nor holds a thread."""
     session = listed(server)
@@ -192,7 +191,7 @@ def test_a_page_is_read_at_once(server: Faulty, page: str, status: str) -> None:
 
 
 @pytest.mark.fault(122)
-@each_row(
+@pytest.mark.parametrize(
     "head",
     [
         b"X:" + b" " * 40_000 + b"\0\r\n\r\n",
@@ -268,11 +267,10 @@ AFTER: dict[str, tuple[bytes, bytes]] = {
 @pytest.mark.fault(123)
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
-def test_what_follows_a_reply_is_nobodys_reply(tls: bool) -> None:
+@pytest.mark.parametrize("name", AFTER)
+def test_what_follows_a_reply_is_nobodys_reply(name: str, tls: bool) -> None:
     """The connection is closed instead of used again, so that the next run gets its own rows."""
-
-    @each_row("name", [*AFTER], ids=str)
-    def one(name: str) -> None:
+    with faulty(context_of(AUTHORITY.issue_cert("127.0.0.1")) if tls else None) as server:
         session = listed(server)
         act, closed = after(*AFTER[name])
         server.tell(act)
@@ -287,9 +285,6 @@ def test_what_follows_a_reply_is_nobodys_reply(tls: bool) -> None:
         assert server.connections == 2
         assert closed.wait(5)
         session.close()
-
-    with faulty(context_of(AUTHORITY.issue_cert("127.0.0.1")) if tls else None) as server:
-        one()
 
 
 @pytest.mark.fault(123)
@@ -366,7 +361,7 @@ ENDS: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.fault(127)
-@each_row("name", [*ENDS], ids=str)
+@pytest.mark.parametrize("name", ENDS)
 def test_an_end_that_may_be_missing_is_said(server: Faulty, name: str) -> None:
     """The rows that arrived are returned, with a warning if nothing shows that they are all."""
     data, said = ENDS[name]
