@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_funcs.service.messages import SetupError
-from jupyter_funcs.service.publishing import discovery as publish
+from jupyter_funcs.service.publishing import discovery
 from jupyter_funcs.service.publishing import notebooks, results
 from jupyter_funcs.service.publishing.registry import Registry
 from tests.service.conftest import LIST
@@ -51,12 +51,12 @@ def write(folder: Path, **files: str) -> Path:
 
 def load(*folders: Path, **options: Any) -> list[PublishedFunction]:
     """Load as a new process does."""
-    siblings = publish._siblings
+    siblings = discovery._siblings
     for name, module in list(sys.modules.items()):
         if getattr(module, "__name__", "").partition(".")[0] in siblings.folders:
             del sys.modules[name]
     siblings.folders.clear()
-    return publish.load(folders, **({"entry_points": False, "default_asset": ""} | options))
+    return discovery.load(folders, **({"entry_points": False, "default_asset": ""} | options))
 
 
 def values(functions: list[PublishedFunction]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import psutil
 import pytest
 
 from jupyter_funcs.service.messages import SetupError
-from jupyter_funcs.service.publishing import discovery as publish
+from jupyter_funcs.service.publishing import discovery
 from jupyter_funcs.service.publishing import notebooks
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
@@ -148,7 +148,7 @@ def test_name_and_description_are_from_the_metadata_else_from_the_first_text(
 def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Path) -> None:
     for metadata, asset in (({}, "Default"), ({"asset": "a"}, "a")):
         written(tmp_path / "x.ipynb", "1", jupyter_funcs=metadata)
-        [found] = publish.load([tmp_path], entry_points=False, default_asset="Default")
+        [found] = discovery.load([tmp_path], entry_points=False, default_asset="Default")
         assert found.asset == asset
 
 
@@ -224,7 +224,7 @@ def test_an_invalid_notebook_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.ipynb"
     path.write_text(content)
     with pytest.raises(SetupError, match="is not a valid notebook: ") as caught:
-        publish.load([tmp_path], entry_points=False, default_asset="a")
+        discovery.load([tmp_path], entry_points=False, default_asset="a")
     assert str(caught.value).startswith(str(path))
     assert str(caught.value).count("\n") <= 2
 
