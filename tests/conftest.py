@@ -24,7 +24,6 @@ import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
 from jupyter_funcs.records import history
 from tests.examples import examples
-from tests.rows import PATIENCE, calm, hangs, row_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,7 +75,7 @@ _NAMED = re.compile(r"(?:FAULTS(?:\.md)?|Rows?) (\d+(?:(?:-|, | and )\d+)*)")
 
 
 def faults_of(item: pytest.Item) -> list[int]:
-    """Return the catalogue rows that a test names, in its docstring (``FAULTS 24, 25``), a mark, its id or table."""
+    """Return the catalogue rows that a test names, in its docstring (``FAULTS 24, 25``), a mark or its id."""
     test = getattr(item, "function", None)
     numbers = {number for mark in item.iter_markers("fault") for number in mark.args}
     for named in _NAMED.findall(getattr(test, "__doc__", None) or ""):
@@ -85,8 +84,9 @@ def faults_of(item: pytest.Item) -> list[int]:
             numbers.update(range(int(first), int(last or first) + 1))
     if "fault" not in item.nodeid.partition("::")[0]:
         return sorted(numbers)
-    cases = [item.name.partition("[")[2], *row_names(test)]
-    return sorted([*numbers, *(int(case[1]) for case in map(re.compile(r"(\d+)[ -]").match, cases) if case)])
+    if row := re.match(r"(\d+)[ -]", item.name.partition("[")[2]):
+        numbers.add(int(row[1]))
+    return sorted(numbers)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -188,7 +188,8 @@ def funcs(request: pytest.FixtureRequest) -> Iterator[Session]:
 def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is sent again be sent at once, and let no test pay for what another has broken."""
     monkeypatch.setattr(retries, "_FIRST_PAUSE", 0.001)
-    calm()
+    for health in retries.HEALTH.values():
+        health.budget, health.breaker = retries.Budget(), retries.Breaker()
 
 
 @pytest.fixture(autouse=True)
@@ -230,9 +231,17 @@ def wait_until(true: Callable[[], bool]) -> None:
     raise AssertionError("It did not come true within 20 s.")
 
 
+# How long a pattern may take that would backtrack for ever, in seconds.
+PATIENCE = 30
+
+
 @pytest.fixture
 def no_hang() -> Iterator[None]:
     """Let a pattern that backtracks for ever fail its test, and not hang the run."""
+
+    def hangs(_number: int, _frame: object) -> None:
+        pytest.fail("the text was not read to its end", pytrace=False)
+
     before = signal.signal(signal.SIGALRM, hangs)
     signal.alarm(PATIENCE)
     yield
