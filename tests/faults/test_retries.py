@@ -303,7 +303,13 @@ def test_a_probe_that_is_cancelled_is_no_failure_and_the_next_run_is_the_probe(s
     session.close()
 
 
-@pytest.mark.parametrize("error", [RuntimeError("of the keyring"), jf.AuthenticationError("no token")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(RuntimeError("of the keyring"), id="the keyring fails"),
+        pytest.param(jf.AuthenticationError("no token"), id="no token"),
+    ],
+)
 def test_a_probe_that_is_not_sent_lets_the_next_run_be_it(server: Faulty, error: Exception) -> None:
     """If the token source raises, nobody waits for the probe."""
     sources: list[Exception] = []
@@ -469,7 +475,14 @@ def test_a_login_page_asks_for_no_new_token(server: Faulty) -> None:
     session.close()
 
 
-@pytest.mark.parametrize("act", [broken(Connection.reset), reply(b"{}", "503 Busy"), reply(b"{}", "429 Busy")])
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(broken(Connection.reset), id="reset"),
+        pytest.param(reply(b"{}", "503 Busy"), id="503"),
+        pytest.param(reply(b"{}", "429 Busy"), id="429"),
+    ],
+)
 def test_a_login_is_sent_once(server: Faulty, act: Callable[[Connection], None]) -> None:
     """Repeating a password could lock the account."""
     server.tell(*[act] * 3)

@@ -20,6 +20,7 @@ from jupyter_funcs.service.builtin import companies, demo, functions
 from jupyter_funcs.service.engine.calendar import Period
 from jupyter_funcs.service.engine.reference import Brand, Company, Reference
 from jupyter_funcs.service.publishing.registry import ArgumentsError
+from tests.examples import row_id
 from tests.service.conftest import LIST
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def test_every_symbol_and_brand_has_data_in_every_panel_and_the_symbols_for_four
         (["Age Group", "Brand"], ["Generation", "Merchant"], 300),
         ("Region", ["Region"], 6),
     ],
+    ids=row_id,
 )
 def test_get_panel_dimensions_gives_distinct_values_in_columns_that_depend_on_the_dimensions(
     service: Wire, stored: pd.DataFrame, dimensions: Any, columns: list[str], count: int
@@ -178,7 +180,9 @@ def test_get_kpis_lists_the_primary_kpi_of_each_panel_unless_asked_for_all(servi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dimensions", [[], ["Region"], ["Brand", "Age Group"], ["Age Group", "Region", "Brand"]])
+@pytest.mark.parametrize(
+    "dimensions", [[], ["Region"], ["Brand", "Age Group"], ["Age Group", "Region", "Brand"]], ids=row_id
+)
 def test_daily_equals_pandas_on_the_stored_rows(service: Wire, dimensions: list[str]) -> None:
     found = service.rows("Get Panel Daily", PanelName=DEBIT, Symbol=CLQM, Dimensions=dimensions)
     assert {tuple(row) for row in found} == {("Date", *dimensions, *MEASURES)}
@@ -198,7 +202,7 @@ def test_closed_days_are_absent_and_not_zero(service: Wire) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lookback", [1, 2])
-@pytest.mark.parametrize("dimensions", [[], ["Region", "Brand"]])
+@pytest.mark.parametrize("dimensions", [[], ["Region", "Brand"]], ids=row_id)
 def test_daily_growth_compares_with_the_day_364_days_times_lookback_earlier(
     service: Wire, lookback: int, dimensions: list[str]
 ) -> None:
@@ -317,7 +321,7 @@ def test_fq_sorts_by_period_to_date_then_start_then_dimensions(service: Wire) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lookback", [1, 3])
-@pytest.mark.parametrize("dimensions", [[], ["Age Group"]])
+@pytest.mark.parametrize("dimensions", [[], ["Age Group"]], ids=row_id)
 def test_fq_growth_compares_with_the_same_quarter_of_an_earlier_fiscal_year(
     service: Wire, lookback: int, dimensions: list[str]
 ) -> None:
@@ -469,6 +473,7 @@ def known(**changes: Any) -> Reference:
         ({"reports": []}, {"Get Report"}),
         ({"kpis": [], "reports": []}, {"Get KPIs", "Get Report"}),
     ],
+    ids=["all", "no KPIs", "no reports", "neither"],
 )
 def test_only_functions_that_the_data_can_answer_are_published(changes: dict[str, Any], absent: set[str]) -> None:
     names = {each.name for each in functions.published(companies.reference(), asset="a")}

@@ -159,13 +159,19 @@ def test_the_lines_in_any_document_are_those_of_its_keys(found: tuple[str, dict[
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a = 1\nb = \n", "x.toml, line 2: Invalid value. Put text in quotes"),
-        (b"a = 1\n\na = 2\n", "x.toml, line 3: Cannot overwrite a value. The key appears twice."),
-        (b"[server]\nport: 3\n", "x.toml, line 2: Expected '=' after a key in a key/value pair."),
-        (b'a = 1\n\nb = """\nc\n', "x.toml, line 3: "),
-        (b"a = 1\nb = [\n 1,\n", "x.toml, line 2: "),
-        (b"a = '\xff'", "x.toml is not UTF-8 text (invalid start byte at byte 5). Save it as UTF-8."),
-        (b"a = " + b"[" * 9999, "x.toml: arrays or tables are nested too deeply."),
+        pytest.param(b"a = 1\nb = \n", "x.toml, line 2: Invalid value. Put text in quotes", id="no value"),
+        pytest.param(
+            b"a = 1\n\na = 2\n", "x.toml, line 3: Cannot overwrite a value. The key appears twice.", id="a key twice"
+        ),
+        pytest.param(
+            b"[server]\nport: 3\n", "x.toml, line 2: Expected '=' after a key in a key/value pair.", id="no table"
+        ),
+        pytest.param(b'a = 1\n\nb = """\nc\n', "x.toml, line 3: ", id="an open text"),
+        pytest.param(b"a = 1\nb = [\n 1,\n", "x.toml, line 2: ", id="an open list"),
+        pytest.param(
+            b"a = '\xff'", "x.toml is not UTF-8 text (invalid start byte at byte 5). Save it as UTF-8.", id="not UTF-8"
+        ),
+        pytest.param(b"a = " + b"[" * 9999, "x.toml: arrays or tables are nested too deeply.", id="a depth bomb"),
     ],
 )
 def test_invalid_toml_is_refused_with_the_line(tmp_path: Path, content: bytes, said: str) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 from jupyter_funcs.service.config import settings, team_data
 from jupyter_funcs.service.engine.remote import connect_engine
+from tests.examples import row_id
 from tests.service.builtin.test_functions import MEASURES, WITH_GROWTH, assert_same, by_day, by_window
 from tests.service.engine.test_engines import postgres, sail, serve
 
@@ -271,7 +272,7 @@ def test_the_listing_functions_return_the_teams_tables(team: Wire) -> None:
     assert team.rows("Get Panel Dimensions", PanelName="Acme East", Dimensions="Brand") == brands
 
 
-@pytest.mark.parametrize("dimensions", [[], ["Channel"], ["Region", "Brand", "Channel"]])
+@pytest.mark.parametrize("dimensions", [[], ["Channel"], ["Region", "Brand", "Channel"]], ids=row_id)
 def test_daily_equals_pandas_on_the_teams_rows(team: Wire, stored: pd.DataFrame, dimensions: list[str]) -> None:
     found = team.rows("Get Panel Daily", PanelName="Acme East", Symbol="alph", Dimensions=dimensions, PoPGrowth="Yes")
     assert list(found[0]) == ["Date", *dimensions, *WITH_GROWTH]
@@ -289,7 +290,7 @@ def test_daily_equals_pandas_on_the_teams_rows(team: Wire, stored: pd.DataFrame,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("symbol", [ALPH, BETA])
-@pytest.mark.parametrize("dimensions", [[], ["Channel", "Brand"]])
+@pytest.mark.parametrize("dimensions", [[], ["Channel", "Brand"]], ids=row_id)
 def test_fq_equals_pandas_on_the_teams_rows_and_calendar(
     team: Wire, stored: pd.DataFrame, symbol: str, dimensions: list[str]
 ) -> None:
@@ -412,16 +413,26 @@ def test_rows_without_a_brand_belong_to_the_company(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spend", "unit", "cents"),
     [
-        ([0.125, 1.15, -0.125, 1e9 + 0.01, 0.004], "units", [13, 115, -12, 100_000_000_001, 0]),
-        ([145, 7, -3, 0, 2**40], "units", [14500, 700, -300, 0, 2**40 * 100]),
-        ([Decimal("0.15"), Decimal("-1.15"), Decimal("99999999.99"), Decimal(0), Decimal(1)], "units",
-         [15, -115, 9999999999, 0, 100]),
-        ([Decimal("0.146"), Decimal("0.144"), Decimal("-1.006"), Decimal("0.125"), Decimal(1)], "units",
-         [15, 14, -101, 13, 100]),
-        ([145, 7, -3, 0, 2**40], "cents", [145, 7, -3, 0, 2**40]),
-        ([14.5, 7, -3.2, 0, 1], "cents", [15, 7, -3, 0, 1]),
+        pytest.param(
+            [0.125, 1.15, -0.125, 1e9 + 0.01, 0.004], "units", [13, 115, -12, 100_000_000_001, 0], id="floats"
+        ),
+        pytest.param([145, 7, -3, 0, 2**40], "units", [14500, 700, -300, 0, 2**40 * 100], id="whole numbers"),
+        pytest.param(
+            [Decimal("0.15"), Decimal("-1.15"), Decimal("99999999.99"), Decimal(0), Decimal(1)],
+            "units",
+            [15, -115, 9999999999, 0, 100],
+            id="decimals",
+        ),
+        pytest.param(
+            [Decimal("0.146"), Decimal("0.144"), Decimal("-1.006"), Decimal("0.125"), Decimal(1)],
+            "units",
+            [15, 14, -101, 13, 100],
+            id="decimals to round",
+        ),
+        pytest.param([145, 7, -3, 0, 2**40], "cents", [145, 7, -3, 0, 2**40], id="cents"),
+        pytest.param([14.5, 7, -3.2, 0, 1], "cents", [15, 7, -3, 0, 1], id="floats of cents"),
     ],
-)  # fmt: skip
+)
 def test_spend_becomes_whole_cents(tmp_path: Path, spend: list[Any], unit: str, cents: list[int]) -> None:
     frame = few().head(5)
     frame["spend_usd"] = spend

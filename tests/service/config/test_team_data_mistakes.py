@@ -99,7 +99,7 @@ ROWS = [
 # fmt: on
 
 
-@pytest.mark.parametrize(("frame", "said"), ROWS)
+@pytest.mark.parametrize(("frame", "said"), ROWS, ids=[row_id(said.partition(", ")[2]) for _, said in ROWS])
 def test_rows_that_cannot_be_served_are_refused_with_the_line_of_their_column(
     tmp_path: Path, frame: pd.DataFrame, said: str
 ) -> None:

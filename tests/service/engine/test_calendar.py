@@ -11,6 +11,7 @@ import pytest
 
 from jupyter_funcs.service.builtin import companies
 from jupyter_funcs.service.engine import calendar
+from tests.examples import row_id
 
 FIRST, LAST = date(2020, 11, 16), date(2025, 11, 15)
 
@@ -41,6 +42,7 @@ def test_quarters_by_months_are_those_of_pandas(end: str, frequency: str) -> Non
         ("FQ3 2025", date(2025, 8, 3), date(2025, 11, 1)),
         ("FQ4 2025", date(2025, 11, 2), date(2026, 1, 31)),
     ],
+    ids=row_id,
 )
 def test_retail_quarters_are_the_published_ones(name: str, start: date, end: date) -> None:
     [found] = [each for each in periods("Saturday nearest 31 January") if each.period_name == name]

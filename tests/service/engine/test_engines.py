@@ -40,6 +40,7 @@ from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.web.requests import ARROW, JSON
+from tests.examples import row_id
 from tests.service.conftest import RUN, becomes, free_port, serving
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def serve(engine: Any, reference: Reference) -> Wire:
     return serving(Registry(functions.published(reference, asset="a"), author="t"), engine)
 
 
-@pytest.mark.parametrize(("name", "args"), CASES)
+@pytest.mark.parametrize(("name", "args"), CASES, ids=[row_id(f"{name} {args}") for name, args in CASES])
 def test_a_function_answers_the_same_as_on_duckdb(
     engine: RemoteEngine, duckdb: DuckDBEngine, reference: Reference, name: str, args: dict[str, Any]
 ) -> None:
@@ -412,21 +413,25 @@ def test_a_lost_engine_fails_the_run_with_a_message_and_is_reconnected(stored: P
     engine.close()
 
 
+UNREACHABLE = [
+    ("spark://host:7077", "'spark://host:7077' is not supported"),
+    ("clickhose://u:s3cret@host", "Did you mean 'clickhouse'?"),
+    ("host:15002", "is not supported"),
+    ("", "is not supported"),
+    ("sc://127.0.0.1:{port}", "'sc://127.0.0.1:{port}' cannot be reached: failed to connect"),
+    ("sc://127.0.0.1:{port}/;token=s3cret;user_id=me", "cannot be reached"),
+    ("sc://127.0.0.1:{port}/?token=s3cret", "cannot be reached"),
+    ("clickhouse://team:s3cret@127.0.0.1:{port}/db", "'clickhouse://127.0.0.1:{port}/db' cannot be reached"),
+    ("postgres://team:s3cret@127.0.0.1:{port}/db", "'postgres://127.0.0.1:{port}/db' cannot be reached"),
+    ("postgres://127.0.0.1:{port}/db?user=me&password=s3cret", "cannot be reached"),
+    ("exasol://team:s3cret@127.0.0.1:{port}", "pip install 'ibis-framework[exasol]'"),
+]
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
-    [
-        ("spark://host:7077", "'spark://host:7077' is not supported"),
-        ("clickhose://u:s3cret@host", "Did you mean 'clickhouse'?"),
-        ("host:15002", "is not supported"),
-        ("", "is not supported"),
-        ("sc://127.0.0.1:{port}", "'sc://127.0.0.1:{port}' cannot be reached: failed to connect"),
-        ("sc://127.0.0.1:{port}/;token=s3cret;user_id=me", "cannot be reached"),
-        ("sc://127.0.0.1:{port}/?token=s3cret", "cannot be reached"),
-        ("clickhouse://team:s3cret@127.0.0.1:{port}/db", "'clickhouse://127.0.0.1:{port}/db' cannot be reached"),
-        ("postgres://team:s3cret@127.0.0.1:{port}/db", "'postgres://127.0.0.1:{port}/db' cannot be reached"),
-        ("postgres://127.0.0.1:{port}/db?user=me&password=s3cret", "cannot be reached"),
-        ("exasol://team:s3cret@127.0.0.1:{port}", "pip install 'ibis-framework[exasol]'"),
-    ],
+    UNREACHABLE,
+    ids=[row_id(url) for url, _ in UNREACHABLE],
 )
 def test_an_engine_that_cannot_be_opened_is_named_in_three_lines_without_its_password(
     reference: Reference, stored: Path, url: str, words: str
@@ -463,20 +468,24 @@ def test_data_that_an_engine_does_not_have_are_named_in_three_lines(
         assert len(str(raised.value).splitlines()) <= 3
 
 
+URLS = [
+    ("sc://host:15002", "'sc://host:15002'", ""),
+    ("sc://host/;use_ssl=true;token=s3cret", "'sc://host/'", "s3cret"),
+    ("trino://me:s3cret@host:8080/hive/default", "'trino://host:8080/hive/default'", "s3cret"),
+    ("postgres://me:s3cret@[::1]:5432/db?sslmode=require", "'postgres://[::1]:5432/db'", "s3cret"),
+    ("postgres://me:s3%2Fc%40ret@host/db", "'postgres://host/db'", "s3/c@ret"),
+    ("postgres://me:s3c#ret@host/db", "'postgres://…'", "s3c#ret"),
+    ("postgres://me:s3c/ret@host/db", "'postgres://…'", "s3c/ret"),
+    ("postgres://me:s3c?ret@host/db", "'postgres://…'", "s3c?ret"),
+    ("postgres://host/db?user=a@b&password=s3cret", "'postgres://…'", "s3cret"),
+    ("me:s3cret@host", "'://…'", ""),
+]
+
+
 @pytest.mark.parametrize(
     ("url", "shown", "secret"),
-    [
-        ("sc://host:15002", "'sc://host:15002'", ""),
-        ("sc://host/;use_ssl=true;token=s3cret", "'sc://host/'", "s3cret"),
-        ("trino://me:s3cret@host:8080/hive/default", "'trino://host:8080/hive/default'", "s3cret"),
-        ("postgres://me:s3cret@[::1]:5432/db?sslmode=require", "'postgres://[::1]:5432/db'", "s3cret"),
-        ("postgres://me:s3%2Fc%40ret@host/db", "'postgres://host/db'", "s3/c@ret"),
-        ("postgres://me:s3c#ret@host/db", "'postgres://…'", "s3c#ret"),
-        ("postgres://me:s3c/ret@host/db", "'postgres://…'", "s3c/ret"),
-        ("postgres://me:s3c?ret@host/db", "'postgres://…'", "s3c?ret"),
-        ("postgres://host/db?user=a@b&password=s3cret", "'postgres://…'", "s3cret"),
-        ("me:s3cret@host", "'://…'", ""),
-    ],
+    URLS,
+    ids=[row_id(url) for url, *_ in URLS],
 )
 def test_no_message_about_a_url_has_its_password(url: str, shown: str, secret: str) -> None:
     address = EngineURL(url)

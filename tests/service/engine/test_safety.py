@@ -526,14 +526,28 @@ def a_text_file(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "cards", "said"),
     [
-        (lambda folder: {"database": folder / "none.duckdb"}, TABLE, r"The database .*none.duckdb cannot be opened: "),
-        (lambda folder: {"database": folder}, TABLE, "cannot be opened: "),
-        (lambda folder: {"database": a_text_file(folder)}, TABLE, "cannot be opened: "),
-        (lambda _folder: {"memory_limit": "lots"}, TABLE, "memory_limit 'lots'"),
-        (lambda _folder: {"memory_limit": "50%"}, TABLE, "memory_limit '50%'"),
-        (lambda _folder: {}, Cards(CARDS, {}, files=("/none/*.parquet",)), r"no file /none/\*.parquet"),
-        (lambda _folder: {}, Cards(CARDS, {}, files=("/etc/passwd",)), "cannot be read from /etc/passwd: "),
-        (lambda _folder: {}, Cards(CARDS, {}, table=("none",)), "cannot be read from none: "),
+        pytest.param(
+            lambda folder: {"database": folder / "none.duckdb"},
+            TABLE,
+            r"The database .*none.duckdb cannot be opened: ",
+            id="no database",
+        ),
+        pytest.param(lambda folder: {"database": folder}, TABLE, "cannot be opened: ", id="a folder"),
+        pytest.param(lambda folder: {"database": a_text_file(folder)}, TABLE, "cannot be opened: ", id="a text file"),
+        pytest.param(lambda _folder: {"memory_limit": "lots"}, TABLE, "memory_limit 'lots'", id="memory in words"),
+        pytest.param(lambda _folder: {"memory_limit": "50%"}, TABLE, "memory_limit '50%'", id="memory as a share"),
+        pytest.param(
+            lambda _folder: {}, Cards(CARDS, {}, files=("/none/*.parquet",)), r"no file /none/\*.parquet", id="no files"
+        ),
+        pytest.param(
+            lambda _folder: {},
+            Cards(CARDS, {}, files=("/etc/passwd",)),
+            "cannot be read from /etc/passwd: ",
+            id="no Parquet file",
+        ),
+        pytest.param(
+            lambda _folder: {}, Cards(CARDS, {}, table=("none",)), "cannot be read from none: ", id="no table"
+        ),
     ],
 )
 def test_what_cannot_be_opened_is_refused_with_a_message(

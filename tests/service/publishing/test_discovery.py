@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_funcs.service.messages import SetupError
-from jupyter_funcs.service.publishing import discovery
-from jupyter_funcs.service.publishing import notebooks, results
+from jupyter_funcs.service.publishing import discovery, notebooks, results
 from jupyter_funcs.service.publishing.registry import Registry
+from tests.examples import row_id
 from tests.service.conftest import LIST
 
 if TYPE_CHECKING:
@@ -128,20 +128,24 @@ def test_folders_with_the_same_name_are_separate_packages(tmp_path: Path) -> Non
     assert f"helper is in {first} and {second}; write 'from . import helper'" in refused(first, second)
 
 
+BROKEN = [
+    ("\n\nimport no_such_module", "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nFix it"),
+    ("def f(:\n", "{path}, line 1: SyntaxError: "),
+    ("def f():\n    return 1 / 0\n\nf()", "{path}, line 2: ZeroDivisionError: division by zero.\n"),
+    ("raise ValueError('first\\nsecond')", "{path}, line 1: ValueError: first.\n"),
+    ("raise ValueError", "{path}, line 1: ValueError.\n"),
+    ("import sys\nsys.exit('bye')", "{path}, line 2: SystemExit: bye.\n"),
+    ("import json\njson.loads('{{')", "{path}, line 2: JSONDecodeError: "),
+    ("x = '\x00'", "{path}"),
+    (source("f").replace("f()", "f(x: range)"), "{path}, line 3: f cannot be published.\nParameter x is annotated"),
+    (source("f").replace("f()", "f(*x)"), "{path}, line 3: f has the variadic positional parameter x"),
+]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
-    [
-        ("\n\nimport no_such_module", "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nFix it"),
-        ("def f(:\n", "{path}, line 1: SyntaxError: "),
-        ("def f():\n    return 1 / 0\n\nf()", "{path}, line 2: ZeroDivisionError: division by zero.\n"),
-        ("raise ValueError('first\\nsecond')", "{path}, line 1: ValueError: first.\n"),
-        ("raise ValueError", "{path}, line 1: ValueError.\n"),
-        ("import sys\nsys.exit('bye')", "{path}, line 2: SystemExit: bye.\n"),
-        ("import json\njson.loads('{{')", "{path}, line 2: JSONDecodeError: "),
-        ("x = '\x00'", "{path}"),
-        (source("f").replace("f()", "f(x: range)"), "{path}, line 3: f cannot be published.\nParameter x is annotated"),
-        (source("f").replace("f()", "f(*x)"), "{path}, line 3: f has the variadic positional parameter x"),
-    ],
+    BROKEN,
+    ids=[row_id(text.strip()) for text, _ in BROKEN],
 )
 def test_a_file_that_cannot_be_imported_is_named_with_its_line_and_a_trace_is_logged_if_it_says_more(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, says: str
@@ -219,6 +223,7 @@ TWO = source("one", 1) + source("two", 2) + "LIST = [two, one]\nNUMBER = 7\n"
         (["all = funcs_pkg", "again = funcs_pkg:one"], {"One": 1, "Two": 2}),
         ([], {}),
     ],
+    ids=row_id,
 )
 def test_packages_publish_by_entry_points(
     install: Callable[..., None], entry_points: list[str], found: dict[str, int]
@@ -233,10 +238,15 @@ def test_packages_publish_by_entry_points(
 @pytest.mark.parametrize(
     ("text", "entry_point", "says"),
     [
-        ("", "x = no_such_pkg", "The entry point x = 'no_such_pkg' cannot be imported.\n"),
-        ("1 / 0", "x = funcs_pkg", "funcs_pkg.py, line 1: ZeroDivisionError"),
-        ("", "x = funcs_pkg:absent", "AttributeError"),
-        (TWO, "x = funcs_pkg:NUMBER", "The entry point x = 'funcs_pkg:NUMBER' of jupyter_funcs.functions is '7'."),
+        pytest.param("", "x = no_such_pkg", "The entry point x = 'no_such_pkg' cannot be imported.\n", id="no module"),
+        pytest.param("1 / 0", "x = funcs_pkg", "funcs_pkg.py, line 1: ZeroDivisionError", id="an error"),
+        pytest.param("", "x = funcs_pkg:absent", "AttributeError", id="no name"),
+        pytest.param(
+            TWO,
+            "x = funcs_pkg:NUMBER",
+            "The entry point x = 'funcs_pkg:NUMBER' of jupyter_funcs.functions is '7'.",
+            id="a number",
+        ),
     ],
 )
 def test_an_entry_point_that_publishes_nothing_is_refused(
@@ -249,7 +259,7 @@ def test_an_entry_point_that_publishes_nothing_is_refused(
 PAGE = Path(__file__).parents[3] / "jupyter_funcs/guide/publish.md"
 
 
-@pytest.mark.parametrize("code", re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))
+@pytest.mark.parametrize("code", re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL), ids=row_id)
 def test_the_guides_examples_are_published_and_run(tmp_path: Path, code: str) -> None:
     if "@function" not in code:
         assert [each.name for each in notebooks.read_parameters(code, PAGE.name)[0]] == ["store", "days"]

@@ -21,8 +21,7 @@ import psutil
 import pytest
 
 from jupyter_funcs.service.messages import SetupError
-from jupyter_funcs.service.publishing import discovery
-from jupyter_funcs.service.publishing import notebooks
+from jupyter_funcs.service.publishing import discovery, notebooks
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from tests.examples import row_id
@@ -137,6 +136,7 @@ def test_the_example_is_run_over_the_wire(publish: Callable[..., Wire]) -> None:
         ("No heading.\n\n# Late", {}, "Note Book", "No heading."),
         ("# Get Stock", {"name": "Other", "description": "Else."}, "Other", "Else."),
     ],
+    ids=["neither", "a text", "a text after blank lines", "a late heading", "metadata"],
 )
 def test_name_and_description_are_from_the_metadata_else_from_the_first_text(
     notebook: Callable[..., PublishedFunction], text: str, metadata: dict[str, str], name: str, description: str

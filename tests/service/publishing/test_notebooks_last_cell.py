@@ -57,23 +57,27 @@ def test_the_last_value_is_the_result_and_the_rest_runs_as_in_jupyter(
     assert found == value or callable(found)
 
 
+WITHOUT_VALUE = [
+    ("x = 1", "ends with 'x = 1', not with a value.\nEnd the notebook with the value alone on its last line."),
+    ("x.y[0] = 1", "ends with 'x.y[0] = 1'"),
+    ("x: int = 1", "ends with 'x: int = 1'"),
+    ("x += 1", "ends with 'x += 1'"),
+    ("for x in y:\n    x", "ends with 'for x in y:'"),
+    ("def f():\n    return 1", "ends with 'def f():'"),
+    ("import os", "ends with 'import os'"),
+    ("print(df)", "here ends with 'print(df)', not with a value.\nEnd the notebook"),
+    ("display(df.head())", "ends with 'display(df.head())'"),
+    ("print()", "ends with 'print()'"),
+    ("%%time\n1 + 1", "here starts with '%%time'"),
+    ("x = = 1", "here, line 1: invalid syntax"),
+    ("1 +", "here, line 1:"),
+]
+
+
 @pytest.mark.parametrize(
     ("source", "says"),
-    [
-        ("x = 1", "ends with 'x = 1', not with a value.\nEnd the notebook with the value alone on its last line."),
-        ("x.y[0] = 1", "ends with 'x.y[0] = 1'"),
-        ("x: int = 1", "ends with 'x: int = 1'"),
-        ("x += 1", "ends with 'x += 1'"),
-        ("for x in y:\n    x", "ends with 'for x in y:'"),
-        ("def f():\n    return 1", "ends with 'def f():'"),
-        ("import os", "ends with 'import os'"),
-        ("print(df)", "here ends with 'print(df)', not with a value.\nEnd the notebook"),
-        ("display(df.head())", "ends with 'display(df.head())'"),
-        ("print()", "ends with 'print()'"),
-        ("%%time\n1 + 1", "here starts with '%%time'"),
-        ("x = = 1", "here, line 1: invalid syntax"),
-        ("1 +", "here, line 1:"),
-    ],
+    WITHOUT_VALUE,
+    ids=[row_id(source) for source, _ in WITHOUT_VALUE],
 )
 def test_a_cell_that_ends_without_a_value_is_refused(source: str, says: str) -> None:
     with pytest.raises(SetupError) as caught:

@@ -265,7 +265,9 @@ def test_an_object_is_described_with_its_default_as_json_and_takes_no_options() 
 
 
 @pytest.mark.parametrize(
-    ("sent", "shown"), [('[{"item": "pen"}]', "[…]"), ('["pen"', "pen"), ("[" * 5000 + '"pen"' + "]" * 5000, "pen")]
+    ("sent", "shown"),
+    [('[{"item": "pen"}]', "[…]"), ('["pen"', "pen"), ("[" * 5000 + '"pen"' + "]" * 5000, "pen")],
+    ids=row_id,
 )
 def test_the_values_in_json_are_hidden_in_a_trace(sent: str, shown: str) -> None:
     """JSON that is broken or nested too deeply is refused before anything could quote a part of it."""

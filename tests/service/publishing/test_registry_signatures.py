@@ -178,7 +178,11 @@ def test_an_unpublishable_function_is_refused_with_its_file_line_and_parameter(
     assert text.count("\n") <= 2
 
 
-@pytest.mark.parametrize("what", [int, print, functools.partial(stock_levels, "x"), 7])
+@pytest.mark.parametrize(
+    "what",
+    [int, print, functools.partial(stock_levels, "x"), 7],
+    ids=["a class", "a built-in function", "a partial", "a number"],
+)
 def test_anything_but_a_function_is_refused(what: Any) -> None:
     with pytest.raises(SetupError, match=r"^Not a function: "):
         function(asset="a")(what)

@@ -214,6 +214,7 @@ def test_arrow_has_the_same_rows_with_their_types(result: Any, rows: Any) -> Non
         (pd.DataFrame({"b": [object()]}), "column b"),
         ([{"a": "\ud800"}], "Column 'a'"),
     ],
+    ids=["two types", "an object", "an object in a DataFrame", "half a surrogate pair"],
 )
 def test_what_arrow_cannot_hold_is_refused_with_its_column(result: Any, says: str) -> None:
     with pytest.raises(results.ResultError) as caught:
@@ -299,6 +300,7 @@ def ints(*values: int) -> bytes:
         written(NUMBERS)[:1000],
         b"x" * 100,
     ],
+    ids=["an offset", "a code", "zstd", "lz4", "codes", "an opaque type", "cut", "no table"],
 )
 def test_a_forged_table_never_shows_the_memory_of_the_service_nor_fills_it(forged: bytes) -> None:
     used = pa.total_allocated_bytes()
@@ -307,6 +309,8 @@ def test_a_forged_table_never_shows_the_memory_of_the_service_nor_fills_it(forge
     assert pa.total_allocated_bytes() - used < 10**5
 
 
-@pytest.mark.parametrize("table", [NUMBERS, pa.table({"a": [[1, None], []], "b": [{"c": "x"}, None]})])
+@pytest.mark.parametrize(
+    "table", [NUMBERS, pa.table({"a": [[1, None], []], "b": [{"c": "x"}, None]})], ids=["numbers", "lists and structs"]
+)
 def test_a_plain_table_is_read_as_it_was_written(table: pa.Table) -> None:
     assert results.read_stream(results.stream(table)).equals(table)

@@ -433,33 +433,47 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
         pytest.param(
             *("Fork", "Fork failed: It was ended because it used more than 30 processes."),
             marks=pytest.mark.skipif(not confinement.can_limit_processes(), reason="processes can't be limited"),
+            id="Fork",
         ),
-        ("Allocate", "Allocate needs more memory than the service allows. Ask for less."),
-        ("Fill", "Fill failed: It was ended because it used more than 200,000,000 bytes of disk space."),
+        pytest.param("Allocate", "Allocate needs more memory than the service allows. Ask for less.", id="Allocate"),
+        pytest.param(
+            "Fill", "Fill failed: It was ended because it used more than 200,000,000 bytes of disk space.", id="Fill"
+        ),
         pytest.param(
             *("Nowhere", "Nowhere failed: It was ended because it used more than 200,000,000 bytes of disk space."),
             marks=pytest.mark.slow,
+            id="Nowhere",
         ),
         pytest.param(
             *("Unlinked", "Unlinked failed: It was ended because it used more than 200,000,000 bytes of disk space."),
             marks=pytest.mark.slow,
+            id="Unlinked",
         ),
         pytest.param(
             *("Share Files", "Share Files failed: [Errno 28] No space left on device"),
             marks=pytest.mark.skipif(not confinement.can_separate(), reason="needs namespaces"),
+            id="Share Files",
         ),
         pytest.param(
-            *("Share", "Share needs more memory than the service allows. Ask for less."), marks=pytest.mark.slow
-        ),
-        pytest.param(*("Deep", "Deep failed: It was ended because its folders can't be read."), marks=pytest.mark.slow),
-        ("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less."),
-        pytest.param(
-            *("Forged", "Forged failed: The process that ran it ended before its result."), marks=pytest.mark.slow
+            *("Share", "Share needs more memory than the service allows. Ask for less."),
+            marks=pytest.mark.slow,
+            id="Share",
         ),
         pytest.param(
-            *("No Text", "No Text failed: The process that ran it ended before its result."), marks=pytest.mark.slow
+            *("Deep", "Deep failed: It was ended because its folders can't be read."), marks=pytest.mark.slow, id="Deep"
         ),
-        ("Open Files", "Open Files failed: [Errno 24] Too many open files: '/dev/null'"),
+        pytest.param("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less.", id="Gigabyte"),
+        pytest.param(
+            *("Forged", "Forged failed: The process that ran it ended before its result."),
+            marks=pytest.mark.slow,
+            id="Forged",
+        ),
+        pytest.param(
+            *("No Text", "No Text failed: The process that ran it ended before its result."),
+            marks=pytest.mark.slow,
+            id="No Text",
+        ),
+        pytest.param("Open Files", "Open Files failed: [Errno 24] Too many open files: '/dev/null'", id="Open Files"),
     ],
 )
 def test_a_function_is_ended_at_its_limit_and_the_next_run_works(wire: Wire, name: str, error: str) -> None:

@@ -25,6 +25,7 @@ from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.builtin import demo
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.server import admin
+from tests.examples import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -453,6 +454,7 @@ def test_a_person_types_the_password_twice_and_the_terminal_shows_nothing_of_it(
 @pytest.mark.parametrize(
     ("typed", "says"),
     [((b"correct horse\n", b"correct house\n"), "The two passwords differ"), ((b"\x04",), "No password was entered")],
+    ids=row_id,
 )
 def test_what_is_mistyped_changes_nothing(folder: Path, typed: tuple[bytes, ...], says: str) -> None:
     shown = type_password(*typed)

@@ -229,18 +229,22 @@ def test_a_public_address_is_refused_without_tls_or_a_proxy(environment: dict[st
     assert "--behind-proxy" in said
 
 
+UNSERVABLE = [
+    (["--host", "no.such.host.invalid"], "is not an address"),
+    (["--host", "a b"], "is not an address"),
+    (["--host", "203.0.113.7", "--behind-proxy"], "This machine has no address '203.0.113.7'"),
+    (["--tls-certificate", "x.pem"], "--tls-key"),
+    (["--tls-certificate", "no.pem", "--tls-key", "no.pem"], "cannot be read: No such file"),
+    (["--tls-certificate", __file__, "--tls-key", __file__], "are not a certificate and its key"),
+    (["--config", "/no/such/file.toml"], "/no/such/file.toml"),
+    (["--reload"], "Use --reload with --config FILE."),
+]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [
-        (["--host", "no.such.host.invalid"], "is not an address"),
-        (["--host", "a b"], "is not an address"),
-        (["--host", "203.0.113.7", "--behind-proxy"], "This machine has no address '203.0.113.7'"),
-        (["--tls-certificate", "x.pem"], "--tls-key"),
-        (["--tls-certificate", "no.pem", "--tls-key", "no.pem"], "cannot be read: No such file"),
-        (["--tls-certificate", __file__, "--tls-key", __file__], "are not a certificate and its key"),
-        (["--config", "/no/such/file.toml"], "/no/such/file.toml"),
-        (["--reload"], "Use --reload with --config FILE."),
-    ],
+    UNSERVABLE,
+    ids=[row_id(" ".join(arguments)) for arguments, _ in UNSERVABLE],
 )
 def test_what_cannot_be_served_is_refused_before_anything_starts(
     environment: dict[str, str], arguments: list[str], says: str

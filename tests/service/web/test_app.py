@@ -337,7 +337,7 @@ def test_each_user_lists_and_runs_the_functions_of_their_assets(demo_wire: Wire)
     assert_refused(demo_wire.post(RUN, json=report, token=guest), 404)
 
 
-@pytest.mark.parametrize("args", [{}, {"report_id": "RPT-101"}, {"nonsense": 1}])
+@pytest.mark.parametrize("args", [{}, {"report_id": "RPT-101"}, {"nonsense": 1}], ids=row_id)
 def test_another_users_function_is_the_same_404_as_one_that_does_not_exist(
     demo_wire: Wire, args: dict[str, Any]
 ) -> None:

@@ -27,6 +27,7 @@ from jupyter_funcs.service.publishing.registry import Registry, function
 from jupyter_funcs.service.web import logins, requests
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
+from tests.examples import row_id
 from tests.service.conftest import LOGIN, RUN, Wire, becomes, served, serving_to
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def test_a_run_is_recorded_with_its_user_time_address_outcome_and_duration(wire:
 
 @pytest.mark.parametrize("accept", ["application/json", "application/vnd.apache.arrow.stream"])
 @pytest.mark.parametrize(
-    ("name", "args", "rows"), [("Lists", {}, 3), ("Get Panels", {}, 2), ("Naps", {"seconds": "0"}, None)]
+    ("name", "args", "rows"), [("Lists", {}, 3), ("Get Panels", {}, 2), ("Naps", {"seconds": "0"}, None)], ids=row_id
 )
 def test_the_rows_of_a_result_are_counted(
     wire: Wire, accept: str, name: str, args: dict[str, str], rows: int | None
@@ -120,10 +121,12 @@ def test_the_rows_of_a_result_are_counted(
 @pytest.mark.parametrize(
     ("body", "target", "detail", "outcome"),
     [
-        ({"FunctionName": "Fails", "Args": {"text": TYPED}}, "Fails", None, "failed"),
-        ({"FunctionName": "Fails", "Args": {TYPED: TYPED}}, "Fails", "422", "refused"),
-        ({"FunctionName": TYPED}, None, "404", "refused"),
-        ({"FunctionName": 1, TYPED: TYPED}, None, "400", "refused"),
+        pytest.param({"FunctionName": "Fails", "Args": {"text": TYPED}}, "Fails", None, "failed", id="failed"),
+        pytest.param(
+            {"FunctionName": "Fails", "Args": {TYPED: TYPED}}, "Fails", "422", "refused", id="wrong arguments"
+        ),
+        pytest.param({"FunctionName": TYPED}, None, "404", "refused", id="an unknown function"),
+        pytest.param({"FunctionName": 1, TYPED: TYPED}, None, "400", "refused", id="no run"),
     ],
 )
 def test_a_run_without_a_result_is_recorded_with_its_status(

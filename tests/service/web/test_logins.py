@@ -38,7 +38,7 @@ def test_a_login_gives_a_token_that_is_accepted_and_when_it_ends(demo_wire: Wire
     assert 7.9 < hours <= 8.1
 
 
-@pytest.mark.parametrize("email", ["guest", "analyst", "nobody", "", "x" * 5000, "a\0b"])
+@pytest.mark.parametrize("email", ["guest", "analyst", "nobody", "", "x" * 5000, "a\0b"], ids=row_id)
 def test_a_wrong_login_is_401_in_text_whoever_it_is(demo_wire: Wire, email: str) -> None:
     """SERVICE.md 2: guest has another password, analyst has none, nobody doesn't exist."""
     demo_wire.grants.set_password("guest", "correct horse battery")
@@ -48,7 +48,9 @@ def test_a_wrong_login_is_401_in_text_whoever_it_is(demo_wire: Wire, email: str)
     assert reply.text == "The email or password is wrong."
 
 
-@pytest.mark.parametrize("body", [{}, {"email": "a"}, {"email": 1, "password": "b"}, {"email": "a", "password": None}])
+@pytest.mark.parametrize(
+    "body", [{}, {"email": "a"}, {"email": 1, "password": "b"}, {"email": "a", "password": None}], ids=row_id
+)
 def test_a_login_without_both_texts_is_400(demo_wire: Wire, body: dict[str, Any]) -> None:
     assert_refused(demo_wire.post(LOGIN, token=None, json=body), 400)
 
@@ -93,7 +95,10 @@ def test_a_name_is_the_same_however_it_is_spelt(publish: Callable[..., Wire], na
     assert [reply.status_code for reply in replies] == [401, 401, 429, 429]
 
 
-@pytest.mark.parametrize(("hosts", "said"), [(Hosts(), 429), (Hosts(behind_proxy=True), 401)])
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [pytest.param(Hosts(), 429, id="direct"), pytest.param(Hosts(behind_proxy=True), 401, id="behind a proxy")],
+)
 def test_only_behind_a_proxy_is_the_forwarded_address_used(
     publish: Callable[..., Wire], hosts: Hosts, said: int
 ) -> None:

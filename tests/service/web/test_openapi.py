@@ -72,15 +72,15 @@ def test_the_example_of_a_run_is_one_of_the_demo(demo_wire: Wire, document: dict
 @pytest.mark.parametrize(
     ("method", "path", "options", "status"),
     [
-        ("POST", LIST, {"token": None}, 401),
-        ("POST", LIST, {"content": b"x" * 1_100_000}, 413),
-        ("POST", LIST, {"content": b"x"}, 415),
-        ("GET", GET_ALL, {"headers": {"Host": "evil.example"}}, 403),
-        ("POST", RUN, {"json": []}, 400),
-        ("POST", RUN, {"json": {"FunctionName": "?"}}, 404),
-        ("POST", RUN, {"json": {"FunctionName": "Get KPIs"}}, 422),
-        ("POST", LOGIN, {"json": {"email": "a", "password": "b"}}, 401),
-        ("PUT", RUN, {}, 405),
+        pytest.param("POST", LIST, {"token": None}, 401, id="no token"),
+        pytest.param("POST", LIST, {"content": b"x" * 1_100_000}, 413, id="a long body"),
+        pytest.param("POST", LIST, {"content": b"x"}, 415, id="another content type"),
+        pytest.param("GET", GET_ALL, {"headers": {"Host": "evil.example"}}, 403, id="another host"),
+        pytest.param("POST", RUN, {"json": []}, 400, id="no run"),
+        pytest.param("POST", RUN, {"json": {"FunctionName": "?"}}, 404, id="an unknown function"),
+        pytest.param("POST", RUN, {"json": {"FunctionName": "Get KPIs"}}, 422, id="no arguments"),
+        pytest.param("POST", LOGIN, {"json": {"email": "a", "password": "b"}}, 401, id="a wrong login"),
+        pytest.param("PUT", RUN, {}, 405, id="another method"),
     ],
 )
 def test_each_refusal_is_the_one_that_it_says(
