@@ -1,7 +1,8 @@
-"""What stands around the package: its scripts, the hooks of a commit, licences, bounds and versions."""
+"""How the code reads, and what is around it: scripts, the hooks of a commit, licences, bounds and versions."""
 
 from __future__ import annotations
 
+import functools
 import re
 import runpy
 import shutil
@@ -14,6 +15,8 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+
+from tests import measures
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / ".ci"
@@ -32,8 +35,93 @@ REQUIREMENTS = [
 LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 
 
+# How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
+# tokens may rise, with what the change adds.
+CEILINGS = {
+    "tokens": 256_000,
+    "tokens a line": 7.43,
+    "characters a code line": 44.4,
+    "percent of lines over 100": 7.7,
+    "conditional expressions per 1,000": 56.7,
+    "nested ones per 1,000": 1.65,
+    "tuple assignments per 1,000": 15.5,
+    "vague names": 2_453,
+    "complexity": 52,
+    "modules": 168,
+    "modules in a folder": 15,
+    "entries at the top": 15,
+    "lines of the README": 145,
+    "archaic wordings": 8,
+}
+CEILINGS_OF_THE_PAGE = {
+    "TypeScript tokens": 60_800,
+    "longest line of TypeScript": 223,
+    "TypeScript functions over 60 lines": 35,
+}
+
+
 def ran(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+# How the code reads
+
+
+@functools.cache
+def figures() -> dict[str, float]:
+    return {**measures.whole(measures.packages()).figures(), **measures.project()}
+
+
+@functools.cache
+def figures_of_the_page() -> dict[str, float]:
+    try:
+        return measures.page_figures()
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize("name", CEILINGS)
+def test_the_code_reads_no_worse_than_before(name: str) -> None:
+    """Each figure is at most its ceiling."""
+    assert figures()[name] <= CEILINGS[name], "see python -m tests.measures --packages --worst"
+
+
+@pytest.mark.parametrize("name", CEILINGS_OF_THE_PAGE)
+def test_the_page_reads_no_worse_than_before(name: str) -> None:
+    """Each figure of the panel's page is at most its ceiling, where Node and TypeScript are installed."""
+    assert figures_of_the_page()[name] <= CEILINGS_OF_THE_PAGE[name], "see node measure.mjs --worst in panel/front"
+
+
+def test_every_figure_has_a_ceiling() -> None:
+    """So that a measure that is added is held, too."""
+    assert figures().keys() == CEILINGS.keys()
+
+
+SAMPLE = '''
+"""A docstring isn't counted as code."""
+# Nor is a comment.
+def read(each, flag):
+    low, high = 1, 2
+    return 1 if each else (2 if low and high else 3)
+'''
+
+
+def test_a_measure_sees_what_it_is_for() -> None:
+    """On a few lines that have one of each."""
+    counts = measures.measured(SAMPLE, "sample.py").counts
+    assert counts == {
+        "modules": 1,
+        "lines": 6,
+        "code lines": 3,
+        "tokens": 30,
+        "characters": 85,
+        "long lines": 0,
+        "conditional expressions": 2,
+        "nested conditional expressions": 1,
+        "tuple assignments": 1,
+        "vague names": 2,
+    }
+    assert [function.size for function in measures.measured(SAMPLE, "sample.py").functions] == [4]
 
 
 # Scripts
