@@ -68,9 +68,8 @@ class Panel(anywidget.AnyWidget):
         page.
     """
 
-    # Compressed, because every panel sends it again and front ends keep each copy.
+    # With the style sheet, and compressed: every panel sends it again, and front ends keep each copy.
     _esm = _UNPACK % base64.b64encode(gzip.compress((_STATIC / "panel.js").read_bytes(), mtime=0)).decode()
-    _css = _STATIC / "panel.css"
     _view = traitlets.Unicode("").tag(sync=True)
     _service = traitlets.Unicode("").tag(sync=True)
     _options = traitlets.Unicode("").tag(sync=True)

@@ -13,21 +13,31 @@ const here = import.meta.dirname;
 const out = join(here, "../static");
 const common = {
   absWorkingDir: here,
-  outdir: out,
   bundle: true,
   minify: true,
   charset: "utf8",
   legalComments: "none",
 };
 
+/** The style sheet as a text of the script, which puts it into each panel. */
+const sheet = {
+  name: "sheet",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { outputFiles } = await build({ ...common, entryPoints: [path], write: false });
+      return { contents: outputFiles[0].text, loader: "text" };
+    }),
+};
+
 mkdirSync(out, { recursive: true });
 await build({
   ...common,
-  entryPoints: { panel: "src/index.tsx" },
+  plugins: [sheet],
+  entryPoints: ["src/index.tsx"],
+  outfile: join(out, "panel.js"),
   format: "esm",
   target: "es2022",
 });
-await build({ ...common, entryPoints: { panel: "src/panel.css" } });
 
 const licence = readFileSync(join(here, "node_modules/preact/LICENSE"), "utf8");
 const about = "What panel.js contains besides this project's own code.";

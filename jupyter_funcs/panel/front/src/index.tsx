@@ -2,6 +2,7 @@ import { render as draw } from "preact";
 import type { Model } from "./core/channel";
 import { Channel } from "./core/channel";
 import { Panel } from "./panel";
+import sheet from "./panel.css";
 
 const SUPPRESS = "data-lm-suppress-shortcuts";
 
@@ -83,6 +84,8 @@ function render({ model, el, signal }: { model: Model; el: HTMLElement; signal?:
   const channel = new Channel(model);
   const root = document.createElement("div");
   root.className = "jf";
+  // Beside the panel, so that it is drawn in its style at once, also in a shadow root.
+  root.append(Object.assign(document.createElement("style"), { textContent: sheet }));
   el.append(root);
   const mount = root.appendChild(document.createElement("div"));
   followTheme(root, own.signal);

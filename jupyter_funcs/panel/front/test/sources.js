@@ -16,6 +16,7 @@ export async function imported(path) {
     entryPoints: [join("src", path)],
     outfile,
     bundle: true,
+    loader: { ".css": "text" },
     format: "esm",
     target: "es2022",
   });
