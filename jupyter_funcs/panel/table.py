@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` means all rows in their own order
 
-FIRST_COLUMNS = 60  # a block of the page, as in front/src/table/grid.tsx
+FIRST_COLUMNS = 60  # a block of the page, as in front/src/table/pages.ts
 _MOST_ROWS, _MOST_CELLS = 1_000, 50_000  # of a page
 _MOST_VALUES = 200  # in the filter box
 _LONGEST_VALUE = 1_000  # characters; longer values can't be picked from the list

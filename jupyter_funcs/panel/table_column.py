@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Codes = tuple[NDArray[Any], Any]
     Bound = tuple[str, Any]  # an operator, and the value to compare with
 
-FIRST_ROWS = 40  # a block of the page, as in front/src/table/grid.tsx
+FIRST_ROWS = 40  # a block of the page, as in front/src/table/pages.ts
 _BINS = 24
 _WIDEST, _NARROWEST, _CHARACTER = 220, 72, 6.9  # pixels
 _DAY = re.compile(r"\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?", re.ASCII)

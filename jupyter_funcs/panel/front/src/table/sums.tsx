@@ -1,0 +1,28 @@
+import { isNumber } from "./columns";
+import type { GridState } from "./useGrid";
+
+/** The sums of the columns that add up. */
+export function Sums({ grid }: { grid: GridState }) {
+  const { columns, layout, pages } = grid;
+  if (!Object.keys(pages.sums).length) return null;
+  return (
+    <div role="rowgroup" class="jf-footgroup">
+      <span class="jf-tf is-label" aria-hidden="true">
+        Sum
+      </span>
+      <div class="jf-tfoot" role="row" aria-label="Sum" data-jf="sums" style={layout.across}>
+        {layout.seen.map((at) => (
+          <div
+            key={at}
+            class={`jf-tf ${isNumber(columns.get(at)) ? "is-r" : ""}`}
+            role="gridcell"
+            data-jf={`sum:${columns.nameOf(at)}`}
+            title={pages.sums[at]}
+          >
+            {pages.sums[at]}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

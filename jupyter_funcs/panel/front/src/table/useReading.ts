@@ -1,0 +1,26 @@
+import { useLayoutEffect } from "preact/hooks";
+import { blockOf, groupOf, PAGE } from "./pages";
+import type { Columns } from "./useColumns";
+import type { Layout } from "./useLayout";
+import type { Scroll } from "./useScroll";
+import type { View } from "./useView";
+
+/** Ask for what comes into sight: its pages and the next one, and what is said of its columns. */
+export function useReading(
+  off: boolean,
+  view: View,
+  columns: Columns,
+  layout: Layout,
+  scroll: Scroll,
+) {
+  useLayoutEffect(() => {
+    if (off) return;
+    const { seen } = layout;
+    const groups = new Set([groupOf(seen[0] ?? 0), groupOf(seen[seen.length - 1] ?? 0)]);
+    const last = blockOf(scroll.top + scroll.rows + PAGE / 2);
+    for (const group of groups) {
+      for (let block = blockOf(scroll.top); block <= last; block++) view.read(block, group);
+    }
+    columns.read(seen);
+  });
+}

@@ -1,0 +1,89 @@
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { clamp } from "../chart/scales";
+import { usePanel, useResize } from "../core/state";
+import type { Pages } from "./pages";
+
+export type Scroll = ReturnType<typeof useScroll>;
+
+/** The height of a row, in pixels. */
+export const ROW = 28;
+/** Browsers give up above some 16,000,000 pixels; beyond this height the scroll bar stands for shares of the rows. */
+const TALLEST = 8_000_000;
+/** Rows drawn above and below those in sight. */
+const AHEAD = 6;
+
+interface Size {
+  width: number;
+  height: number;
+  /** Of the head and the sums. */
+  around: number;
+}
+
+/** The height of all rows, and how many rows a pixel of the scroll bar stands for. */
+function scaled(total: number, room: number) {
+  const tall = Math.min(total * ROW, TALLEST);
+  const isMapped = total * ROW > TALLEST && tall > room;
+  return { tall, ratio: isMapped ? (total - room / ROW) / (tall - room) : 1 / ROW };
+}
+
+/** Where the grid is scrolled to: by its first row, which may be a part of one, and by pixels to the right. */
+export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: () => void) {
+  const { place, setPlace } = usePanel();
+  const { total } = pages;
+  // Not a state: keys and wheels may come faster than pictures.
+  const row = useRef(place.top);
+  const [left, setLeft] = useState(place.left);
+  const [size, setSize] = useState<Size>({ width: 900, height: 400, around: 110 });
+  const top = row.current;
+  const room = Math.max(ROW, size.height - size.around);
+  const { tall, ratio } = scaled(total, room);
+
+  const put = (next: number) => {
+    row.current = next;
+    redraw();
+  };
+  const goto = (wanted: number) => {
+    const next = clamp(wanted, 0, Math.max(0, total - room / ROW));
+    put(next);
+    if (grid.current) grid.current.scrollTop = next / ratio;
+  };
+  const onScroll = () => {
+    if (!grid.current) return;
+    const { scrollTop, scrollLeft } = grid.current;
+    setLeft(scrollLeft);
+    if (Math.abs(scrollTop - row.current / ratio) > 1) put(scrollTop * ratio);
+  };
+  /** Where a pixel stands for many rows, the wheel still moves by rows. */
+  const onWheel = (event: WheelEvent) => {
+    if (ratio === 1 / ROW || event.shiftKey || !event.deltaY) return;
+    event.preventDefault();
+    goto(row.current + event.deltaY / (event.deltaMode ? 1 : ROW));
+  };
+
+  useLayoutEffect(() => {
+    if (grid.current) Object.assign(grid.current, { scrollTop: top / ratio, scrollLeft: left });
+  }, [pages, size.height, size.width]);
+  useLayoutEffect(() => setPlace(top, left), [top, left]);
+  useResize(grid, ({ children, clientWidth: width, clientHeight: height }) => {
+    const [head, , foot] = [...children] as HTMLElement[];
+    if (width) setSize({ width, height, around: head.offsetHeight + (foot?.offsetHeight ?? 0) });
+  });
+
+  return {
+    row,
+    top,
+    left,
+    width: size.width,
+    /** How many rows fit, with a part of one. */
+    rows: room / ROW,
+    tall,
+    ratio,
+    start: Math.max(0, Math.floor(top) - AHEAD),
+    end: Math.min(total, Math.ceil(top + room / ROW) + AHEAD),
+    put,
+    goto,
+    onScroll,
+    onWheel,
+  };
+}
