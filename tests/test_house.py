@@ -54,9 +54,9 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 60_800,
+    "TypeScript tokens": 65_400,
     "longest line of TypeScript": 223,
-    "TypeScript functions over 60 lines": 35,
+    "TypeScript functions over 60 lines": 31,
 }
 
 
