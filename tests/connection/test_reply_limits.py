@@ -170,9 +170,9 @@ def allocating(at_most: int) -> Iterator[None]:
 def bomb(gibibytes: int = 10, text: bytes = b"[") -> bytes:
     """Return gzip data of a text and many blanks, 1/1000 of their size, without checksums."""
     packer = zlib.compressobj(9, wbits=31)
-    start = packer.compress(text + b" " * (16 * MIB)) + packer.flush(zlib.Z_FULL_FLUSH)
-    block = packer.compress(b" " * (16 * MIB)) + packer.flush(zlib.Z_FULL_FLUSH)  # a block that may be repeated
-    return start + block * (64 * gibibytes)
+    start = packer.compress(text + b" " * MIB) + packer.flush(zlib.Z_FULL_FLUSH)
+    block = packer.compress(b" " * MIB) + packer.flush(zlib.Z_FULL_FLUSH)  # a block that may be repeated
+    return start + block * (1024 * gibibytes)
 
 
 def split(data: bytes, length: int) -> list[bytes]:
