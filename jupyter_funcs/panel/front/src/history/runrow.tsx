@@ -1,0 +1,104 @@
+import { count } from "../core/format";
+import { Button } from "../core/icons";
+import type * as P from "../core/protocol";
+
+export type RunActions = {
+  tick: (number: P.RunNumber) => void;
+  again: (row: P.HistoryRow) => void;
+  open: (row: P.HistoryRow) => void;
+};
+
+/** One run of the history. */
+export function RunRow({
+  row,
+  ticked,
+  off,
+  actions,
+}: {
+  row: P.HistoryRow;
+  ticked: boolean;
+  off: boolean;
+  actions: RunActions;
+}) {
+  const { number, seconds, status } = row;
+  return (
+    <tr aria-selected={ticked} data-jf={`run:${number}`}>
+      <td>
+        {status === "done" && (
+          <label class="jf-cbox">
+            <input
+              type="checkbox"
+              checked={ticked}
+              aria-label={`Compare run ${number}`}
+              data-jf={`tick:${number}`}
+              onChange={() => actions.tick(number)}
+            />
+          </label>
+        )}
+      </td>
+      <td class="jf-num jf-quiet">{row.time}</td>
+      <td>{row.function}</td>
+      <td class="is-args">
+        <Differences row={row} />
+      </td>
+      <td class="is-r">
+        <Outcome row={row} />
+      </td>
+      <td class="is-r is-opt jf-quiet">{seconds === null ? "" : `${seconds.toFixed(2)} s`}</td>
+      <td class="is-opt jf-mono">{row.variable || "–"}</td>
+      <td>
+        <span class="jf-acts">
+          <Button
+            icon="refresh"
+            aria={`Run ${number} again`}
+            data-jf={`again:${number}`}
+            disabled={off}
+            onClick={() => actions.again(row)}
+          />
+          <Button
+            icon="open"
+            aria={`Open run ${number}`}
+            data-jf={`open:${number}`}
+            disabled={off || status !== "done"}
+            onClick={() => actions.open(row)}
+          />
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+function Differences({ row }: { row: P.HistoryRow }) {
+  if (row.differs.length === 0) return <span class="jf-quiet">none</span>;
+  return (
+    <>
+      {row.differs.map(({ name, value }) => (
+        <span class="jf-arg" key={name}>
+          {name} <b>{value}</b>
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** The number of rows of a run, or what became of it. */
+function Outcome({ row: { status, rows, error } }: { row: P.HistoryRow }) {
+  if (status !== "done") {
+    const look = status === "failed" ? "jf-state-bad" : "jf-quiet";
+    return (
+      <span class={look} title={error || undefined}>
+        {status}
+      </span>
+    );
+  }
+  return (
+    <>
+      {rows === null ? "" : count(rows)}
+      {error && (
+        <span class="jf-state-part" title={error}>
+          {" part"}
+        </span>
+      )}
+    </>
+  );
+}
