@@ -35,12 +35,10 @@ export const plural = (n: number, one: string, many: string = `${one}s`) =>
   `${count(n)} ${n === 1 ? one : many}`;
 
 /** "6.2 MB". */
-export const size = (bytes: number) =>
-  bytes >= 1e6
-    ? `${(bytes / 1e6).toFixed(1)} MB`
-    : bytes >= 1e3
-      ? `${Math.round(bytes / 1e3)} kB`
-      : `${bytes} B`;
+export function size(bytes: number) {
+  if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(1)} MB`;
+  return bytes >= 1e3 ? `${Math.round(bytes / 1e3)} kB` : `${bytes} B`;
+}
 
 /** A text of a service with what would act on the page's text made visible. */
 export const inert = (text: string) =>
@@ -49,21 +47,22 @@ export const inert = (text: string) =>
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-/** What is left of values without the words that all end with: "KORD" of "KORD US EQUITY", "KORD LN" where not all are of the US. */
+/**
+ * Return what shortens values that all end with the same words: "KORD" for "KORD US EQUITY", "KORD LN" where not all
+ * are of the US.
+ */
 export function shortened(values: string[]) {
   const words = values.map((value) => value.split(" "));
-  let end = 0;
-  while (
-    values.length > 1 &&
-    words.every(
-      (each) =>
-        each.length > end + 1 &&
-        each[each.length - 1 - end] === words[0][words[0].length - 1 - end],
-    )
-  )
-    end += 1;
-  return (value: string) =>
-    end > 1 || (end && words.every((each) => each.length > 2))
-      ? value.split(" ").slice(0, -end).join(" ")
-      : value;
+  const shared = values.length > 1 ? sharedAtTheEnd(words) : 0;
+  const isWorthIt = shared > 1 || (shared > 0 && words.every(({ length }) => length > 2));
+  return (value: string) => (isWorthIt ? value.split(" ").slice(0, -shared).join(" ") : value);
+}
+
+/** How many words all end with; each keeps at least its first. */
+function sharedAtTheEnd(words: string[][]) {
+  let shared = 0;
+  const isShared = (own: string[]) =>
+    own.length > shared + 1 && own.at(-1 - shared) === words[0].at(-1 - shared);
+  while (words.every(isShared)) shared += 1;
+  return shared;
 }
