@@ -5,7 +5,10 @@ import { Icon } from "../core/icons";
 import { Popover } from "../core/popover";
 import type * as P from "../core/protocol";
 import { arrows, usePanel, useUniqueId } from "../core/state";
-import { FieldTools, isEach, mended, Paste, several, usePaste } from "./fieldmenu";
+import { FieldTools } from "./fieldmenu";
+import { isEach, mended, several } from "./fieldstate";
+import { Paste } from "./paste";
+import { usePaste } from "./usePaste";
 export type ControlProps = {
   field: P.FieldView;
   state: P.FieldState;

@@ -3,8 +3,8 @@ import { count, inert, size } from "../core/format";
 import { Icon } from "../core/icons";
 import type * as P from "../core/protocol";
 import { usePanel, useResize, useUniqueId } from "../core/state";
-import { isEach, several } from "./fieldmenu";
 import { Field } from "./fields";
+import { isEach, several } from "./fieldstate";
 
 /** The inputs pane; folded to one line in narrow panels. */
 export function Form() {

@@ -6,7 +6,7 @@ import type { MenuItem } from "../core/popover";
 import { Menu, NameForm, Popover } from "../core/popover";
 import type * as P from "../core/protocol";
 import { arrows, download, usePanel, useUniqueId } from "../core/state";
-import { mended } from "../form/fieldmenu";
+import { mended } from "../form/fieldstate";
 import { Grid } from "../table/grid";
 import { Code } from "./code";
 import { JsonTree } from "./jsontree";
