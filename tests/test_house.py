@@ -54,9 +54,9 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 65_400,
+    "TypeScript tokens": 68_600,
     "longest line of TypeScript": 223,
-    "TypeScript functions over 60 lines": 31,
+    "TypeScript functions over 60 lines": 24,
 }
 
 

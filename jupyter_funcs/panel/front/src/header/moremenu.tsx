@@ -1,0 +1,50 @@
+import { Menu, type MenuItem } from "../core/popover";
+import { usePanel } from "../core/state";
+import type { MenuProps } from "./opened";
+
+/** What is needed now and then. */
+export function MoreMenu({ anchor, close, open }: MenuProps) {
+  const { view, ask, tell, toast, copy, stacked, setStacked } = usePanel();
+  const isChosen = Boolean(view?.function);
+  const refresh = async () => toast((await ask("refresh", {})).said);
+  const copyCode = async () => copy((await ask("code", {})).blocks[0]?.code ?? "");
+  const items: MenuItem[] = [
+    {
+      label: "Refresh list of functions",
+      icon: "refresh",
+      jf: "refresh",
+      click: () => void tell(refresh()),
+    },
+    {
+      label: "Copy code",
+      small: "This run as a line of a notebook",
+      icon: "code",
+      jf: "copy-code",
+      off: !isChosen,
+      click: () => void tell(copyCode()),
+    },
+    "-",
+    {
+      label: "Inputs on the left",
+      checked: !stacked,
+      jf: "form-side",
+      click: () => setStacked(!stacked),
+    },
+    "-",
+    {
+      label: "Documentation",
+      small: isChosen ? "What this function does and takes" : "How to use the panel",
+      icon: "book",
+      jf: "docs",
+      click: () => open("docs"),
+    },
+    {
+      label: "About",
+      small: "Version, service and token",
+      icon: "info",
+      jf: "about",
+      click: () => open("about"),
+    },
+  ];
+  return <Menu anchor={anchor} close={close} label="More" items={items} width={264} right />;
+}
