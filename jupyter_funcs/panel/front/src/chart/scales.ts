@@ -25,9 +25,12 @@ const STEPS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12_000, 24_
 
 const date = (day: number) => new Date(Math.round(day * DAY));
 
-/** "05:30", with seconds where there are any. */
-const clock = (when: Date) =>
-  when.toISOString().slice(11, when.getTime() % 60_000 ? (when.getTime() % 1000 ? 23 : 19) : 16);
+/** "05:30", with seconds and their thousandths where there are any. */
+function clock(when: Date) {
+  const time = when.toISOString().slice(11, 23);
+  if (when.getTime() % 1000) return time;
+  return when.getTime() % 60_000 ? time.slice(0, 8) : time.slice(0, 5);
+}
 
 export const clamp = (value: number, low: number, high: number) =>
   Math.max(low, Math.min(high, value));
@@ -36,7 +39,8 @@ export const clamp = (value: number, low: number, high: number) =>
 export function ticks(low: number, high: number, about: number) {
   const raw = (high - low || Math.abs(high) || 1) / about;
   const size = 10 ** Math.floor(Math.log10(raw));
-  const step = size * ([1, 2, 2.5, 5].find((each) => each * size >= raw * (1 - 1e-9)) ?? 10);
+  const factor = [1, 2, 2.5, 5].find((round) => round * size >= raw * (1 - 1e-9)) ?? 10;
+  const step = size * factor;
   const out = [];
   for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++)
     out.push(at === 0 ? 0 : Number((at * step).toPrecision(12)));
@@ -50,58 +54,78 @@ export function axis(
   about: number,
   zero: boolean,
 ): { low: number; high: number; ticks: number[] } {
-  if (!(low <= high)) [low, high] = [0, 1];
-  if (zero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
-  if (low === high)
-    [low, high] = low ? [low - Math.abs(low) / 2, high + Math.abs(high) / 2] : [0, 1];
-  const inside = ticks(low, high, about);
-  const step = inside.length > 1 ? inside[1] - inside[0] : (high - low) / about;
+  const [first, last] = span(low, high, zero);
+  const inside = ticks(first, last, about);
+  const step = inside.length > 1 ? inside[1] - inside[0] : (last - first) / about;
   const ends = {
-    low: Math.floor(low / step + 1e-9) * step,
-    high: Math.ceil(high / step - 1e-9) * step,
+    low: Math.floor(first / step + 1e-9) * step,
+    high: Math.ceil(last / step - 1e-9) * step,
   };
   return { ...ends, ticks: ticks(ends.low, ends.high, Math.round((ends.high - ends.low) / step)) };
+}
+
+/** What an axis has to show: more than a point, and something where there are no values. */
+function span(low: number, high: number, zero: boolean) {
+  if (!(low <= high)) return [0, 1];
+  const [first, last] = zero ? [Math.min(low, 0), Math.max(high, 0)] : [low, high];
+  if (first !== last) return [first, last];
+  const half = Math.abs(first) / 2;
+  return half ? [first - half, first + half] : [0, 1];
 }
 
 /**
  * Where an axis of time has ticks, with their labels: at first days of months and years, or at days and hours;
  * none between the days of points that stand for days.
  */
-export function timeTicks(
-  low: number,
-  high: number,
-  about: number,
-  point: string = "",
-): [number, string][] {
+export function timeTicks(low: number, high: number, about: number, point: string = ""): Tick[] {
   const months = (high - low) / 30.44 / about;
-  const out: [number, string][] = [];
-  if (months <= 0.5) {
-    const hours = Math.max(((high - low) * 24) / about, /day|week|month/.test(point) ? 24 : 0);
-    const step = (HOURS.find((each) => each >= hours) ?? 336) / 24;
-    for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++) {
-      const when = date(at * step);
-      const isDay = when.getTime() % DAY === 0;
-      out.push([
-        at * step,
-        isDay ? `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]}` : clock(when),
-      ]);
-    }
-    return out;
+  if (months > 0.5)
+    return monthTicks(
+      low,
+      high,
+      STEPS.find((step) => months <= step * 1.1),
+    );
+  const hours = Math.max(((high - low) * 24) / about, /day|week|month/.test(point) ? 24 : 0);
+  return hourTicks(
+    low,
+    high,
+    HOURS.find((step) => step >= hours),
+  );
+}
+
+type Tick = [day: number, label: string];
+
+function hourTicks(low: number, high: number, hours: number = 336) {
+  const step = hours / 24;
+  const ticks: Tick[] = [];
+  for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++) {
+    const when = date(at * step);
+    const isDay = when.getTime() % DAY === 0;
+    const label = isDay ? `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]}` : clock(when);
+    ticks.push([at * step, label]);
   }
-  const step = STEPS.find((each) => months <= each * 1.1) ?? 120_000;
+  return ticks;
+}
+
+function monthTicks(low: number, high: number, step: number = 120_000) {
   const first = date(low);
-  for (
-    let month = Math.ceil((first.getUTCFullYear() * 12 + first.getUTCMonth()) / step) * step;
-    ;
-    month += step
-  ) {
+  const ticks: Tick[] = [];
+  let month = Math.ceil((first.getUTCFullYear() * 12 + first.getUTCMonth()) / step) * step;
+  for (let day = firstDay(month); day <= high; day = firstDay(month)) {
     const year = Math.floor(month / 12);
-    const when = new Date(0);
-    when.setUTCFullYear(year, month - year * 12, 1); // Date.UTC takes 99 as 1999
-    const day = when.getTime() / DAY;
-    if (day > high) return out;
-    if (day >= low) out.push([day, month % 12 === 0 ? String(year) : MONTHS[month - year * 12]]);
+    const label = month % 12 === 0 ? String(year) : MONTHS[month - year * 12];
+    if (day >= low) ticks.push([day, label]);
+    month += step;
   }
+  return ticks;
+}
+
+/** The first day of a month that is counted from the year 0. */
+function firstDay(month: number) {
+  const year = Math.floor(month / 12);
+  const when = new Date(0);
+  when.setUTCFullYear(year, month - year * 12, 1); // Date.UTC takes 99 as 1999
+  return when.getTime() / DAY;
 }
 
 /** "18 Dec 2023", with the time where it has one. */
@@ -149,14 +173,14 @@ export function shortText(value: number | null | undefined, format: string) {
   const [size, unit] =
     format === "percent"
       ? [0.01, "%"]
-      : (UNITS.find(([each]) => Math.abs(value) >= each * 0.9995) ?? [1, ""]);
+      : (UNITS.find(([unit]) => Math.abs(value) >= unit * 0.9995) ?? [1, ""]);
   return minus(`${Number((value / size).toPrecision(3))}${unit}`);
 }
 
 /** The labels of an axis, in one unit and with the decimals that their step needs; values are at equal distances. */
 export function axisTexts(values: number[], format: string) {
-  const high = Math.max(...values.map(Math.abs)),
-    step = values.length > 1 ? values[1] - values[0] : high || 1;
+  const high = Math.max(...values.map(Math.abs));
+  const step = values.length > 1 ? values[1] - values[0] : high || 1;
   const decimals = (size: number) => {
     let count = 0;
     while (
@@ -199,6 +223,6 @@ export function valueText(
 /** The place of the nearest number. */
 export const nearest = (values: number[], value: number) =>
   values.reduce(
-    (best, each, at) => (Math.abs(each - value) < Math.abs(values[best] - value) ? at : best),
+    (best, other, at) => (Math.abs(other - value) < Math.abs(values[best] - value) ? at : best),
     0,
   );

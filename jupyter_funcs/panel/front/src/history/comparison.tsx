@@ -1,4 +1,4 @@
-import { Lines } from "../chart/chart";
+import { Lines } from "../chart/lines";
 import { count } from "../core/format";
 import { Button } from "../core/icons";
 import type * as P from "../core/protocol";

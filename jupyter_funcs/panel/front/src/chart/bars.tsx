@@ -1,0 +1,153 @@
+import { useRef, useState } from "preact/hooks";
+import type * as P from "../core/protocol";
+import { briefly, sharp, useSize } from "./drawing";
+import { axisTexts, clamp, shortText, ticks, valueText } from "./scales";
+
+const CHARACTER = 7.4; // pixels
+const VALUE_ROOM = 116;
+const AXIS_ROOM = 28;
+
+type Plan = ReturnType<typeof plannedBars>;
+
+/** One bar for each category. */
+export function Bars({ view }: { view: P.ChartView }) {
+  const box = useRef<HTMLDivElement | null>(null);
+  const [width, height] = useSize(box);
+  const [at, setAt] = useState(-1);
+  const plan = plannedBars(view, width, height);
+  const { names, values, high } = plan;
+  const leave = () => setAt(-1);
+  const text = (bar: number) => `${names[bar]} ${valueText(values[bar], view.format)}`;
+  const keys = (event: KeyboardEvent) => {
+    const next = nextBar(event.key, at, values.length - 1);
+    if (next === undefined) return;
+    event.preventDefault();
+    setAt(next);
+  };
+  const all = `${view.title}. ${values.map((_, bar) => text(bar)).join(", ")}`;
+  return (
+    <div
+      class="jf-plot jf-scroll"
+      ref={box}
+      tabindex={0}
+      role="group"
+      aria-roledescription="chart"
+      aria-label={at < 0 ? all : text(at)}
+      data-jf="plot"
+      onKeyDown={keys}
+      onBlur={leave}
+    >
+      <svg
+        width={width}
+        height={Math.max(height - 4, high * values.length + AXIS_ROOM)}
+        aria-hidden="true"
+        onPointerLeave={leave}
+      >
+        <BarAxis view={view} plan={plan} />
+        {values.map((_, bar) => (
+          <g key={bar} class={at === bar ? "is-on" : ""} onPointerEnter={() => setAt(bar)}>
+            <title>{text(bar)}</title>
+            <Bar view={view} plan={plan} at={bar} />
+          </g>
+        ))}
+      </svg>
+    </div>
+  );
+}
+
+/** Where bars and names are, in pixels. */
+function plannedBars(view: P.ChartView, width: number, height: number) {
+  const values = view.series[0].values.map((value) => value ?? 0);
+  const names = view.x.labels.map(briefly(view));
+  const longest = Math.max(...names.map(({ length }) => length));
+  const left = clamp(longest * CHARACTER + 16, 48, Math.min(260, width * 0.35));
+  const wide = Math.max(1, width - left - VALUE_ROOM);
+  const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const total = values.reduce((sum, value) => sum + value, 0);
+  return {
+    values,
+    names,
+    width,
+    left,
+    wide,
+    low,
+    top,
+    total,
+    high: clamp(Math.floor((height - 32) / values.length), 20, 48),
+    X: (value: number) => left + ((value - low) / (top - low || 1)) * wide,
+    hasShares: view.format !== "percent" && view.zero && low >= 0 && total > 0,
+  };
+}
+
+function BarAxis({ view, plan }: { view: P.ChartView; plan: Plan }) {
+  const { values, high, low, top, wide, X } = plan;
+  const bottom = high * values.length;
+  const marks = ticks(low, top, Math.max(2, Math.round(wide / 110)));
+  const texts = axisTexts(marks, view.format);
+  return (
+    <>
+      {marks.map((value, at) => (
+        <>
+          <line
+            key={value}
+            x1={sharp(X(value))}
+            x2={sharp(X(value))}
+            y1="0"
+            y2={bottom}
+            class={value === 0 ? "g-base" : "g-line"}
+          />
+          <text key={`t${value}`} x={X(value)} y={bottom + 17} text-anchor="middle">
+            {texts[at]}
+          </text>
+        </>
+      ))}
+    </>
+  );
+}
+
+function Bar({ view, plan, at }: { view: P.ChartView; plan: Plan; at: number }) {
+  const { names, values, width, left, high, total, X } = plan;
+  const value = values[at];
+  const top = at * high;
+  const middle = top + high / 2 + 4;
+  const most = Math.floor((left - 14) / CHARACTER);
+  return (
+    <>
+      <rect x="0" y={top} width={width} height={high} fill="transparent" />
+      <text x={left - 10} y={middle} text-anchor="end" class="t-strong">
+        {cut(names[at], most)}
+      </text>
+      <rect
+        class="g-bar"
+        x={X(Math.min(value, 0))}
+        y={top + high * 0.2}
+        width={Math.max(1, X(Math.abs(value)) - X(0))}
+        height={high * 0.6}
+        rx="2"
+      />
+      <text x={X(Math.max(value, 0)) + 8} y={middle}>
+        <tspan class="t-strong">{shortText(value, view.format)}</tspan>
+        {plan.hasShares && <tspan dx="8">{((value / total) * 100).toFixed(1)}%</tspan>}
+      </text>
+    </>
+  );
+}
+
+const cut = (name: string, most: number) =>
+  name.length > most ? `${name.slice(0, Math.max(3, most - 1))}…` : name;
+
+/** The bar that a key moves to. */
+function nextBar(key: string, at: number, last: number) {
+  const before = at < 0 ? last : at - 1;
+  const next = {
+    ArrowDown: at + 1,
+    ArrowRight: at + 1,
+    ArrowUp: before,
+    ArrowLeft: before,
+    Home: 0,
+    End: last,
+    PageDown: at + 10,
+    PageUp: at - 10,
+  }[key];
+  return next === undefined ? undefined : clamp(next, 0, last);
+}

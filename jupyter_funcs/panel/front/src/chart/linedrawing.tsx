@@ -1,0 +1,35 @@
+import { PointAxis, ValueAxis } from "./axes";
+import { dash, ink, type Line, REST } from "./drawing";
+import { type Plan, TOP } from "./plan";
+
+type Props = { plan: Plan; dim: string | null; clip: string };
+
+/** The axes and the lines; all but one line may be dimmed. */
+export function LineDrawing({ plan, dim, clip }: Props) {
+  const { left, wide, tall, paths } = plan;
+  return (
+    <>
+      <clipPath id={clip}>
+        <rect x={left} y={TOP - 4} width={wide} height={tall + 8} />
+      </clipPath>
+      <ValueAxis plan={plan} />
+      <PointAxis plan={plan} />
+      <g clip-path={`url(#${clip})`}>
+        {[...paths].reverse().map(({ line, d }) => (
+          <path
+            key={line.name}
+            d={d}
+            class={look(line, dim)}
+            stroke={line.colour === REST ? undefined : ink(line.colour)}
+            stroke-dasharray={dash(line.colour)}
+          />
+        ))}
+      </g>
+    </>
+  );
+}
+
+function look({ name, colour }: Line, dim: string | null) {
+  if (colour === REST) return "g-rest";
+  return `g-path ${dim !== null && dim !== name ? "is-dim" : ""}`;
+}

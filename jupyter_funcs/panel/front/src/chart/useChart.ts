@@ -1,0 +1,60 @@
+import { useEffect, useState } from "preact/hooks";
+import type * as P from "../core/protocol";
+import { usePanel } from "../core/state";
+import type { Zoom } from "./drawing";
+
+/** `of`: the labels of the points that the zoom is in. */
+export type Chosen = { wish: P.ChartWish; zoom: Zoom; of: string; hidden: string[] };
+type Shown = { key: string; whole: P.ChartView; view: P.ChartView };
+
+const NOTHING: Chosen = { wish: {}, zoom: null, of: "", hidden: [] };
+/** What was chosen stays while another tab is shown, by panel and function. */
+const KEPT: WeakMap<object, Map<string, Chosen>> = new WeakMap();
+
+/** What was chosen for the charts of a function. */
+export function useChosen(result: P.ResultView) {
+  const { channel } = usePanel();
+  const kept = KEPT.get(channel) ?? new Map<string, Chosen>();
+  KEPT.set(channel, kept);
+  const [chosen, setChosen] = useState(() => kept.get(result.function) ?? NOTHING);
+  const change = (more: Partial<Chosen>) => {
+    const next = { ...chosen, ...more };
+    kept.set(result.function, next);
+    setChosen(next);
+  };
+  return { chosen, change };
+}
+
+/** Ask for the points of a chart: those of all of the time, and those of a zoom in time. */
+export function useChart(result: P.ResultView, { wish, zoom, of }: Chosen) {
+  const { ask, query, live } = usePanel();
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [trouble, setTrouble] = useState("");
+  const key = JSON.stringify([result.number, wish, query.filters, query.find, query.hidden]);
+  useEffect(() => {
+    if (live === "gone") return undefined;
+    let current = true;
+    const drawn = (range: Zoom) =>
+      ask("chart", {
+        run: result.number,
+        wish,
+        low: range?.[0] ?? null,
+        high: range?.[1] ?? null,
+        query: { ...query, sort: [] },
+      });
+    const whole = shown?.key === key ? Promise.resolve(shown.whole) : drawn(null);
+    const isTimeZoom = zoom && !of;
+    Promise.all([whole, isTimeZoom ? drawn(zoom) : whole]).then(
+      ([all, view]) => {
+        if (!current) return;
+        setShown({ key, whole: all, view });
+        setTrouble("");
+      },
+      (error) => current && setTrouble(error.message),
+    );
+    return () => {
+      current = false;
+    };
+  }, [key, zoom?.[0], zoom?.[1], live]);
+  return { shown, trouble };
+}
