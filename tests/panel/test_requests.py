@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from jupyter_funcs.core.errors import ArgumentError
@@ -79,3 +82,26 @@ def test_anything_else_is_refused_in_words(sent: Any, said: str) -> None:
         requests.read(sent)
     assert said in str(caught.value)
     assert len(caught.value.lines) <= 3
+
+
+ENVELOPE = {"v", "id", "kind"}
+PROTOCOL = (Path(requests.__file__).parent / "front/src/core/protocol.ts").read_text("utf-8")
+DECLARED = re.findall(
+    r"^  (\w+): \{\s+in: (?:Nothing|\{([^{}]*)\})",
+    PROTOCOL.partition("export interface Requests {")[2].partition("\n}\n")[0],
+    re.MULTILINE,
+)
+
+
+def test_the_protocol_declares_every_request_and_no_other() -> None:
+    """Those that the methods of the panel answer."""
+    assert sorted(kind for kind, _ in DECLARED) == sorted(requests.KINDS)
+
+
+@pytest.mark.parametrize(("kind", "declared"), DECLARED, ids=[kind for kind, _ in DECLARED])
+def test_a_request_has_the_fields_that_the_protocol_declares(kind: str, declared: str) -> None:
+    """The parameters of the method that answers it, as they are sent; one with a default may be the kernel's own."""
+    fields = [field for field in msgspec.structs.fields(requests.KINDS[kind].request) if field.name not in ENVELOPE]
+    names = set(re.findall(r"(\w+):", declared))
+    assert {field.encode_name for field in fields if field.required} <= names
+    assert names <= {field.encode_name for field in fields}
