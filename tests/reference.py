@@ -17,13 +17,17 @@ from jupyter_funcs.client.options import CallOptions
 from jupyter_funcs.connection import profiles
 from jupyter_funcs.core import errors
 from jupyter_funcs.magic import usage
+from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service.config.settings import Settings
+from tests import test_imports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GUIDE = Path(__file__).parent.parent / "jupyter_funcs/guide"
 BY_HAND = "?"
+# The end of a package's docstring, which the order of the packages says exactly.
+_MAY_IMPORT = re.compile(r" (?:May import|Imports) .+$")
 
 
 def tables() -> dict[tuple[str, str], list[list[str]]]:
@@ -56,6 +60,9 @@ def tables() -> dict[tuple[str, str], list[list[str]]]:
             if name.startswith("admin ") and not _within(parser)
             for options in [[each for each in _options(parser) if each[0] not in {"--config FILE", "--json"}]]
         ],
+        ("architecture", "package"): list(_packages(test_imports.ORDER, "jupyter_funcs")),
+        ("architecture", "part"): list(_packages(test_imports.SERVICE_ORDER, "jupyter_funcs.service")),
+        ("architecture", "trait"): [[f"`{name}`", BY_HAND, BY_HAND] for name in _traits()],
         ("host-a-service", "key"): [[f"`{key}`", default, BY_HAND] for key, default in _keys(Settings)],
     }
 
@@ -83,6 +90,26 @@ def _first(text: str | None) -> str:
 
 def _profile_keys() -> set[str]:
     return {key for key in profiles._KEYS if not key.startswith("api_key_")} | {"command", "module"}
+
+
+def _packages(order: list[set[str]], root: str) -> Iterator[list[str]]:
+    """Yield each package from the bottom up, with what its docstring says it is for, and what it may import."""
+    below: list[str] = []
+    for rank, names in enumerate(order):
+        they = "they" if len(below) > 1 else "it"
+        further = f" and what {they} may import" if rank > 1 else ""
+        imported = [", ".join(f"`{name}`" for name in below) + further] if below else []
+        for name in sorted(names):
+            module = root if root.endswith(name) else f"{root}.{name}"
+            about = _MAY_IMPORT.sub("", _first(test_imports.docstring(module))).removesuffix(".")
+            service = ["`service`"] if name in test_imports.REACH_THE_SERVICE and root == "jupyter_funcs" else []
+            yield [f"`{name}`", about, "; ".join([*imported, *service]) or "nothing of ours"]
+        below = sorted(names)
+
+
+def _traits() -> list[str]:
+    """Return the traits by which a panel tells its page of its state."""
+    return [name for name in vars(Panel) if name in Panel.class_own_traits(sync=True)]
 
 
 def _within(parser: argparse.ArgumentParser) -> Any:

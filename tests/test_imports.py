@@ -96,6 +96,11 @@ def trees() -> dict[str, ast.Module]:
     return {name: ast.parse(path.read_text("utf-8")) for name, path in modules().items()}
 
 
+def docstring(module: str) -> str:
+    """Return the docstring of a module."""
+    return ast.get_docstring(trees()[module]) or ""
+
+
 class Statement(NamedTuple):
     """An import statement of a module, wherever it stands."""
 

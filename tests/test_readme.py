@@ -25,7 +25,7 @@ from jupyter_funcs.core import guide
 from jupyter_funcs.magic import usage
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service.config import settings
-from tests import reference
+from tests import reference, test_imports
 from tests.examples import row_id
 from tests.shells import interactive_shell
 
@@ -150,6 +150,52 @@ def test_the_tables_of_the_guide_are_what_the_code_says(page: str) -> None:
     text = (reference.GUIDE / f"{page}.md").read_text("utf-8")
     assert reference.written(page, text) == text, "Run: python -m tests.reference"
     assert f"| {reference.BY_HAND} |" not in text, "Say what the new key means."
+
+
+def places_of_changes() -> list[tuple[str, str]]:
+    """Return each file that the table of changes names, with the names in brackets after it."""
+    page = PAGES["jupyter_funcs/guide/architecture.md"]
+    table = page.partition("\n| change |")[2]
+    return re.findall(r"`((?:\w+/)*\w+(?:\.\w+)+)`(?: \(([^()]*)\))?", table)
+
+
+@pytest.mark.parametrize(("path", "names"), places_of_changes())
+def test_a_change_belongs_where_the_guide_says(path: str, names: str) -> None:
+    """Each file is there, and has each of its names."""
+    package = ROOT / "jupyter_funcs"
+    found = [root / path for root in (package, package / "panel/front", ROOT / "tests") if (root / path).is_file()]
+    assert found, "Is it in another folder now?"
+    for name in re.findall(r"`(\w+)`", names):
+        assert re.search(rf"\b{name}\b", found[0].read_text("utf-8")), name
+
+
+@pytest.mark.parametrize(
+    "path",
+    re.findall(r"`((?:\w+/)+\w+\.\w+)`", PAGES["jupyter_funcs/guide/architecture.md"].partition("\n## Where")[0]),
+)
+def test_the_architecture_names_modules_that_exist(path: str) -> None:
+    """Below the package or the service."""
+    package = ROOT / "jupyter_funcs"
+    assert any((root / path).is_file() for root in (package, package / "service", ROOT))
+
+
+@pytest.mark.parametrize(
+    ("picture", "order"), [("client", test_imports.ORDER), ("service", test_imports.SERVICE_ORDER)]
+)
+def test_a_diagram_has_every_package(picture: str, order: list[set[str]]) -> None:
+    """Each that is a folder or has its own place in the order, and no other."""
+    drawing = (reference.GUIDE / f"architecture-{picture}.svg").read_text("utf-8")
+    named = {name for text in re.findall(r'class="name"[^>]*>([^<]+)<', drawing) for name in text.split(", ")}
+    assert named == set().union(*order) - {"jupyter_funcs", "autoload", "service"}
+
+
+def test_a_picture_of_the_guide_is_shown_in_a_notebook_and_described_in_a_terminal() -> None:
+    """In a cell without another file; in a terminal by its text."""
+    page = guide.guide_page("architecture")
+    assert page._repr_markdown_().count("](data:image/svg+xml;base64,") == 2
+    assert ".svg" not in page._repr_markdown_()
+    assert ".svg" not in page.wrapped(80)
+    assert "Picture: A catalog comes from a source" in page.wrapped(80)
 
 
 def prose_of(page: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import textwrap
 from dataclasses import dataclass
@@ -14,9 +15,10 @@ from jupyter_funcs.core.text import did_you_mean, quote
 TOPICS = (
     *("panel", "magic", "python", "connect", "any-catalog", "results", "sweeps", "history-and-cache", "errors"),
     *("host-a-service", "publish", "scale-out", "security", "command-line", "mcp"),
-    *("installing", "decisions", "changes", "develop", "licences"),
+    *("installing", "decisions", "changes", "architecture", "develop", "licences"),
 )
 _LINK = re.compile(r"\[([^\[\]]{1,80})\]\(([a-z-]{1,30})\.md[^()\s]{0,80}\)")
+_PICTURE = re.compile(r"!\[([^\[\]]{1,1000})\]\(([a-z-]{1,30}\.svg)\)")
 _BREAK = re.compile(r"\n(?=[\n|#-])")  # before a paragraph, a row, a heading or an item of a list
 _BAR = re.compile(r"(?<!\\)\|")
 
@@ -31,13 +33,15 @@ class GuidePage:
         return self.text
 
     def _repr_markdown_(self) -> str:
-        return _LINK.sub(r"\1 (`%funcs docs \2`)", self.text)  # a cell can't open another file of the guide
+        linked = _LINK.sub(r"\1 (`%funcs docs \2`)", self.text)  # a cell can't open another file of the guide
+        return _PICTURE.sub(_embedded, linked)
 
     def wrapped(self, width: int) -> str:
         """Return the page for a terminal of this width, with the other cells of a table's row below its first one."""
         lines: list[str] = []
+        described = _PICTURE.sub(r"Picture: \1", self.text)
         # Each other part is a block of code.
-        for at, part in enumerate(_LINK.sub(r"\1 (jupyter funcs docs \2)", self.text).split("```")):
+        for at, part in enumerate(_LINK.sub(r"\1 (jupyter funcs docs \2)", described).split("```")):
             if at % 2:
                 lines += ["", *(f"    {line}".rstrip() for line in part.rstrip().splitlines()[1:])]
                 continue
@@ -50,6 +54,11 @@ class GuidePage:
                     rest = textwrap.wrap(" · ".join(filter(None, others)), width - 4)
                     lines += [*textwrap.wrap(first, width), *(f"    {line}" for line in rest)]
         return "\n".join(lines).strip() + "\n"
+
+
+def _embedded(picture: re.Match[str]) -> str:
+    data = resources.files("jupyter_funcs.guide").joinpath(picture[2]).read_bytes()
+    return f"![{picture[1]}](data:image/svg+xml;base64,{base64.b64encode(data).decode()})"
 
 
 def guide_page(topic: str = "") -> GuidePage:
