@@ -249,6 +249,17 @@ def test_every_script_is_documented() -> None:
         assert f".{path.stem}`" in page, path.stem
 
 
+def test_contributing_leads_to_the_guide() -> None:
+    """Each link is to a file, and the commands are those of the README and the guide."""
+    page = ROOT / ".github/CONTRIBUTING.md"
+    text = page.read_text("utf-8")
+    for target in re.findall(r"\]\((.+?)\)", text):
+        assert (page.parent / target.partition("#")[0]).is_file(), target
+    known = (ROOT / "README.md").read_text("utf-8") + (GUIDE / "develop.md").read_text("utf-8")
+    for command in re.findall(r"```sh\n(.+?)```", text, re.DOTALL)[0].splitlines():
+        assert f"\n{command}\n" in known
+
+
 # What comes along
 
 
