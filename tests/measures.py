@@ -37,6 +37,7 @@ LAYOUT = {
     tokenize.DEDENT,
     tokenize.ENDMARKER,
 }
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 BRANCHES = (
@@ -105,8 +106,10 @@ def measured(text: str, where: str) -> Measured:
     module = Measured(Counter({"modules": 1, "tokens": tokens(text)}))
     documentation: set[int] = set()
     for node in ast.walk(ast.parse(text)):
-        documentation |= documentation_lines(node)
-        module.counts.update(kinds_of(node))
+        if isinstance(node, DOCUMENTED):
+            documentation |= documentation_lines(node)
+        for kind in kinds_of(node):
+            module.counts[kind] += 1
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             module.functions.append(Place(complexity(node), f"{where}:{node.lineno} {node.name}"))
     for number, line in enumerate(text.splitlines(), 1):
@@ -126,9 +129,9 @@ def tokens(text: str) -> int:
     return sum(token.type not in LAYOUT for token in tokenize.generate_tokens(io.StringIO(text).readline))
 
 
-def documentation_lines(node: ast.AST) -> set[int]:
-    """Return the lines of the docstring that a node begins with."""
-    if not isinstance(node, DOCUMENTED) or not node.body:
+def documentation_lines(node: Documented) -> set[int]:
+    """Return the lines of the docstring that a definition begins with."""
+    if not node.body:
         return set()
     first = node.body[0]
     is_text = (
