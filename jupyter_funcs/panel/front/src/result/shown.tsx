@@ -1,0 +1,51 @@
+import { useRef } from "preact/hooks";
+import { Chart } from "../chart/chart";
+import type * as P from "../core/protocol";
+import { usePanel, useUniqueId } from "../core/state";
+import { Grid } from "../table/grid";
+import { Code } from "./code";
+import { JsonTree } from "./jsontree";
+import { ResultBar } from "./resultbar";
+import { TAB_LABELS } from "./tabs";
+import { Warnings } from "./warnings";
+
+/** A result: its bar, its warnings and the chosen view. The table stays while another view is shown. */
+export function Shown({ result }: { result: P.ResultView }) {
+  const { run, tab } = usePanel();
+  const id = useUniqueId();
+  const hadTable = useRef(false);
+  hadTable.current ||= tab === "table";
+  return (
+    <>
+      <ResultBar result={result} id={id} />
+      {run.warnings.length > 0 && <Warnings lines={run.warnings} key={result.number} />}
+      <div
+        class={`jf-view ${run.running ? "jf-stale" : ""}`}
+        id={id}
+        role="tabpanel"
+        aria-disabled={run.running ? "true" : undefined}
+        aria-label={TAB_LABELS[tab]}
+        data-jf="view"
+      >
+        {hadTable.current && (
+          <div class="jf-view" hidden={tab !== "table"} key={result.number}>
+            <Grid result={result} />
+          </div>
+        )}
+        {tab === "chart" && <Chart result={result} />}
+        {tab === "json" && <Json result={result} />}
+        {tab === "code" && <Code result={result} />}
+      </div>
+    </>
+  );
+}
+
+function Json({ result }: { result: P.ResultView }) {
+  if (result.json.possible) return <JsonTree result={result} key={result.number} />;
+  return (
+    <div class="jf-blank" data-jf="json-empty">
+      <b>Nothing to show</b>
+      <span>{result.json.why}</span>
+    </div>
+  );
+}
