@@ -469,7 +469,7 @@ def test_the_default_limit_is_half_of_the_memory(engine: DuckDBEngine, before_th
 def database(tmp_path: Path, stored: Path) -> Path:
     path = tmp_path / "team.duckdb"
     with duckdb.connect(str(path)) as con:
-        con.execute(f"CREATE SCHEMA panel; CREATE TABLE panel.spend AS FROM read_parquet('{stored}') LIMIT 300000")
+        con.execute(f"CREATE SCHEMA panel; CREATE TABLE panel.spend AS FROM read_parquet('{stored}') LIMIT 3000")
         con.execute("CREATE TABLE other AS SELECT 1 AS n")
     return path
 
@@ -483,7 +483,7 @@ def test_a_database_is_read_and_never_written(database: Path) -> None:
     engine.open()
     before = checksum(database)
     call = engine.call()
-    assert call.fetch(call.table("cards").count().name("n")) == [{"n": 300_000}]
+    assert call.fetch(call.table("cards").count().name("n")) == [{"n": 3000}]
     for text in ("DROP TABLE own.other", "INSERT INTO own.other VALUES (2)", "DETACH own"):
         with pytest.raises(ValueError, match="may only read"):
             call.fetch(own_sql(text))
