@@ -61,12 +61,12 @@ class Hanging(KeyringBackend):
     answered: ClassVar[list[str]] = []
 
     def get_password(self, service: str, username: str) -> str | None:
-        time.sleep(60)
+        time.sleep(3600)
         self.answered.append(service)
         return None
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        time.sleep(60)
+        time.sleep(3600)
         self.answered.append(service)
 
 

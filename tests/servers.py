@@ -64,7 +64,7 @@ def serving(app: Any, listening: socket.socket | None = None, **options: Any) ->
             yield f"http://127.0.0.1:{own.getsockname()[1]}"
         finally:
             server.end.set_result(None)
-            thread.join(10)
+            thread.join(60)
 
 
 class Service(NamedTuple):

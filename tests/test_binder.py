@@ -138,7 +138,7 @@ def lab(repository: Path, environment: Mapping[str, str]) -> Iterator[str]:
         yield url
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(60)
 
 
 @contextlib.contextmanager

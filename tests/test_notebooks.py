@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,8 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+
+from tests.conftest import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,10 +125,7 @@ def test_what_a_notebook_starts_ends_with_it(
         client.execute()
     started = [int(pid) for pid in notebook.cells[-1].outputs[0].text.split()]
     assert started
-    ends = time.monotonic() + 20
-    while any(goes_on(pid) for pid in started) and time.monotonic() < ends:
-        time.sleep(0.1)
-    assert not [pid for pid in started if goes_on(pid)]
+    wait_until(lambda: not any(goes_on(pid) for pid in started))
     assert how == "immediate" or not list(tmp_path.iterdir())
 
 

@@ -121,4 +121,4 @@ def running(kind: str, folder: Path) -> Iterator[Front]:
         yield front
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(60)

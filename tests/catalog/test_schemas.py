@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -234,12 +233,12 @@ def test_the_default_and_the_words_of_a_schema_are_used() -> None:
     assert field_of({"type": "boolean", "default": False}).default == "false"
 
 
-def test_a_hostile_schema_takes_no_time() -> None:
+@pytest.mark.usefixtures("no_hang")
+def test_a_hostile_schema_ends() -> None:
     """Exponentially many references, endless ones, and patterns that backtrack are left unchecked."""
     deep: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
     deep["d40"] = {"type": "string"}
     loops = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}
-    started = time.monotonic()
     assert problem_of({"$ref": "#/$defs/d0", "$defs": deep}, 1) == ""
     assert problem_of({"pattern": "(a+)+$"}, "a" * 60 + "!") == ""
     names = {"patternProperties": {"(a+)+$": True}, "additionalProperties": False}
@@ -247,7 +246,6 @@ def test_a_hostile_schema_takes_no_time() -> None:
     assert problem_of(loops, 1) == ""
     assert problem_of({"type": 7}, 1) == ""
     assert read_schema(loops)
-    assert time.monotonic() - started < 3
 
 
 WORDS = ["type", "enum", "const", "items", "anyOf", "allOf", "$ref", "minimum", "exclusiveMaximum", "format", "default"]

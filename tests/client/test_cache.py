@@ -252,7 +252,7 @@ def test_a_source_of_tokens_that_hangs_is_not_waited_for(
 
     def give() -> str:
         if hangs:
-            ended.wait(20)
+            ended.wait(60)
         return "a-token-of-the-tests"
 
     function = answering(Counting(), token=give)["F"].with_options(cache=True)
@@ -479,7 +479,7 @@ def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Sessio
     page = Page(panel)
     for is_cached in (False, True):
         panel.run()
-        panel.result(20)
+        panel.result(60)
         result = state(panel)["result"]
         assert (" · from the cache (" in result["summary"]) == is_cached
         assert result["json"]["possible"] != is_cached

@@ -127,7 +127,7 @@ def test_bad_arguments_are_named_by_the_service_too(funcs: Session) -> None:
     """Without the form's check, the service refuses the same, and its 422 names the field."""
     job = funcs.get_panel_daily.start({**DAILY, "PoPLookback": "0", "Dimensions": ["Regoin"]})
     with pytest.raises(jf.ArgumentError) as caught:
-        job.result(30)
+        job.result(60)
     assert set(caught.value.errors) == {"PoPLookback", "Dimensions"}
 
 
@@ -177,9 +177,9 @@ def test_a_job_tells_how_it_stands(funcs: Session) -> None:
     called = threading.Event()
     job = funcs.get_panels.submit()
     job.add_done_callback(lambda _: called.set())
-    frame = job.result(30)
+    frame = job.result(60)
     assert job.status == "done"
-    assert called.wait(5)
+    assert called.wait(60)
     assert job.elapsed > 0
     assert "Get Panels: done" in repr(job)
 
@@ -311,7 +311,7 @@ def test_cancel_ends_a_run(answering: Callable[..., Session]) -> None:
     assert job.status == "running"
     assert job.cancel()
     with pytest.raises(jf.RunCancelledError):
-        job.result(5)
+        job.result(60)
     assert job.status == "cancelled"
 
 
@@ -399,7 +399,7 @@ def test_a_slow_source_of_tokens_holds_up_nobody_else(answering: Callable[..., S
     release = threading.Event()
 
     def slow() -> str:
-        release.wait(20)
+        release.wait(60)
         return "a-token"
 
     listing = [{"name": "F"}]
@@ -409,7 +409,7 @@ def test_a_slow_source_of_tokens_holds_up_nobody_else(answering: Callable[..., S
     assert answering(lambda _: httpx.Response(200, json=listing)).names == ["F"]
     assert job.is_alive()
     release.set()
-    job.join(10)
+    job.join(60)
 
 
 def test_no_error_of_a_reply_repeats_the_token(answering: Callable[..., Session]) -> None:
@@ -462,7 +462,7 @@ def test_a_run_keeps_its_session_alive(service_url: str) -> None:
         job = jf.connect(url, token=inner.token)["Get Panels"].submit()
         time.sleep(0.3)
         gc.collect()
-        assert len(job.result(30)) == 2
+        assert len(job.result(60)) == 2
 
 
 def test_refresh_lists_again(answering: Callable[..., Session]) -> None:

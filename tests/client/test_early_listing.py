@@ -175,7 +175,7 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
 
     class Late(Connection):
         def send(self, data: bytes) -> None:
-            go.wait(20)
+            go.wait(60)
             super().send(data)
 
     server.tell(lambda connection: listing(Late(connection.socket, server)))
@@ -215,7 +215,7 @@ def test_closing_or_dropping_the_session_ends_it(server: Faulty) -> None:
         watched = Watched(Connection.hold)
         server.tell(watched)
         session = jf.connect(server.url, token=CANARY)
-        assert watched.begun.wait(5)
+        assert watched.begun.wait(60)
         if end == "close":
             session.close()
             assert session.names == ["F"]
@@ -225,7 +225,7 @@ def test_closing_or_dropping_the_session_ends_it(server: Faulty) -> None:
             del session
             gc.collect()
             assert alive() is None
-        assert watched.closed.wait(5)
+        assert watched.closed.wait(60)
 
 
 PROGRAM = """

@@ -196,17 +196,17 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
         assert done["content"]["status"] == "ok"
         # Before the functions are listed there is nothing to show, and typing alone does not list them.
         code = "funcs.get_panel_daily"
-        assert not client.inspect(code, len(code), 0, reply=True, timeout=30)["content"]["found"]
-        asked = client.execute_interactive('fn = funcs["Get Panel Daily"]', user_expressions=SENT, timeout=30)
+        assert not client.inspect(code, len(code), 0, reply=True, timeout=60)["content"]["found"]
+        asked = client.execute_interactive('fn = funcs["Get Panel Daily"]', user_expressions=SENT, timeout=60)
         assert asked["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
         for code, detail in [("fn", 0), ("funcs.get_panel_daily", 0), ("fn(PanelName=", 0), ("fn", 1)]:
-            shown = client.inspect(code, len(code), detail, reply=True, timeout=30)["content"]
+            shown = client.inspect(code, len(code), detail, reply=True, timeout=60)["content"]
             assert shown["found"], code
             text = re.sub(r"\x1b\[[0-9;]*m", "", shown["data"]["text/plain"])
             assert "PanelName: str" in text
             assert "Literal['Yes', 'No']" in text
             assert detail or TYPES["PoPGrowth"].strip() in text  # ?? shows the source in place of the words
-        asked = client.execute_interactive("", user_expressions=SENT, timeout=30)
+        asked = client.execute_interactive("", user_expressions=SENT, timeout=60)
         assert asked["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
     finally:
         client.stop_channels()

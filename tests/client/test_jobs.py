@@ -47,9 +47,9 @@ def test_an_interrupt_cancels_the_run() -> None:
 def test_the_clock_of_a_job_stops_with_it() -> None:
     """Once its result is there its time is the same each time, even if a callback holds up the loop."""
     future, go = futures.Future[pd.DataFrame](), threading.Event()
-    future.add_done_callback(lambda _: go.wait(20))
+    future.add_done_callback(lambda _: go.wait(60))
     job = Job("F", {}, after(0), future=future)
-    job.result(10)
+    job.result(60)
     ended = job.elapsed
     time.sleep(0.01)
     assert job.elapsed == ended
@@ -83,7 +83,7 @@ def test_code_of_a_user_that_exits_ends_no_other_run(answering: Callable[..., Se
         session = answering(*([leave] if where == "transport" else [lambda _: httpx.Response(200), leave]))
         with pytest.raises(SystemExit):
             session.refresh()
-    assert len(Job("F", {}, after(0)).result(10)) == 1
+    assert len(Job("F", {}, after(0)).result(60)) == 1
 
 
 def test_waiting_on_the_loop_itself_is_refused() -> None:
@@ -104,7 +104,7 @@ def test_a_job_of_a_coroutine_that_fails_keeps_its_error() -> None:
 
     job = Job("F", {}, fail())
     with pytest.raises(jf.FunctionError, match="it failed"):
-        job.result(5)
+        job.result(60)
     assert job.status == "failed"
     assert str(job.error) == "it failed"
     assert "it failed" in job._repr_html_()

@@ -48,7 +48,7 @@ def test_the_bytes_are_counted_as_they_come(answering: Callable[..., Session]) -
     job = function.start({})
     wait_until(lambda: job.progress.received == 10)
     go_on.set()
-    frame = job.result(20)
+    frame = job.result(60)
     assert job.progress.received == len(BODY)
     assert job.progress.attempts == 1
     assert job.progress.request_id == r"r-\x9b1"
@@ -66,11 +66,11 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
     run = replying(lambda _: httpx.Response(200, content=gzip.compress(body), headers=headers))
     function = answering(run)["F"]
     job = function.start({}, keep_reply=True)
-    job.result(20)
+    job.result(60)
     assert job.progress.reply == b'[{"a": "****"}]'
     monkeypatch.setattr(remote, "MAX_RAW_REPLY", len(body) - 1)
     job = function.start({}, keep_reply=True)
-    job.result(20)
+    job.result(60)
     assert job.progress.reply is None
 
 
@@ -82,5 +82,5 @@ def test_a_renewed_token_is_a_second_attempt() -> None:
     where = "https://service.example"
     session = jf.connect(where, token=lambda: next(tokens), transport=httpx.MockTransport(run))
     job = session["F"].start({})
-    job.result(20)
+    job.result(60)
     assert job.progress.attempts == 2

@@ -1147,7 +1147,7 @@ def running() -> Iterator[tuple[Service, Session]]:
         wait_until(lambda: background.run(tasks()) == 1)  # a task ends after whoever waits for it goes on
         session.close()
         service.shutdown()
-    thread.join(10)
+    thread.join(60)
     # The server's side of a connection ends when it sees that the other has.
     wait_until(lambda: threads() <= before_threads and sockets() <= before_sockets)
 

@@ -162,9 +162,9 @@ def test_the_password_is_asked_for_once_and_not_shown(profile: Callable[[str], N
     with pexpect.spawn(
         sys.executable, ["-m", "jupyter_funcs.cli.main", "list", "--profile", "work"], encoding="utf-8"
     ) as child:
-        child.expect("Password of guest for http://127.0.0.1:[0-9]+: ", timeout=20)
+        child.expect("Password of guest for http://127.0.0.1:[0-9]+: ", timeout=60)
         child.sendline(PASSWORD)
-        child.expect(pexpect.EOF, timeout=20)
+        child.expect(pexpect.EOF, timeout=60)
         assert "Get Panel Daily" in child.before
         assert "c4n4ry" not in child.before
 
@@ -267,10 +267,10 @@ def test_where_the_keyring_hangs_the_person_is_asked(
         "print(len(session), 'listed')"
     )
     with pexpect.spawn(sys.executable, ["-c", code], encoding="utf-8") as child:
-        child.expect("begin", timeout=20)
-        child.expect("Token .not shown, kept in memory.: ", timeout=20)  # the keyring hangs for a minute
+        child.expect("begin", timeout=60)
+        child.expect("Token .not shown, kept in memory.: ", timeout=60)  # the keyring hangs for an hour
         child.sendline(service.auth.issue("guest", 1))
-        child.expect("6 listed", timeout=20)
+        child.expect("6 listed", timeout=60)
 
 
 def test_without_the_extra_the_keyring_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ class Scripted:
         for piece in self.reply:
             connection.sendall(piece)
             self.sent += len(piece)
-        self.hold.wait(5)
+        self.hold.wait(60)
 
 
 def http(
@@ -115,7 +115,7 @@ def running() -> Iterator[tuple[Scripted, Session]]:
     yield server, session
     session.close()
     server.stopped = True
-    thread.join(10)
+    thread.join(60)
 
 
 @pytest.fixture

@@ -152,7 +152,7 @@ def faulty(tls: ssl.SSLContext | None = None, otherwise: Act | None = None) -> I
     def handle(accepted: socket.socket, act: Act) -> None:
         # The client may be gone, or never get so far.
         with contextlib.suppress(OSError, ValueError), accepted:
-            accepted.settimeout(10)
+            accepted.settimeout(60)
             if tls is None:
                 act(Connection(accepted, server))
             else:
@@ -181,9 +181,9 @@ def faulty(tls: ssl.SSLContext | None = None, otherwise: Act | None = None) -> I
             server.stopping.set()
             with contextlib.suppress(OSError):  # on a system where it doesn't end the wait at once
                 listening.shutdown(socket.SHUT_RDWR)
-            accepting.join(5)
+            accepting.join(60)
             for each in sockets:
                 with contextlib.suppress(OSError):  # closed already
                     each.shutdown(socket.SHUT_RDWR)
             for thread in threads:
-                thread.join(5)
+                thread.join(60)

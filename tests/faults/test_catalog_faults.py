@@ -79,7 +79,7 @@ def test_rules_in_a_circle_end_and_are_said(cyclic: tuple[Service, Session]) -> 
     panel.form["A"] = "x"
     wait_until(lambda: json.loads(panel._values)["valid"])
     panel.run()
-    assert len(panel.result(10)) == 2
+    assert len(panel.result(60)) == 2
     panel.close()
 
 
@@ -108,7 +108,7 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
     assert (panel.form["A"], panel.form["B"]) == ("a2", "b2")
     assert len(service.runs) <= 20
     panel.run()
-    panel.result(10)
+    panel.result(60)
     assert service.runs[-1]["Args"]["A"] == "a2"
     panel.close()
     session.close()
@@ -146,7 +146,7 @@ def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(many: tupl
     page.ask("set", field="Items", value=["Option 00007"], seq=3)
     assert panel.form.args == {"Choice": "Option 09999", "Items": ["Option 00007"]}
     panel.run()
-    panel.result(10)
+    panel.result(60)
     assert service.runs[-1]["Args"] == {"Choice": "Option 09999", "Items": ["Option 00007"]}
     panel.close()
 
@@ -188,7 +188,7 @@ def test_a_default_that_is_not_valid_is_said_and_another_value_given(
     assert f"The default, '{default}', can't be entered." in panel._view
     assert json.loads(panel._values)["valid"]
     panel.run()
-    panel.result(10)
+    panel.result(60)
     assert service.runs[-1]["Args"] == {}
     # As it is, it is refused where it is given.
     with pytest.raises(jf.ArgumentError):
@@ -198,7 +198,7 @@ def test_a_default_that_is_not_valid_is_said_and_another_value_given(
     panel.form[name] = value
     wait_until(lambda: messages(panel) == {})
     panel.run()
-    panel.result(10)
+    panel.result(60)
     assert service.runs[-1]["Args"] == {name: sent}
     assert (state(panel)["state"], state(panel)["number"]) == ("done", 2)
     panel.close()

@@ -395,7 +395,7 @@ def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed
             operator.stdout.close()
             operator.wait()
             for run in runs:
-                run.join(30)
+                run.join(60)
             # A line that was cut short was not said. Of all accounts those said last, and some others.
             keys |= dict(line.split() for line in said if line.endswith("\n"))
             names = [*drawn.sample(list(keys), min(len(keys), 100)), *list(keys)[-50:]]

@@ -78,7 +78,7 @@ CASES = {
 
 def end(panel: Panel) -> BaseException | None:
     try:
-        panel.result(20)
+        panel.result(60)
     except jf.FuncsError as error:
         return error
     return None
@@ -95,7 +95,7 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
     panel = function.panel(a="first")
     page = Page(panel)
     panel.run()
-    good = panel.result(20)
+    good = panel.result(60)
     session.close()
     breaker = session.remote.transport._health.breaker
     before = tasks()
@@ -131,7 +131,7 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
     breaker.answered()
     panel.form["a"] = "third"
     panel.run()
-    again = panel.result(20)
+    again = panel.result(60)
     assert frame_of(panel) is again is not good
     assert state(panel)["state"] == "done"
     panel.close()

@@ -241,7 +241,7 @@ def test_a_session_that_is_closed_during_a_run_sends_it_once(server: Faulty) -> 
 
     def late(connection: Connection) -> None:
         connection.request()
-        go.wait(10)
+        go.wait(60)
         connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ROWS) + ROWS)
         connection.hold()
         gone.set()
@@ -252,9 +252,9 @@ def test_a_session_that_is_closed_during_a_run_sends_it_once(server: Faulty) -> 
     wait_until(lambda: len(server.requests) == 1)
     session.close()
     go.set()
-    frame = job.result(10)
+    frame = job.result(60)
     assert frame.attrs["funcs"]["attempts"] == len(server.requests) == 1
-    assert gone.wait(10)
+    assert gone.wait(60)
 
 
 @pytest.mark.fault(2, 4)
@@ -362,7 +362,7 @@ def test_a_deadline_before_anything_is_sent_says_so_and_counts_for_nothing(serve
 
     def source() -> str:
         if hangs:
-            stop.wait(10)
+            stop.wait(60)
         return CANARY
 
     session = listed(server, token=source)

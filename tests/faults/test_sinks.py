@@ -106,12 +106,12 @@ df.to_csv("saved.csv"); df.to_html("saved.html"); df.to_json("saved.json"); df.t
 PANEL = """\
 panel = funcs.panel("F", a="5")
 panel.run()
-panel.result(20)
+panel.result(60)
 panel"""
 FAILING_PANEL = """\
 panel.form["a"] = "fault 17"
 try:
-    panel.run(); panel.result(20)
+    panel.run(); panel.result(60)
 except jf.FuncsError as error:
     print(error, repr(error), vars(error))"""
 CAUGHT = """\

@@ -154,7 +154,7 @@ def test_all_wait_as_the_service_asks(session: Session, service: Service, status
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
         times.append(monotonic())
         if len(times) <= 3:
-            together.wait(10)  # all that may be under way are
+            together.wait(60)  # all that may be under way are
             refused[argument] += 1
             return refusing(status, 1, wished)(argument, 1)
         return well(argument, time)
@@ -173,7 +173,7 @@ def test_a_refusal_slows_the_sweep(session: Session, service: Service) -> None:
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
         if int(argument) < 8 and time == 1:
-            together.wait(10)
+            together.wait(60)
             service.most_at_once = 0
             return "429 Too Many Requests", {}, {}
         sleep(0.02)  # so that those under way together are here together
@@ -365,10 +365,10 @@ def test_a_job_that_is_cancelled_ends_when_all_is_kept(session: Session, service
     """Its status is running until then; afterwards the same sweep continues where it stopped."""
     service.held = {"30"}
     job = session.f.with_options(concurrency=1).start_sweep({"a": list(range(40))})
-    assert service.holding.wait(10)
+    assert service.holding.wait(60)
     assert job.cancel()
     with pytest.raises(jf.RunCancelledError):
-        job.result(10)
+        job.result(60)
     assert job.status == "cancelled"
     assert job.progress.done == 30
     assert not job.cancel()
@@ -402,10 +402,10 @@ def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, servic
     service.held = {str(number) for number in range(25, 40)}
     program = [sys.executable, "-c", PROGRAM.format(url=server.url, token=CANARY)]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert service.holding.wait(30)
+        assert service.holding.wait(60)
         wait_until(lambda: sum(service.came.values()) == 40)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     came = stopped(out.removeprefix("interrupted: "))
     assert not leaks(out + err)
     service.held = set()

@@ -107,7 +107,7 @@ def test_a_proxy_sees_only_where_a_request_goes(proxy: Faulty) -> None:
             back = threading.Thread(target=pump, args=(service, connection.socket), daemon=True)
             back.start()
             pump(connection.socket, service)
-            back.join(5)
+            back.join(60)
 
     def pump(source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -283,7 +283,7 @@ def test_what_follows_a_reply_is_nobodys_reply(name: str, tls: bool) -> None:
         frame = session.f.with_options(retries=0)(a="2")
         assert frame["n"].tolist() == [1, 2]
         assert server.connections == 2
-        assert closed.wait(5)
+        assert closed.wait(60)
         session.close()
 
 

@@ -400,7 +400,7 @@ async def counted(scope: Any, receive: Any, send: Any) -> None:
 def values_of(client: BlockingKernelClient, name: str) -> list[str]:
     """Return what Tab offers for an argument: nothing until the reply that lists its values was read."""
     code = f"%funcs call get_panel_daily PanelName='{PANEL}' {name}="
-    return [one for one in client.complete(code, reply=True, timeout=20)["content"]["matches"] if one]
+    return [one for one in client.complete(code, reply=True, timeout=60)["content"]["matches"] if one]
 
 
 @pytest.fixture(
@@ -428,7 +428,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
 
 
 def run(client: BlockingKernelClient, code: str) -> None:
-    reply = client.execute_interactive(code, timeout=30, output_hook=lambda _: None)
+    reply = client.execute_interactive(code, timeout=60, output_hook=lambda _: None)
     assert reply["content"]["status"] == "ok", reply["content"]
 
 
@@ -446,7 +446,7 @@ def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
     for text in KERNEL_CASES:
         at = text.index("‸") if "‸" in text else len(text)
         code = text.replace("‸", "")
-        content = kernel.complete(code, at, reply=True, timeout=20)["content"]
+        content = kernel.complete(code, at, reply=True, timeout=60)["content"]
         assert content["status"] == "ok"
         wanted = [one for one in CASES[text] if one != "…"]
         if not wanted:
@@ -456,7 +456,7 @@ def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
         assert [one for one in matches if one in wanted] == wanted, text
         assert "…" in CASES[text] or len(matches) == len(wanted), text
     for text in UNLISTED:
-        assert kernel.complete(text, len(text), reply=True, timeout=20)["content"]["status"] == "ok"
+        assert kernel.complete(text, len(text), reply=True, timeout=60)["content"]["status"] == "ok"
     assert len(SERVED) == sent
 
 
@@ -467,7 +467,7 @@ def test_a_plain_call_lists_the_values_of_the_next(kernel: BlockingKernelClient)
     run(kernel, f"other = jf.connect(); call = dict(PanelName={PANEL!r}, Symbol={SYMBOL!r})")
     run(kernel, "df = other.get_panel_daily(**call)")
     text = f"other.get_panel_daily(PanelName={PANEL!r}, Brand='Bulkandry F"
-    wait_until(lambda: kernel.complete(text, reply=True, timeout=20)["content"]["matches"] == ["'Bulkandry Fuel'"])
+    wait_until(lambda: kernel.complete(text, reply=True, timeout=60)["content"]["matches"] == ["'Bulkandry Fuel'"])
     assert len(SERVED) == sent + 5  # the listing, the run, and three that list values
     run(kernel, "df = other.get_panel_daily(**call)")
     run(kernel, "import asyncio; from jupyter_funcs.core import background")

@@ -59,7 +59,7 @@ def test_a_tab_never_waits_long(shell: InteractiveShell, server: Faulty) -> None
     go = threading.Event()
 
     def slowly(connection: Connection) -> None:
-        go.wait(20)
+        go.wait(60)
         healthy(connection)
 
     server.tell(slowly)

@@ -58,7 +58,7 @@ class Listing:
             return replied(self.functions)
         body = json.loads(request.content)
         self.asked.append(body["FunctionName"])
-        assert self.go.wait(10)
+        assert self.go.wait(60)
         reply = self.replies[body["FunctionName"].removeprefix("Get ")]
         return replied(reply(body["Args"]) if callable(reply) else reply)
 

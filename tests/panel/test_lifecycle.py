@@ -55,9 +55,9 @@ class Service(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("runFunction"):
-            assert self.goes.wait(20)
+            assert self.goes.wait(60)
             return self.runs()
-        assert self.lists.wait(20)
+        assert self.lists.wait(60)
         return self.listing if isinstance(self.listing, httpx.Response) else httpx.Response(200, json=self.listing)
 
     def connect(self, token: Any = "a-token-of-the-tests") -> Session:
@@ -138,7 +138,7 @@ def test_a_panel_that_is_closed_while_it_lists_is_left_alone(service: Service) -
     asked = background.start(page.panel._answer({"v": 1, "id": 1, "kind": "refresh"}))
     page.panel.close()
     service.lists.set()
-    asked.result(20)
+    asked.result(60)
     assert set(_instances) == before
     assert page.sent == []
 
@@ -152,7 +152,7 @@ def test_the_end_of_a_token_is_said_when_it_is_near(service: Service, seconds: f
 
     def source() -> str:
         asked.append(1)
-        assert len(asked) < 2 or go.wait(20)
+        assert len(asked) < 2 or go.wait(60)
         return "an-api-key-of-the-tests" if seconds is None else jwt({"exp": time.time() + seconds + 1, "sub": "<ada>"})
 
     session = service.connect(source)
@@ -192,14 +192,14 @@ def test_cancel_and_run_again(service: Service) -> None:
     wait_until(lambda: state(page.panel)["state"] == "running")
     page.ask("cancel")
     with pytest.raises(jf.RunCancelledError):
-        page.panel.result(10)
+        page.panel.result(60)
     wait_until(lambda: state(page.panel)["state"] == "cancelled")
     assert state(page.panel)["error"]["what"] == "Cancelled. The service may still finish the run."
     assert frame_of(page.panel) is None
     page.panel.run()
     page.panel.run()
     service.goes.set()
-    page.panel.result(20)
+    page.panel.result(60)
     assert (state(page.panel)["state"], state(page.panel)["number"]) == ("done", 3)
     assert state(page.panel)["error"] is None
 
@@ -214,7 +214,7 @@ def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed(ser
     page.ask("run", seq=1, values={}, confirmed=False)
     assert state(page.panel)["number"] == 1
     service.goes.set()
-    job.result(20)
+    job.result(60)
     wait_until(lambda: state(page.panel)["state"] == "form")
     page.ask("choose", function="f")
     assert (state(page.panel)["state"], state(page.panel)["result"]["number"]) == ("done", 1)
@@ -228,14 +228,14 @@ def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(service: S
     page.panel.run()
     page.panel.form["a"] = "y"
     service.goes.set()
-    frame = page.panel.result(20)
+    frame = page.panel.result(60)
     wait_until(lambda: page.state("_values")["changed"])
     page.panel.form["a"] = "x"
     wait_until(lambda: not page.state("_values")["changed"])
     service.runs = lambda: httpx.Response(200, json={"error": "it <failed>", "body": None})
     page.panel.run()
     with pytest.raises(jf.FunctionError):
-        page.panel.result(20)
+        page.panel.result(60)
     wait_until(lambda: state(page.panel)["state"] == "failed")
     assert "it <failed>" in state(page.panel)["error"]["what"]
     assert frame_of(page.panel) is frame
@@ -248,7 +248,7 @@ def test_a_run_without_a_result_is_not_opened(service: Service) -> None:
     service.runs = lambda: httpx.Response(200, json={"error": "no", "body": None})
     page.panel.run()
     with pytest.raises(jf.FunctionError):
-        page.panel.result(20)
+        page.panel.result(60)
     page.ask("clear")
     number = page.ask("history")["rows"][0]["number"]
     assert page.ask("open", number=number)["error"][0] == f"Run {number} failed and gave no result."
@@ -280,7 +280,7 @@ def test_a_press_on_its_way_is_waited_for(service: Service, monkeypatch: pytest.
     monkeypatch.setattr(requests, "read", slow)
     service.runs = lambda: httpx.Response(200, json=[{"a": 2}])
     page.panel._receive(None, {"v": 1, "id": 9, "kind": "run", "seq": 2, "values": {"a": "2"}, "confirmed": False}, [])
-    assert list(page.panel.result(20)["a"]) == [2]
+    assert list(page.panel.result(60)["a"]) == [2]
 
 
 def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(funcs: Session) -> None:
@@ -456,13 +456,13 @@ def test_a_closed_panel_says_so_and_keeps_its_result(service: Service) -> None:
     before = set(_instances)
     page = Page(panel := session.panel("F"))
     panel.run()
-    frame = panel.result(20)
+    frame = panel.result(60)
     service.goes.clear()
     job = panel.run()
     panel.close()
     panel.close()
     with pytest.raises(jf.RunCancelledError):
-        job.result(5)
+        job.result(60)
     assert set(_instances) == before
     page.sent.clear()
     background.run(panel._answer({"v": 1, "id": 1, "kind": "hello"}))

@@ -170,7 +170,7 @@ def test_a_missing_value_is_said_at_its_field(page: Page) -> None:
     assert values["fields"]["PanelName"]["errors"]
     assert page.state("_run")["state"] == "form"
     with pytest.raises(ArgumentError):
-        page.panel.result(5)
+        page.panel.result(60)
 
 
 def test_of_two_runs_the_last_is_shown_and_both_are_compared(page: Page) -> None:

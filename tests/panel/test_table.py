@@ -385,7 +385,7 @@ class Slow:
 
     def __str__(self) -> str:
         self.asked.set()
-        assert self.ready.wait(10)
+        assert self.ready.wait(60)
         return "slow"
 
 
@@ -395,7 +395,7 @@ def test_an_order_does_not_wait_for_the_summary_of_another_column() -> None:
     table = TableView(pd.DataFrame({"a": [3, 1, 2], "b": pd.Series([1, slow, None], dtype=object)}))
     reads = threading.Thread(target=table.values, args=(1, ""))
     reads.start()
-    assert slow.asked.wait(10)
+    assert slow.asked.wait(60)
     assert table.page(TableQuery([Sort(0, descending=False)]), 0, 3, [0])["rows"] == [["1"], ["2"], ["3"]]
     assert reads.is_alive()
     slow.ready.set()

@@ -125,7 +125,7 @@ def test_a_run_that_goes_on_says_so(answering: Callable[..., Session]) -> None:
         if request.url.path.endswith("ListUserFunctions"):
             return httpx.Response(200, json=[{"name": "F"}])
         begun.set()
-        go.wait(30)
+        go.wait(60)
         return httpx.Response(200, json={"error": None, "body": "[]"})
 
     funcs = answering(answer)
@@ -638,7 +638,7 @@ from jupyter_funcs.core import background
 ending = threading.Event()
 
 def late() -> list[int]:
-    ending.wait(20)
+    ending.wait(60)
     return [1, 2]
 
 funcs = jf.connect([late])
@@ -648,7 +648,7 @@ job = funcs.late.submit()
 @atexit.register
 def end() -> None:
     ending.set()
-    job.result(20)
+    job.result(60)
     background.run(asyncio.sleep(0))
 """
 

@@ -155,7 +155,7 @@ def serving_to(user: str, grants: Grants, registry: Registry, engine: DuckDBEngi
 def talk(address: str) -> socket.socket:
     """Connect to a service, to send what no client would."""
     parts = urlsplit(address)
-    return socket.create_connection((parts.hostname, parts.port or 0), timeout=10)
+    return socket.create_connection((parts.hostname, parts.port or 0), timeout=60)
 
 
 def raw_run(token: str, body: str, *headers: str, length: int | None = None) -> bytes:
@@ -173,7 +173,7 @@ def free_port() -> int:
     return port
 
 
-def becomes(true: Callable[[], bool], seconds: float = 10) -> bool:
+def becomes(true: Callable[[], bool], seconds: float = 60) -> bool:
     """Wait until something is true; return whether it was in time."""
     ends = time.monotonic() + seconds
     while not true() and time.monotonic() < ends:

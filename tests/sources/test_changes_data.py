@@ -201,7 +201,7 @@ def test_a_panel_asks_with_a_second_press(shop: Shop, funcs: Session) -> None:
         assert "This changes data, in 2 runs." in press(confirmed=False)
         assert len(shop.orders) == 2 * (times - 1)
         assert press(confirmed=True) == ""
-        panel.result(20)
+        panel.result(60)
         assert len(shop.orders) == 2 * times
     panel.close()
 

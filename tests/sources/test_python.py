@@ -434,7 +434,7 @@ def test_form_sweep_describe_panel_and_code_work_as_for_a_service() -> None:
     assert funcs.cache.identity(funcs._connection, funcs._connection.token())
     panel = funcs.panel("Daily Total", day="2024-01-02", count=3)
     panel.run()
-    assert panel.result(10)["count"].tolist() == [3]
+    assert panel.result(60)["count"].tolist() == [3]
     panel.close()
     code = str(snippets.blocks(function, function.form(day="2024-01-02"), funcs.where))
     assert "curl -X" not in code

@@ -206,7 +206,7 @@ def test_a_worker_that_dies_ends_its_runs_with_an_error(session: Session, server
         os.kill(pid, signal.SIGKILL)
         for future in (*held, background.start(take({"a": "3"}, Progress()))):
             with pytest.raises(FuncsError, match="A worker of the executor died"):
-                future.result(20)
+                future.result(60)
 
 
 def test_an_executor_that_is_shut_down_is_named(session: Session) -> None:
@@ -227,7 +227,7 @@ def test_a_cancelled_run_closes_its_connection(session: Session, server: Faulty)
         wait_until(lambda: any(b"held" in request for request in server.requests))
         queued.cancel()
         held.cancel()
-        assert pool.submit(threading.get_ident).result(10)  # its one thread is free
+        assert pool.submit(threading.get_ident).result(60)  # its one thread is free
     assert not any(b'"2"' in request for request in server.requests)
 
 
@@ -365,7 +365,7 @@ def test_a_sweep_whose_worker_dies_goes_on_with_another_executor(session: Sessio
         wait_until(lambda: any(b"held" in request for request in server.requests))
         os.kill(pid, signal.SIGKILL)
         with pytest.warns(UserWarning, match=r"2 of 3 runs of F failed.*A worker of the executor died"):
-            frame = job.result(30)
+            frame = job.result(60)
     assert frame["n"].tolist() == ["1"]
     with ThreadPoolExecutor(1) as another:
         frame = function.with_options(executor=another).sweep(a=["1", "3"])
@@ -390,5 +390,5 @@ def test_a_cancelled_sweep_takes_its_runs_back_from_the_executor(session: Sessio
         wait_until(lambda: any(b"held" in request for request in server.requests))
         job.cancel()
         with pytest.raises(RunCancelledError):
-            job.result(30)
+            job.result(60)
     assert len(server.requests) == 2  # the listing, and the run that was held

@@ -199,7 +199,7 @@ def test_a_cancelled_sweep_leaves_whole_files_to_go_on_from(session: Session, se
     wait_until(lambda: any(b"held" in request for request in server.requests))
     job.cancel()
     with pytest.raises(jf.RunCancelledError):
-        job.result(30)
+        job.result(60)
     sent = len(server.requests)
     assert function.sweep(a=["1", "2"]).to_table().to_pydict()["n"] == ["1", "2"]
     assert len(server.requests) == sent

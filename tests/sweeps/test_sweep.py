@@ -262,13 +262,13 @@ def test_a_job_says_what_it_sweeps(service: Service) -> None:
     job = service.function.start_sweep({"a": Each(("x",)), "n": [1, 2, 2]})
     assert job.args == {"a": ["x"], "n": ["1", "2"]}
     assert not job.pairs
-    assert len(job.result(10)) == 2
+    assert len(job.result(60)) == 2
     assert isinstance(job.progress, SweepProgress)
     assert (job.progress.total, job.progress.done, job.progress.failed) == (2, 2, 0)
     assert service.function.start_sweep({"a": "x"}, a=["x"], n=[1, 2]).args == {"a": ["x"], "n": ["1", "2"]}
     table = service.function.start_sweep({}, pd.DataFrame({"a": ["x", "y"], "n": [1, None]}))
     assert (table.args, table.pairs) == ({"a": ["x", "y"], "n": ["1", None]}, True)
-    assert len(table.result(10)) == 2
+    assert len(table.result(60)) == 2
     assert asyncio.run(awaited(service.function)) == 2
 
 
@@ -281,7 +281,7 @@ def test_a_job_says_how_far_it_has_come(service: Service) -> None:
     service.rows = lambda args: "no" if args["a"] == "y" else [{"v": 1}]
     job = service.function.start_sweep({"a": ["x", "y", "z"]})
     with pytest.warns(UserWarning, match="1 of 3 runs of F failed"):
-        job.result(10)
+        job.result(60)
     assert re.fullmatch(r"<Sweep F: done, 2 of 3 runs, 1 failed, \d\.\d s>", repr(job))
     assert re.fullmatch(r"<b>F</b> · done · 2 of 3 runs · 1 failed · \d\.\d s", job._repr_html_())
 
@@ -416,7 +416,7 @@ class Slow:
 
     def add(self, *_: Any) -> None:
         self.begun.set()
-        assert self.may_go_on.wait(10)
+        assert self.may_go_on.wait(60)
         self.done.append("add")
 
     def finish(self, *_: Any) -> None: ...
@@ -433,11 +433,11 @@ def test_a_sweep_that_is_cancelled_closes_when_its_threads_are_done(service: Ser
     runs = combos(service.function, None, {"a": ["x", "y"]})
     slow = Slow()
     job = SweepJob(Sweep(service.function, runs, service.function.fetch, slow))
-    assert slow.begun.wait(10)
+    assert slow.begun.wait(60)
     assert job.cancel()
     threading.Timer(0.1, slow.may_go_on.set).start()
     with pytest.raises(jf.RunCancelledError):
-        job.result(10)
+        job.result(60)
     assert slow.done[-1] == "close"
     assert slow.done.count("add") == len(slow.done) - 1 > 0
 
@@ -459,7 +459,7 @@ def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(service
     wait_until(lambda: full.begun.is_set() and len(sweep._arrived) == 2 and not sweep._tasks)
     full.may_go_on.set()
     with pytest.raises(jf.FuncsError, match="disk is full"):
-        job.result(10)
+        job.result(60)
 
 
 @pytest.mark.fault(124)

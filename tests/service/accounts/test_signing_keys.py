@@ -164,7 +164,7 @@ def test_what_a_killed_process_left_is_removed_under_the_lock(path: Path) -> Non
     opening.join(0.2)
     assert left.exists(), "whoever holds the lock may be writing it"
     os.close(folder)
-    opening.join(10)
+    opening.join(60)
     assert sorted(file.name for file in path.parent.iterdir()) == sorted([other.name, path.name])
 
 

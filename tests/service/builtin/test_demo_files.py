@@ -107,7 +107,7 @@ synthesis.write = build
 print(demo.spend_file())
 """
     processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    outputs = [process.communicate(timeout=30)[0].strip() for process in processes]
+    outputs = [process.communicate(timeout=60)[0].strip() for process in processes]
     assert outputs == [str(home / NAME)] * 3
     assert [path.name for path in home.iterdir()] == [NAME]
 

@@ -44,7 +44,7 @@ def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
     go = threading.Barrier(len(kinds))
 
     def run(kind: Callable[[DuckDBCall, str], Any]) -> object:
-        go.wait(10)
+        go.wait(60)
         call = engine.call()
         return call.fetch(kind(call, companies.PROFILES[0].company.symbol))
 
@@ -78,7 +78,7 @@ def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
     go_on = threading.Event()
 
     def make() -> Cards:
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         return demo.cards()
 
     engine = DuckDBEngine(companies.reference(), make)
@@ -86,10 +86,10 @@ def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
         waiting = threads.submit(count, engine)
         call = engine.call()
         listed = threads.submit(lambda: call.fetch(Query(queries.universe)))
-        assert len(listed.result(10)) == 24
+        assert len(listed.result(60)) == 24
         assert not waiting.done()
         go_on.set()
-        assert waiting.result(10) is not None
+        assert waiting.result(60) is not None
 
 
 def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(engine: DuckDBEngine) -> None:
@@ -133,7 +133,7 @@ def test_cancelling_one_call_stops_its_query_and_no_other(engine: DuckDBEngine) 
         assert not running.done()
         call.cancel()
         assert isinstance(running.exception(5), CallCancelledError)
-        assert threads.submit(engine.call().fetch, count(engine)).result(10)
+        assert threads.submit(engine.call().fetch, count(engine)).result(60)
 
 
 def test_a_cursor_sees_only_its_own_registered_tables(engine: DuckDBEngine) -> None:

@@ -306,20 +306,20 @@ def test_a_call_cancelled_while_the_data_are_made_does_not_wait_for_them(stored:
 
     def make() -> Cards:
         asked.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         return Cards.parquet(stored)
 
     engine = DuckDBEngine(companies.reference(), make)
     first, second = engine.call(), engine.call()
     with ThreadPoolExecutor(2) as threads:
         waiting = [threads.submit(each.fetch, functions.get_panel_daily(each, P, NVRA)) for each in (first, second)]
-        assert asked.wait(10)
+        assert asked.wait(60)
         first.cancel()
         assert isinstance(waiting[0].exception(SOON), CallCancelledError)
         assert not waiting[1].done()
         # Who still waits gets the data that the first call asked for.
         go_on.set()
-        assert len(waiting[1].result(10)) > 1000
+        assert len(waiting[1].result(60)) > 1000
     engine.close()
 
 
@@ -440,7 +440,7 @@ def test_what_a_killed_process_has_spilt_goes_with_the_next_one(
         own = SpillFolder()
         assert set(tmp_path.iterdir()) == {folders[1], new, own.path}
         assert stat.S_IMODE(own.path.stat().st_mode) == 0o700
-        living.communicate(timeout=30)
+        living.communicate(timeout=60)
         assert living.returncode == 0
     own.close()
     assert list(tmp_path.iterdir()) == [new]

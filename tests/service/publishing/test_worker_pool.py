@@ -571,7 +571,7 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
 def test_a_run_that_ignores_cancellation_holds_its_place(publish: Callable[..., Wire]) -> None:
     """A function of the host's own process can't be ended: its user may start no other meanwhile."""
     go = threading.Event()
-    wire = publish(published("Held", lambda: go.wait(30)), limits=Limits(run_seconds=0.2, threads=3, runs_a_user=1))
+    wire = publish(published("Held", lambda: go.wait(60)), limits=Limits(run_seconds=0.2, threads=3, runs_a_user=1))
     assert wire.call("Held").status_code == 504
     assert wire.call("Held").status_code == 429
     go.set()

@@ -272,7 +272,7 @@ def test_a_hundred_thousand_wrong_values_are_refused_with_a_few_texts(service: W
 
 def test_a_slow_function_does_not_block_the_others(publish: Callable[..., Wire]) -> None:
     wait = threading.Event()
-    wire = publish(published("Slow", lambda: wait.wait(10)), published("Quick", list))
+    wire = publish(published("Slow", lambda: wait.wait(60)), published("Quick", list))
 
     async def both() -> list[str]:
         async with wire.client() as client:

@@ -49,7 +49,7 @@ class Held:
                 self.total += 1
                 self.most = max(self.most, self.running)
             self.begun.release()
-            self.go.wait(30)
+            self.go.wait(60)
             with self._lock:
                 self.running -= 1
             return []
@@ -179,9 +179,9 @@ def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(p
             for reply in refused:
                 assert_busy(reply, 503)
             async with wire.client() as client:
-                listing = await asyncio.wait_for(client.post(LIST), 5)
+                listing = await asyncio.wait_for(client.post(LIST), 60)
                 assert [each["name"] for each in listing.json()] == ["Held"]
-                assert (await asyncio.wait_for(client.get("/healthz"), 5)).status_code == 200
+                assert (await asyncio.wait_for(client.get("/healthz"), 60)).status_code == 200
             held.go.set()
             assert {(await reply).status_code for reply in replies} == {200}
             assert (await call("Held")).status_code == 200
@@ -207,7 +207,7 @@ def test_a_user_over_their_share_is_429_and_others_go_on(
             replies = [call("Held") for _ in range(share)]
             await held.has_begun(min(share, limits.threads))
             assert_busy(await call("Quick"), 429)
-            assert (await asyncio.wait_for(call("Quick", wire.auth.issue("u", 1)), 10)).status_code == 200
+            assert (await asyncio.wait_for(call("Quick", wire.auth.issue("u", 1)), 60)).status_code == 200
             held.go.set()
             assert {(await reply).status_code for reply in replies} == {200}
             assert (await call("Quick")).status_code == 200
@@ -232,10 +232,10 @@ def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(publish: Call
                 left.cancel()
             await held.has_begun(2)
             assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 2)
-            assert (await asyncio.wait_for(call("Quick", other), 10)).status_code == 200
+            assert (await asyncio.wait_for(call("Quick", other), 60)).status_code == 200
             assert held.running == 2
             held.go.set()
-            assert (await asyncio.wait_for(call("Quick"), 10)).status_code == 200
+            assert (await asyncio.wait_for(call("Quick"), 60)).status_code == 200
             assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 0)
 
     try:
@@ -355,7 +355,7 @@ def test_stopping_ends_every_run_with_a_message_and_admits_no_more(publish: Call
             await held.has_begun()
             wire.app.state.runs.stop()
             for reply in replies:
-                assert_busy(await asyncio.wait_for(reply, 5), 503)
+                assert_busy(await asyncio.wait_for(reply, 60), 503)
             assert_busy(await call("Held"), 503)
 
     asyncio.run(check())
