@@ -50,9 +50,9 @@ class Found(NamedTuple):
             pass
 
 
-@functools.cache
+@pytest.fixture(scope="module")
 def found() -> dict[str, list[Found]]:
-    """Return all patterns by module and name; those without a name by module and function or class."""
+    """All patterns by module and name; those without a name by module and function or class."""
     patterns: dict[str, list[Found]] = {}
     source = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
     for path, text in source.items():
@@ -357,32 +357,32 @@ def worst_text(pumped: str | tuple[str, str], length: int) -> str:
 
 
 @pytest.mark.fault(122)
-def test_every_pattern_has_its_worst_texts() -> None:
+def test_every_pattern_has_its_worst_texts(found: dict[str, list[Found]]) -> None:
     """A new pattern needs a row in the table above."""
-    assert sorted(found().keys() ^ PUMPED.keys()) == []
+    assert sorted(found.keys() ^ PUMPED.keys()) == []
 
 
 @pytest.mark.fault(122)
 @pytest.mark.usefixtures("no_hang")
 @pytest.mark.parametrize("key", PUMPED)
-def test_every_pattern_takes_linear_time(key: str) -> None:
+def test_every_pattern_takes_linear_time(found: dict[str, list[Found]], key: str) -> None:
     """Four times the text takes less than eight times as long, whatever the text is."""
-    check(key, LONGEST)
+    check(key, found[key], LONGEST)
 
 
 @pytest.mark.slow
 @pytest.mark.fault(122)
 @pytest.mark.usefixtures("no_hang")
 @pytest.mark.parametrize("key", PUMPED)
-def test_every_pattern_reads_a_megabyte(key: str) -> None:
+def test_every_pattern_reads_a_megabyte(found: dict[str, list[Found]], key: str) -> None:
     """The same of texts of 1 MB."""
-    check(key, LONGEST_OF_SLOW_TESTS)
+    check(key, found[key], LONGEST_OF_SLOW_TESTS)
 
 
-def check(key: str, most: int) -> None:
+def check(key: str, patterns: list[Found], most: int) -> None:
     """Check a pattern's worst texts, of which four times the longest is no longer than it may be."""
     cut = min([4 * most, *(longest for name, longest in CUT.items() if re.fullmatch(name, key))])
-    for pattern in found()[key]:
+    for pattern in patterns:
         for pumped in PUMPED[key]:
             assert_linear(functools.partial(pattern.read, pumped), cut // 4)
 
