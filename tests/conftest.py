@@ -231,7 +231,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 # How long a pattern may take that would backtrack for ever, in seconds.
-PATIENCE = 30
+PATIENCE = 120
 
 
 @pytest.fixture

@@ -15,46 +15,49 @@ ENOUGH = 0.02
 TIMES = 5
 
 
-def assert_linear(use: Callable[[int], object], most: int, start: int = START) -> None:
+def assert_linear(
+    use: Callable[[int], object], most: int, start: int = START, clock: Callable[[], float] = time.thread_time
+) -> None:
     """
     Assert that a function of a size takes linear time.
 
     The size is doubled from `start` until it takes 20 ms. If no size up to `most` does, there is nothing to compare,
-    and that is fast. In quadratic time, four times the size takes 16 times as long.
+    and that is fast. In quadratic time, four times the size takes 16 times as long. The clock is that of this thread,
+    or `time.process_time` where other threads do the work.
     """
     size = min(start, most)
-    while (took := least(use, size)) < ENOUGH:
+    while (took := least(use, size, clock)) < ENOUGH:
         size *= 2
         if size > most:
             return
     # Where the memory no longer comes from what was used before, the time jumps once: that is over at a larger size.
     for _ in range(3):
-        longer = least(use, 4 * size, enough=8 * took)
+        longer = least(use, 4 * size, clock, enough=8 * took)
         if longer < 8 * took:
             return
         if longer > 12 * took:
             break
         size *= 2
-        took = least(use, size)
+        took = least(use, size, clock)
     raise AssertionError(f"{size} takes {took:.3f} s, and four times that {longer:.3f} s")
 
 
-def least(use: Callable[[int], object], size: int, enough: float = ENOUGH) -> float:
+def least(use: Callable[[int], object], size: int, clock: Callable[[], float], enough: float = ENOUGH) -> float:
     """Return the least of five times, or the first one that is below `enough`."""
     times: list[float] = []
     while len(times) < TIMES:
-        times.append(seconds(use, size))
+        times.append(seconds(use, size, clock))
         if times[-1] < enough:
             break
     return min(times)
 
 
-def seconds(use: Callable[[int], object], size: int) -> float:
-    """Return the time of this thread that a function of a size takes, without that of the garbage collector."""
+def seconds(use: Callable[[int], object], size: int, clock: Callable[[], float]) -> float:
+    """Return the time that a function of a size takes, without that of the garbage collector."""
     gc.disable()
     try:
-        began = time.thread_time()
+        began = clock()
         use(size)
-        return time.thread_time() - began
+        return clock() - began
     finally:
         gc.enable()

@@ -23,7 +23,7 @@ from jupyter_funcs.client import client, remote
 from tests.conftest import wait_until
 from tests.faults.canary import CANARY
 from tests.faults.server import LISTING, Connection, Faulty, faulty, healthy, reply
-from tests.faults.test_cancelling import Watched, interrupted_after
+from tests.faults.test_cancelling import Watched, interrupted_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -180,7 +180,7 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
 
     server.tell(lambda connection: listing(Late(connection.socket, server)))
     session = jf.connect(server.url, token=CANARY)
-    with interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
+    with interrupted_once(lambda: server.connections == 1), pytest.raises(KeyboardInterrupt):
         _ = session.names
     found: list[list[str]] = []
     threads = [threading.Thread(target=lambda: found.append(session.names)) for _ in range(3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import signal
@@ -21,7 +22,7 @@ from jupyter_funcs.sweeps import pacing
 from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, Connection, Faulty, faulty
-from tests.faults.test_cancelling import interrupted_after
+from tests.faults.test_cancelling import interrupted_once
 from tests.faults.test_transport_faults import kept, shown, tasks
 
 if TYPE_CHECKING:
@@ -169,13 +170,15 @@ def test_all_wait_as_the_service_asks(session: Session, service: Service, status
 
 def test_a_refusal_slows_the_sweep(session: Session, service: Service) -> None:
     """Afterwards one run is sent first, then half as many as before, plus one per ten results."""
-    together = threading.Barrier(8)
+    together, later = threading.Barrier(8), itertools.count()
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
         if int(argument) < 8 and time == 1:
             together.wait(60)
             service.most_at_once = 0
             return "429 Too Many Requests", {}, {}
+        if next(later):  # the first one comes alone
+            wait_until(lambda: service.most_at_once >= 3)
         sleep(0.02)  # so that those under way together are here together
         return well(argument, time)
 
@@ -347,7 +350,7 @@ def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
 ) -> None:
     """KeyboardInterrupt says how many arrived; on disk or in memory, none of them is sent again."""
     service.held = {str(number) for number in range(10, 40)}
-    with interrupted_after(0.3, service.holding), pytest.raises(KeyboardInterrupt) as caught:
+    with interrupted_once(lambda: sum(service.came.values()) == 14), pytest.raises(KeyboardInterrupt) as caught:
         sweep(session, cache=cache, concurrency=4)
     assert str(caught.value) == "Stopped the sweep of F after 10 of 40 runs. Run the same again to continue."
     assert not leaks(shown(caught.value))
@@ -409,6 +412,6 @@ def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, servic
     came = stopped(out.removeprefix("interrupted: "))
     assert not leaks(out + err)
     service.held = set()
-    done = subprocess.run(program, capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == f"swept {came}\n"
     assert done.stderr == ""  # no terminal, no bar

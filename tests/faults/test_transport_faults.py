@@ -34,15 +34,20 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import Session
     from tests.faults.server import Act
 
-# With room for a retry, which none begins that has not a second left; the rows whose time runs out have less.
-DEADLINE, SHORT_DEADLINE = 3.0, 0.5
+# The rows whose time runs out have less; a run is sent in a fiftieth of it.
+DEADLINE, SHORT_DEADLINE = 60.0, 1.0
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-@pytest.fixture(autouse=True)
-def _short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits of a fifth of a second instead of seconds, so that the tests are fast."""
-    monkeypatch.setattr(http, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
+@pytest.fixture
+def bounds(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Set limits of a fifth of a second for what never happens in a test; the others have a minute."""
+
+    def bind(**seconds: float) -> None:
+        monkeypatch.setattr(http, "_TIMEOUT", httpx.Timeout(60, read=None, **seconds))
+
+    bind()
+    return bind
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +124,8 @@ def check(
     """Run into a fault and check what every row requires."""
     before, tasks_before = kept(), tasks()
     function = session.f.with_options(timeout=deadline)
-    began = time.monotonic()
     with pytest.raises(jf.FuncsError) as caught:
         function(a="1")
-    # Not a measure of speed: what has no end would end here.
-    assert time.monotonic() - began < deadline + 5
     failure = caught.value
     assert type(failure) is error, str(failure)
     assert said in str(failure)
@@ -133,7 +135,7 @@ def check(
     assert not leaks(shown(failure))
     assert not leaks(logged.getvalue())
     server.tell()
-    assert len(function.with_options(force=True, timeout=10)(a="1")) == 2
+    assert len(function.with_options(force=True, timeout=60)(a="1")) == 2
     session.close()
     wait_until(lambda: tasks() <= tasks_before and kept().sockets <= before.sockets)
     assert kept().threads == before.threads
@@ -179,7 +181,7 @@ ROWS_OF_SOCKETS: list[Row] = [
     (6, "reset in the body", [broken(in_body)] * 3, CONN, "broke before the reply was complete", 2),
     (7, "short of its length", [broken(short)] * 3, CONN, "after 20 bytes", 2),
     (8, "no header", [broken(Connection.hold)] * 3, TIMEOUT, "may still be running", 1),
-    (9, "a drip", [broken(dripping)] * 3, TIMEOUT, "did not finish within 0.5 s", 1),
+    (9, "a drip", [broken(dripping)] * 3, TIMEOUT, "did not finish within 1 s", 1),
     (20, "no status line", [raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")] * 3, PROTOCOL, "did not answer in HTTP", 1),
     (20, "a greeting of another protocol", [raw(b"\x16\x03\x01\x00\xa5\x01\x00")] * 3, PROTOCOL, "HTTP", 1),
     (21, "a header of 300 kB", [raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 300_000)] * 3, PROTOCOL, "HTTP", 1),
@@ -284,24 +286,30 @@ def test_a_refused_connection_is_tried_three_times(server: Faulty, logged: io.St
 
 
 @pytest.mark.fault(3)
-def test_a_connection_that_is_not_taken_is_a_time_out(server: Faulty, logged: io.StringIO) -> None:
+def test_a_connection_that_is_not_taken_is_a_time_out(
+    server: Faulty, logged: io.StringIO, bounds: Callable[..., None]
+) -> None:
     """A machine with a full queue drops connections; three are tried."""
     with full_queue() as url:
         session = moved(server, url)
+        bounds(connect=0.2)
         with pytest.raises(jf.DeadlineError, match="did not accept the connection") as caught:
-            session.f.with_options(timeout=5)(a="1")
+            session.f.with_options(timeout=60)(a="1")
     assert caught.value.attempts == 3
     assert not leaks(shown(caught.value) + logged.getvalue())
 
 
 @pytest.mark.fault(10)
-def test_a_pool_that_is_exhausted_is_a_time_out(server: Faulty, logged: io.StringIO) -> None:
+def test_a_pool_that_is_exhausted_is_a_time_out(
+    server: Faulty, logged: io.StringIO, bounds: Callable[..., None]
+) -> None:
     """If all connections stay in use, the run is given up; it was never sent."""
     pool = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=1))
     session = listed(server, transport=pool)
     server.tell(broken(Connection.hold))
     first = session.f.submit(a="1")
     wait_until(lambda: len(server.requests) == 1)
+    bounds(pool=0.2)
     with pytest.raises(jf.DeadlineError, match="did not accept the connection") as caught:
         session.f(a="2")
     assert caught.value.attempts == 3
@@ -311,14 +319,17 @@ def test_a_pool_that_is_exhausted_is_a_time_out(server: Faulty, logged: io.Strin
 
 
 @pytest.mark.fault(11)
-def test_a_request_that_nobody_reads_is_a_time_out(server: Faulty, logged: io.StringIO) -> None:
+def test_a_request_that_nobody_reads_is_a_time_out(
+    server: Faulty, logged: io.StringIO, bounds: Callable[..., None]
+) -> None:
     """The request may be running, so it isn't sent again."""
 
     def full(connection: Connection) -> None:
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        server.stopping.wait(2)
+        server.stopping.wait(60)
 
     session = listed(server)
+    bounds(write=0.2)
     server.tell(full)
     with pytest.raises(jf.DeadlineError, match="may still be running") as caught:
         session.f(a="x" * 6_000_000)  # more than the buffers of both sides hold

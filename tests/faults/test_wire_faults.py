@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import socket
@@ -21,10 +20,12 @@ from jupyter_funcs.core import background
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 from tests.faults.test_transport_faults import AUTHORITY, context_of, free_port, listed, moved, server, trusted
+from tests.growth import assert_linear
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from jupyter_funcs.api import Session
     from tests.faults.server import Act
 
 __all__ = ["server", "trusted"]  # fixtures
@@ -135,103 +136,106 @@ def test_a_proxy_sees_only_where_a_request_goes(proxy: Faulty) -> None:
 # --- 122: pages that take long to read ---
 
 
-def longest_wait(until: Callable[[], bool]) -> float:
-    """Return the longest time, in seconds, for which this thread or the background loop could not run."""
-    waits = [0.0]
-
-    async def tick() -> None:
-        last = time.monotonic()
-        while not until():
-            await asyncio.sleep(0.005)
-            waits.append(time.monotonic() - last)
-            last = time.monotonic()
-
-    ticking = background.start(tick())
-    last = time.monotonic()
-    while not until():
-        time.sleep(0.005)
-        waits.append(time.monotonic() - last)
-        last = time.monotonic()
-    background.wait(ticking, 5)
-    return max(waits)
-
-
+# What a page begins with, what it repeats, and its end.
 PAGES = {
-    "<": b"<" * MIB,
-    "open tags": b"<a " * (MIB // 3),
-    "open comments": b"<!--" * (MIB // 4),
-    "open scripts": b"<script>" * (MIB // 8),
-    "scripts that almost end": b"<script>" + b"</script " * (MIB // 9),
-    "blanks in an end": b"<script></script" + b" " * MIB,
-    "entities": b"<p>" + b"&" * MIB,
-    "a large entity": b"<p>&#" + b"9" * MIB,
-    "blanks": b"<p>" + b" " * MIB + b"</p>",
-    "quotes": b"<p " + b'"' * MIB,
-    "a text in JSON": b'{"error": "' + b"<" * MIB + b'"}',
-    "lists in JSON": b"[" * MIB,
+    "<": (b"", b"<", b""),
+    "open tags": (b"", b"<a ", b""),
+    "open comments": (b"", b"<!--", b""),
+    "open scripts": (b"", b"<script>", b""),
+    "scripts that almost end": (b"<script>", b"</script ", b""),
+    "blanks in an end": (b"<script></script", b" ", b""),
+    "entities": (b"<p>", b"&", b""),
+    "a large entity": (b"<p>&#", b"9", b""),
+    "blanks": (b"<p>", b" ", b"</p>"),
+    "quotes": (b"<p ", b'"', b""),
+    "a text in JSON": (b'{"error": "', b"<", b'"}'),
+    "lists in JSON": (b"", b"[", b""),
 }
+
+
+def page_of(name: str, length: int) -> bytes:
+    begin, repeated, end = PAGES[name]
+    return begin + repeated * (length // len(repeated)) + end
+
+
+def refused(session: Session, server: Faulty, act: Act) -> jf.FuncsError:
+    """Return the error of a run that is answered so, long before its time is over."""
+    server.tell(act)
+    with pytest.raises(jf.FuncsError) as caught:
+        session.f.with_options(timeout=60, retries=0, force=True)(a="1")
+    assert not isinstance(caught.value, jf.DeadlineError)
+    return caught.value
 
 
 @pytest.mark.fault(122)
 @pytest.mark.parametrize("status", ["200 OK", "401 Unauthorized", "422 Unprocessable", "503 Unavailable"])
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_read_at_once(server: Faulty, page: str, status: str) -> None:
-    """Only 64 KiB of a page are read, in linear time: it neither passes the deadline nor holds a thread."""
+    """Of 1 MiB only 64 KiB are read: the error is that of the page, and short."""
     session = listed(server)
-    server.tell(*[reply(PAGES[page], status, Content_Type="text/html")] * 2)
-    began = time.monotonic()
-    job = session.f.with_options(timeout=3, retries=0).submit(a="1")
-    # Ten times what the row allows, because other processes have the processor too.
-    assert longest_wait(lambda: job.status != "running") < 1
-    assert time.monotonic() - began < 3.5
-    with pytest.raises(jf.FuncsError) as caught:
-        job.result()
-    assert len(str(caught.value)) < 700
+    error = refused(session, server, reply(page_of(page, MIB), status, Content_Type="text/html"))
+    assert len(str(error)) < 700
+    session.close()
+
+
+@pytest.mark.fault(122)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_read_in_linear_time(server: Faulty, page: str) -> None:
+    """Whatever the page is, so that no thread is held."""
+    session = listed(server)
+
+    def read(length: int) -> None:
+        refused(session, server, reply(page_of(page, length), "401 Unauthorized", Content_Type="text/html"))
+
+    assert_linear(read, MIB, clock=time.process_time)
     session.close()
 
 
 @pytest.mark.fault(122)
 @pytest.mark.parametrize(
-    "head",
-    [
-        b"X:" + b" " * 40_000 + b"\0\r\n\r\n",
-        b"X:" + b"\r\n " * 20_000 + b"\0\r\n\r\n",
-        b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:" + b" " * 40_000 + b"\0\r\n\r\n",
-    ],
+    ("begin", "repeated"),
+    [(b"X:", b" "), (b"X:", b"\r\n "), (b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:", b" ")],
     ids=["white space", "folded lines", "a trailer"],
 )
-def test_a_head_is_read_at_once(server: Faulty, head: bytes) -> None:
+def test_a_head_is_read_in_linear_time(server: Faulty, begin: bytes, repeated: bytes) -> None:
     """h11 takes quadratic time for white space before an invalid character, and holds every thread meanwhile."""
     session = listed(server)
-    server.tell(*[raw(OK + head)] * 2)
-    job = session.f.with_options(timeout=30, retries=0).submit(a="1")
-    assert longest_wait(lambda: job.status != "running") < 1
-    with pytest.raises(jf.FuncsError):
-        job.result()
+
+    def read(length: int) -> None:
+        refused(session, server, raw(OK + begin + repeated * (length // len(repeated)) + b"\0\r\n\r\n"))
+
+    assert_linear(read, 15_000, clock=time.process_time)
     session.close()
 
 
 # --- 123: bytes after a reply ---
 
 
-def after(data: bytes, later: bytes = b"") -> tuple[Act, threading.Event]:
-    """Answer a request with these bytes, then with more; the event says that the connection was closed, not reused."""
-    closed = threading.Event()
+class After:
+    """Answer a request with these bytes, and with more once the reply was read."""
 
-    def act(connection: Connection) -> None:
+    def __init__(self, data: bytes, later: bytes = b"") -> None:
+        self.data, self.later = data, later
+        self.was_read, self.sent = threading.Event(), threading.Event()
+        self.closed = threading.Event()  # and not used again
+
+    def __call__(self, connection: Connection) -> None:
+        # What is sent has arrived, and doesn't wait for the other side to confirm what was sent before.
+        connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.request()
-        connection.send(data)
-        if later:
-            time.sleep(0.05)
-            connection.send(later)
         try:
+            connection.send(self.data)
+            if self.later:
+                self.was_read.wait(60)
+                connection.send(self.later)
+            self.sent.set()
             connection.request()
-        except (ConnectionError, OSError):
-            closed.set()
+        except OSError:
+            self.closed.set()
         else:
             connection.send(WRONG)
-
-    return act, closed
+        finally:
+            self.sent.set()
 
 
 RIGHT = whole(ROWS)
@@ -272,18 +276,18 @@ def test_what_follows_a_reply_is_nobodys_reply(name: str, tls: bool) -> None:
     """The connection is closed instead of used again, so that the next run gets its own rows."""
     with faulty(context_of(AUTHORITY.issue_cert("127.0.0.1")) if tls else None) as server:
         session = listed(server)
-        act, closed = after(*AFTER[name])
+        act = After(*AFTER[name])
         server.tell(act)
         try:
             session.f.with_options(retries=0)(a="1")
         except jf.FuncsError:
             assert name.startswith(("a body of", "after an error"))
-        if "later" in name:
-            time.sleep(0.15)
+        act.was_read.set()
+        assert act.sent.wait(60)
         frame = session.f.with_options(retries=0)(a="2")
         assert frame["n"].tolist() == [1, 2]
         assert server.connections == 2
-        assert closed.wait(60)
+        assert act.closed.wait(60)
         session.close()
 
 

@@ -41,9 +41,9 @@ export async function shown(traits, answers, model = new FakeModel(traits, answe
   return { model, el, $, close, root: $("panel") };
 }
 
-/** Wait until an assertion holds, since a busy machine draws late; it fails as the assertion does after three seconds. */
+/** Wait until an assertion holds, since a busy machine draws late; it fails as the assertion does after a minute. */
 export async function soon(assertion) {
-  for (const end = performance.now() + 3000; ; await pause(5)) {
+  for (const end = performance.now() + 60_000; ; await pause(5)) {
     try {
       return assertion();
     } catch (error) {

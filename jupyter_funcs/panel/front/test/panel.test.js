@@ -71,7 +71,7 @@ test("a test that fails ends, with the panel that it left open", () => {
   const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
     cwd: import.meta.dirname,
     env,
-    timeout: 30_000,
+    timeout: 120_000,
     encoding: "utf8",
   });
   assert.equal(status, 1);
