@@ -173,7 +173,7 @@ def free_port() -> int:
     return port
 
 
-def becomes(true: Callable[[], bool], seconds: float = 60) -> bool:
+def becomes(true: Callable[[], bool], seconds: float = 120) -> bool:
     """Wait until something is true; return whether it was in time."""
     ends = time.monotonic() + seconds
     while not true() and time.monotonic() < ends:

@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -688,14 +687,11 @@ def test_a_file_that_fills_the_disk_at_import_is_refused(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_warm_call_of_a_small_function_costs_at_most_3_milliseconds_more(wire: Wire) -> None:
-    """The quickest of many calls in turn, since anything else on the machine only adds to both."""
-    seconds: dict[str, list[float]] = {"Quick": [], "Small": []}
-    for at in range(200):
-        for name, times in seconds.items():
-            began = time.perf_counter()
-            wire.call(name)
-            times.append(time.perf_counter() - began)
-        if at >= 20 and min(seconds["Small"]) - min(seconds["Quick"]) < 0.003:
-            return
-    pytest.fail(f"{min(seconds['Small'])} s, and {min(seconds['Quick'])} s within the service")
+def test_a_warm_call_of_a_small_function_starts_no_process(wire: Wire) -> None:
+    """What a call costs is measured by the benchmark of the service."""
+    wire.rows("Small")
+    service = psutil.Process()
+    before = {process.pid for process in service.children(recursive=True)}
+    for _ in range(20):
+        wire.rows("Small")
+    assert {process.pid for process in service.children(recursive=True)} <= before

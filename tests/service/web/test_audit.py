@@ -304,32 +304,30 @@ def test_no_secret_and_nothing_that_a_caller_typed_is_in_the_files(wire: Wire, p
 # How it is written.
 
 
+@pytest.mark.parametrize("milliseconds", [50, 3_600_000])
 def test_a_run_does_not_wait_for_the_audit_and_nothing_is_lost_while_the_file_is_locked(
-    wire: Wire, path: Path, caplog: pytest.LogCaptureFixture
+    wire: Wire, path: Path, caplog: pytest.LogCaptureFixture, milliseconds: int
 ) -> None:
-    """FAULTS.md 140."""
+    """FAULTS.md 140: not even where the audit waits for an hour."""
     wire.call("Lists")
     recorded(wire.grants, "run")
-    wire.grants._database._writer.execute("PRAGMA busy_timeout = 50")
+    wire.grants._database._writer.execute(f"PRAGMA busy_timeout = {milliseconds}")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        began = time.monotonic()
         assert [wire.call("Lists").status_code for _ in range(3)] == [200] * 3
-        assert becomes(lambda: "audit records are not written yet" in caplog.text)
-        assert time.monotonic() - began < 5
+        if milliseconds == 50:
+            assert becomes(lambda: "audit records are not written yet" in caplog.text)
         other.execute("ROLLBACK")
     wire.call("Lists")
     times = [record.time for record in recorded(wire.grants, "run", 5)]
     assert times == sorted(times)
 
 
-def test_what_waits_is_bounded_and_to_record_costs_less_than_a_millisecond(grants: Grants) -> None:
-    """FAULTS.md 140."""
+def test_what_waits_is_bounded_and_to_record_waits_for_nothing(grants: Grants) -> None:
+    """FAULTS.md 140: nothing can be written meanwhile."""
     with grants._database.change():
-        began = time.perf_counter()
         for number in range(20_000):
             grants.audit.record("run", "ann", f"function {number}", None, "127.0.0.1", "ok", 0.1, 1)
-        assert time.perf_counter() - began < 20
     grants.audit.close()
     found = grants.audit.find(None, "run", None, None, None, limit=100_000)
     assert 10_000 <= len(found) <= 10_001
