@@ -34,12 +34,14 @@ async def after(seconds: float) -> pd.DataFrame:
 def test_an_interrupt_cancels_the_run() -> None:
     """Ctrl-C while waiting raises KeyboardInterrupt at once, and the run is cancelled (FAULTS 96)."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts it ignored
-    job = Job("F", {}, after(30))
-    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
-    started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
+    job = Job("F", {}, after(3600))
+
+    def wait() -> None:
+        threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
         job.result()
-    assert time.monotonic() - started < 5  # not the 30 s of the run; the clock of a busy machine is not tested
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
     assert job.status == "cancelled"
     signal.signal(signal.SIGINT, before)
 
@@ -93,7 +95,7 @@ def test_waiting_on_the_loop_itself_is_refused() -> None:
         background.wait(background.start(after(0)))
 
     with pytest.raises(RuntimeError, match="Await the Job"):
-        background.wait(background.start(wait_here()), 5)
+        background.wait(background.start(wait_here()), 60)
 
 
 def test_a_job_of_a_coroutine_that_fails_keeps_its_error() -> None:

@@ -103,12 +103,12 @@ def test_a_cancelled_query_ends_and_leaves_the_cluster_idle(spark: RemoteEngine)
         until(lambda: sum(each.running for each in workers()) > 0)
         assert not running.done()
         call.cancel()
-        assert isinstance(running.exception(30), CallCancelledError)
+        assert isinstance(running.exception(600), CallCancelledError)
     until(lambda: sum(each.running for each in workers()) == 0)
 
 
 def until(is_so: Any) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.1)

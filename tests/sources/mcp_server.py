@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 app = MCPServer("Small server")
 READS = ToolAnnotations(read_only_hint=True)
 calls: list[str] = []
+guests = asyncio.Barrier(4)
 
 
 class Point(BaseModel):
@@ -55,6 +56,13 @@ async def wait(seconds: float, context: Context[Any, Any]) -> float:
         calls.append("cancelled")
         raise
     return seconds
+
+
+@app.tool(annotations=READS)
+async def meet(number: int) -> int:
+    """Return a number once four have come."""
+    await guests.wait()
+    return number
 
 
 @app.tool(annotations=READS)

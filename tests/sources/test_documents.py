@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,12 +96,11 @@ def bomb(levels: int, width: int) -> str:
     ],
     ids=range(17),
 )
+@pytest.mark.usefixtures("no_hang")
 def test_yaml_that_is_wrong_or_too_much_is_refused(text: str | bytes, said: str) -> None:
-    """In a line or two, and in no time that grows faster than the document."""
-    began = time.monotonic()
+    """In a line or two."""
     with pytest.raises(jf.ProtocolError, match=said) as caught:
         decoded(text)
-    assert time.monotonic() - began < 5
     assert len(str(caught.value).splitlines()) == 2
     assert str(caught.value).isprintable() or "\n" in str(caught.value)
 

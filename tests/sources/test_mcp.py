@@ -192,11 +192,8 @@ def test_a_run_says_how_far_it_is_and_is_cancelled_on_the_server(over_http: Sess
 
 @pytest.mark.slow
 def test_runs_share_a_connection_at_the_same_time(session: Session) -> None:
-    """A sweep's runs wait together, not one after another."""
-    began = time.monotonic()
-    seconds = [0.9 + at / 1000 for at in range(16)]
-    assert session["wait"].sweep(seconds=seconds)["Result"].tolist() == seconds
-    assert time.monotonic() - began < 10  # seconds; one after another takes over 14
+    """Each of a sweep's runs waits until the others are there, too."""
+    assert session["meet"].with_options(concurrency=4).sweep(number=[1, 2, 3, 4])["Result"].tolist() == [1, 2, 3, 4]
 
 
 def test_the_token_goes_to_its_server_and_nowhere_else(over_http: Session) -> None:
@@ -379,15 +376,13 @@ def is_running(process: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_closing_ends_the_server_and_its_children() -> None:
-    """Within two seconds, even if they ignore the end of their input and the request to end; so does a new start."""
+    """Even if they ignore the end of their input and the request to end; so does a new start."""
     with bad("stubborn") as session:
         session["go"]()
         processes = [int(number) for number in session.remote.source._link._said.split()]  # type: ignore[attr-defined]
         assert list(map(is_running, processes)) == [True, True]
-        began = time.monotonic()
         session.close()
-        assert time.monotonic() - began < 5  # 2 on a machine with nothing else to do
-        assert list(map(is_running, processes)) == [False, False]
+        wait_until(lambda: not any(map(is_running, processes)))
         assert len(session["go"]()) == 1  # opened again
 
 
