@@ -29,7 +29,7 @@ FLAGS = [
 # Voila's own page asks for its icons there, panel or not; it gets none here, so no button of ours may need one.
 OF_VOILA = "https://cdn.jsdelivr.net/npm/@fortawesome/fontawesome-free@"
 AXE = "axe-core@4.14.1"
-expect.set_options(timeout=20_000)  # of one thing; a busy machine takes its time
+expect.set_options(timeout=60_000)  # of one thing; a busy machine takes its time
 _IDLE = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 _RUN_ALL = "void window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.ranAll = true })"
 

@@ -74,7 +74,7 @@ class Front:
         if self.kind == "voila":
             return
         for _ in range(20):  # a server refuses to end a kernel that it is just restarting
-            with httpx.Client(base_url=self.url, headers=HEADERS, timeout=30) as server:
+            with httpx.Client(base_url=self.url, headers=HEADERS, timeout=60) as server:
                 answers = [server.delete(f"/api/sessions/{each['id']}") for each in server.get("/api/sessions").json()]
             if not answers:
                 return

@@ -149,7 +149,7 @@ for create in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
         path.unlink(missing_ok=True)
         create(path)
     for name, call in calls.items():
-        signal.alarm(10)
+        signal.alarm(60)
         try:
             call()
         except jf.ConfigError as error:

@@ -86,7 +86,7 @@ logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, force=True)
 %load_ext jupyter_funcs
 import jupyter_funcs as jf
 funcs = jf.connect()
-f = funcs.f.with_options(timeout=0.4, force=True, retries=0)
+f = funcs.f.with_options(timeout=2, force=True, retries=0)
 df = funcs.f(a="5")
 df"""
 LOOK = """\

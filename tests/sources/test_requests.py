@@ -95,7 +95,7 @@ def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
         server.seen.clear()
         function(**args)
         environment = {"FUNCS_TOKEN": TOKEN, "PATH": "/usr/local/bin:/usr/bin:/bin"}
-        subprocess.run(["bash", "-c", f"{command} -s"], env=environment, check=True, capture_output=True, timeout=20)
+        subprocess.run(["bash", "-c", f"{command} -s"], env=environment, check=True, capture_output=True, timeout=60)
         ours, theirs = server.seen
         assert theirs | {"headers": 0} == ours | {"headers": 0}
         for header in ("accept", "content-type", "authorization", "x-mode", "x-$home`id`"):

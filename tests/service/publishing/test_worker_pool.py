@@ -104,7 +104,7 @@ def nowhere() -> int:
     files = [os.memfd_create(str(number)) for number in range(3)]
     for each in files:
         os.write(each, bytes(10**8))
-    time.sleep(5)
+    time.sleep(60)
     return len(files)
 
 
@@ -114,7 +114,7 @@ def unlinked() -> int:
     for each in files:
         os.unlink(each.name)
         each.write(bytes(10**8))
-    time.sleep(5)
+    time.sleep(60)
     return len(files)
 
 
@@ -126,9 +126,9 @@ def share() -> int:
         shared[at : at + 10**8] = bytes(10**8)
         if not os.fork():
             sum(shared[: at + 10**8 : 4096])
-            time.sleep(5)
+            time.sleep(60)
             os._exit(0)
-    time.sleep(5)
+    time.sleep(60)
     return 1
 
 
@@ -146,7 +146,7 @@ def deep() -> int:
     for _ in range(1500):
         os.mkdir("d")
         os.chdir("d")
-    time.sleep(5)
+    time.sleep(60)
     return 1
 
 
@@ -217,7 +217,7 @@ def forged_reply(call, kind: str) -> int:
     with open("reply", "rb") as file:
         shutil.copyfileobj(file, call._replies)
     call._replies.flush()
-    time.sleep(5)
+    time.sleep(60)
     return 1
 
 
@@ -524,7 +524,8 @@ def test_a_function_that_loops_is_ended_after_its_time(
 ) -> None:
     wire = publish(*functions, limits=Limits(run_seconds=0.5, threads=1))
     for name in ("Loop", "Slow"):
-        assert wire.call(name).status_code == 504
+        # 503 where a busy machine has not started its process yet.
+        assert becomes(lambda name=name: wire.call(name).status_code == 504)  # type: ignore[misc]
         assert becomes(lambda: wire.app.state.runs.admitted == 0)
     assert becomes(lambda: wire.call("Small").status_code == 200)
 
@@ -535,7 +536,7 @@ def test_a_process_whose_run_was_cancelled_runs_nothing_else(
 ) -> None:
     wire = publish(*functions, limits=Limits(run_seconds=0.3))
     assert becomes(lambda: wire.call("Remember", {"text": "before"}).status_code == 200)
-    assert wire.call("Slow").status_code == 504
+    assert becomes(lambda: wire.call("Slow").status_code == 504)
     assert becomes(lambda: wire.app.state.runs.admitted == 0)
     wire = publish(*functions)
     assert len(wire.rows("Remember", text="after")) == 1
@@ -570,7 +571,7 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
 def test_a_run_that_ignores_cancellation_holds_its_place(publish: Callable[..., Wire]) -> None:
     """A function of the host's own process can't be ended: its user may start no other meanwhile."""
     go = threading.Event()
-    wire = publish(published("Held", lambda: go.wait(60)), limits=Limits(run_seconds=0.2, threads=3, runs_a_user=1))
+    wire = publish(published("Held", lambda: go.wait(60)), limits=Limits(run_seconds=0.4, threads=3, runs_a_user=1))
     assert wire.call("Held").status_code == 504
     assert wire.call("Held").status_code == 429
     go.set()

@@ -140,10 +140,10 @@ def test_a_run_without_a_result_is_recorded_with_its_status(
 
 def test_a_run_over_its_time_is_recorded_as_such(grants: Grants) -> None:
     """FAULTS.md 140."""
-    serving(grants, run_seconds=0.1).call("Naps", {"seconds": "0.3"})
+    serving(grants, run_seconds=0.4).call("Naps", {"seconds": "1"})
     [record] = recorded(grants, "run")
     assert record[3:7] == ("Naps", "504", "127.0.0.1", "timeout")
-    assert 0.1 <= (record.seconds or 0) < 60
+    assert (record.seconds or 0) >= 0.4
 
 
 def test_a_run_whose_caller_leaves_is_recorded_as_cancelled(wire: Wire) -> None:
