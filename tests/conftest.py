@@ -6,6 +6,7 @@ import gc
 import importlib
 import importlib.util
 import itertools
+import json
 import os
 import re
 import signal
@@ -23,7 +24,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
 from jupyter_funcs.records import history
-from tests.examples import examples
+from tests.examples import examples, row_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,6 +88,21 @@ def faults_of(item: pytest.Item) -> list[int]:
     if row := re.match(r"(\d+)[ -]", item.name.partition("[")[2]):
         numbers.add(int(row[1]))
     return sorted(numbers)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a row by the text, list or dictionary in it where it has no name of its own; pytest names the rest."""
+    if isinstance(val, str | list | tuple | dict) and _is_json(val):
+        return row_id(val)
+    return None
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
