@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Button } from "../core/icons";
-import { Menu } from "../core/popover";
+import { Menu } from "../core/menu";
 import type * as P from "../core/protocol";
 import { usePanel } from "../core/state";
 import type { Line } from "./drawing";

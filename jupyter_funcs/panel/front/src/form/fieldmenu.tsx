@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import { Icon } from "../core/icons";
-import { Menu, type MenuItem } from "../core/popover";
+import { Menu, type MenuItem } from "../core/menu";
 import type * as P from "../core/protocol";
 import { usePanel } from "../core/state";
 import { FieldAbout } from "./fieldabout";

@@ -1,5 +1,5 @@
 import { count } from "../core/format";
-import type { MenuItem } from "../core/popover";
+import type { MenuItem } from "../core/menu";
 import type * as P from "../core/protocol";
 import { usePanel } from "../core/state";
 import { forEach, isList, runsForEach, toggled } from "./fieldstate";

@@ -1,5 +1,6 @@
 import { inert } from "../core/format";
-import { Menu, Popover } from "../core/popover";
+import { Menu } from "../core/menu";
+import { Popover } from "../core/popover";
 import type * as P from "../core/protocol";
 import { usePanel, useReply } from "../core/state";
 import { isList } from "./fieldstate";

@@ -1,4 +1,4 @@
-import { Menu, type MenuItem } from "../core/popover";
+import { Menu, type MenuItem } from "../core/menu";
 import { usePanel } from "../core/state";
 import type { MenuProps } from "./opened";
 

@@ -1,4 +1,4 @@
-import { NameForm } from "../core/popover";
+import { NameForm } from "../core/nameform";
 import { usePanel } from "../core/state";
 import type { OpenedProps } from "./opened";
 

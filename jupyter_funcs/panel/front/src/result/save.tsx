@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { plural } from "../core/format";
-import { Menu, type MenuItem, NameForm } from "../core/popover";
+import { Menu, type MenuItem } from "../core/menu";
+import { NameForm } from "../core/nameform";
 import type * as P from "../core/protocol";
 import { usePanel } from "../core/state";
 import { FORMATS, type Format, useSave } from "./useSave";

@@ -1,0 +1,24 @@
+const GAP = 4;
+const MARGIN = 8;
+const LEAST_ROOM = 240;
+const LEAST_HEIGHT = 160;
+const MOST_HEIGHT = 560;
+
+/** Put a box below a target, or above it where there is more room, and keep it within the window. */
+export function placeBeside(box: HTMLElement, target: Element, width?: number, right = false) {
+  const at = target.getBoundingClientRect();
+  const most = innerWidth - 2 * MARGIN;
+  const wide = Math.min(width ?? Math.max(box.offsetWidth, at.width), most);
+  const below = innerHeight - at.bottom - GAP - MARGIN;
+  const above = at.top - GAP - MARGIN;
+  const isAbove = below < Math.min(box.scrollHeight, LEAST_ROOM) && above > below;
+  const room = Math.max(isAbove ? above : below, LEAST_HEIGHT);
+  const left = Math.min(right ? at.right - wide : at.left, innerWidth - wide - MARGIN);
+  Object.assign(box.style, {
+    width: `${wide}px`,
+    maxHeight: `${Math.min(MOST_HEIGHT, room)}px`,
+    left: `${Math.max(MARGIN, left)}px`,
+    top: isAbove ? "auto" : `${at.bottom + GAP}px`,
+    bottom: isAbove ? `${innerHeight - at.top + GAP}px` : "auto",
+  });
+}
