@@ -54,9 +54,9 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 68_600,
-    "longest line of TypeScript": 223,
-    "TypeScript functions over 60 lines": 24,
+    "TypeScript tokens": 73_200,
+    "longest line of TypeScript": 178,
+    "TypeScript functions over 60 lines": 16,
 }
 
 

@@ -1,0 +1,4 @@
+import type * as P from "./protocol";
+
+/** All rows, as they are. */
+export const ALL: P.TableQuery = { sort: [], filters: [], find: "", hidden: [] };
