@@ -1,6 +1,6 @@
 import { render as draw } from "preact";
-import type { Model } from "./core/channel";
 import { Channel } from "./core/channel";
+import type { Model } from "./core/model";
 import { keepFocus } from "./page/focus";
 import { trapKeys } from "./page/keys";
 import { Panel } from "./page/panel";

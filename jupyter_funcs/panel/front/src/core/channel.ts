@@ -3,93 +3,27 @@
  * Each view of a panel has its own.
  */
 
+import { type Kernel, type Message, type Model, states } from "./model";
 import type * as P from "./protocol";
+import { TIMES } from "./times";
+import { TypedValues } from "./typed";
+import { RequestError, Waiting } from "./waiting";
+
 export type Live = "live" | "busy" | "gone";
-export type Listener = (event: P.Event) => void;
+type Listener = (event: P.Event) => void;
 
-/** What anywidget hands over; the manager is there in JupyterLab, Notebook and Voila only. */
-export interface Model {
-  get(name: string): any;
-  on(name: string, callback: (...args: any[]) => void): void;
-  off(name: string, callback: (...args: any[]) => void): void;
-  send(content: any): void;
-  widget_manager?: { kernel?: Kernel };
-}
-
-interface Kernel {
-  status: string;
-  statusChanged?: Signal<string>;
-  iopubMessage?: Signal<Message>;
-}
-
-interface Message {
-  header: { msg_type: string };
-  parent_header: { msg_type?: string };
-  content: any;
-}
-
-interface Signal<T> {
-  connect(slot: (sender: unknown, value: T) => void): void;
-  disconnect(slot: (sender: unknown, value: T) => void): void;
-}
-
-interface Asked {
-  late: boolean;
-  resolve: (reply: any) => void;
-  reject: (error: Error) => void;
-}
-
-export const GONE = "The kernel has stopped. Run the cell again to continue.";
-
-/** In milliseconds. */
-export const TIMES = {
-  typing: 150,
-  busy: 500,
-  beat: 200,
-  quiet: 800,
-  silence: 1_000,
-  attended: 60_000,
-  hello: 10_000,
-  reply: 60_000,
-};
-
-/** What a request was refused with: one to three lines. */
-export class RequestError extends Error {
-  constructor(readonly lines: string[]) {
-    super(lines.join("\n"));
-  }
-}
-
-/** The kernel's states by name: each is JSON text in a trait, and read once. */
-const states = (model: Model): Model => {
-  const read: Map<string, { text: string; value: any }> = new Map();
-  const trait = (event: string) => event.replace(/^change:/, "change:_");
-  return {
-    get(name) {
-      const text = model.get(`_${name}`);
-      if (name === "tab") return text;
-      if (read.get(name)?.text !== text) {
-        read.set(name, { text, value: text ? JSON.parse(text) : null });
-        const long = name === "values" ? JSON.parse(model.get("_long") || "{}") : {};
-        for (const field of Object.keys(long))
-          Object.assign(read.get(name)?.value.fields[field] ?? {}, long[field]);
-      }
-      return read.get(name)?.value;
-    },
-    on: (event, callback) => model.on(trait(event), callback),
-    off: (event, callback) => model.off(trait(event), callback),
-    send: (content) => model.send(content),
-    widget_manager: model.widget_manager,
-  };
-};
+const GONE = "The kernel has stopped. Run the cell again to continue.";
+const ENDED = new Set(["dead", "terminating", "restarting", "autorestarting", "unknown"]);
 
 export class Channel {
   readonly model: Model;
   readonly kernel: Kernel | undefined;
   live: Live = "live";
-  /** Typed and not yet in the kernel's `values`, by field; without a number it is not sent yet. */
-  readonly typed = new Map<string, { value: P.PageValue; seq: number }>();
-  seq = 0;
+  progress: P.Run["running"] = null;
+  readonly listeners = new Set<Listener>();
+  readonly watchers = new Set<() => void>();
+  private readonly typed = new TypedValues();
+  private readonly waiting = new Waiting(() => this.look());
   // Other views of this panel hear the replies too.
   private id = Math.floor(Math.random() * 2 ** 40);
   /** When something was asked last. */
@@ -98,10 +32,6 @@ export class Channel {
   private heard = 0;
   /** Whether a cell runs: with subshells the kernel's status doesn't say. */
   private working = false;
-  progress: P.Run["running"] = null;
-  private readonly waiting = new Map<number, Asked>();
-  readonly listeners = new Set<Listener>();
-  readonly watchers = new Set<() => void>();
   private typing: ReturnType<typeof setTimeout> | undefined;
   private readonly beating: ReturnType<typeof setInterval>;
   private readonly events: [string, (message: any) => void][];
@@ -127,7 +57,35 @@ export class Channel {
     for (const [event, callback] of this.events) this.model.off(event, callback);
     this.kernel?.statusChanged?.disconnect(this.status);
     this.kernel?.iopubMessage?.disconnect(this.hear);
-    this.fail("The panel has been closed.");
+    this.waiting.fail("The panel has been closed.");
+  }
+
+  // What is asked
+
+  /** Send a request; the promise is refused with the kernel's lines, or when no reply comes in time. */
+  ask<K extends keyof P.Requests>(
+    kind: K,
+    fields: P.Requests[K]["in"],
+    limit: number = TIMES.reply,
+  ): Promise<P.Requests[K]["out"]> {
+    const isHello = kind === "hello";
+    if (this.typed.size && kind !== "set" && !isHello) this.flush(kind !== "run");
+    if (this.live === "gone" && !isHello) return Promise.reject(new Error(GONE));
+    this.id += 1;
+    const { id } = this;
+    if (!isHello) this.asked = Date.now();
+    // A cell that runs holds the replies of some kernels back: that is no silence.
+    const isExcused = () => this.isBusy() || (isHello && Date.now() - this.heard < limit);
+    const silent = () => {
+      if (!isHello) void this.hello();
+    };
+    const answer = this.waiting.answer(id, limit, isExcused, silent);
+    try {
+      this.model.send({ v: 1, id, kind, ...fields });
+    } catch {
+      this.turn("gone");
+    }
+    return answer;
   }
 
   /** Ask whether the kernel is there, as each view does when it is drawn. */
@@ -137,194 +95,132 @@ export class Channel {
     });
   }
 
-  greet = () => void this.hello();
+  private readonly greet = () => void this.hello();
 
   /**
    * While somebody works with the panel, and nothing is heard: ask. Without an end, an idle kernel would never be culled;
    * one that is at a request may be too busy for another; and where no kernel is to be seen, a cell may run.
    */
-  beat = () => {
+  private readonly beat = () => {
+    if (!this.kernel?.iopubMessage) return;
     const now = Date.now();
-    if (
-      !this.kernel?.iopubMessage ||
-      (now - this.asked > TIMES.attended && !this.model.get("run")?.running)
-    )
-      return;
-    if (
-      now - this.heard < TIMES.quiet ||
-      this.waiting.size ||
-      this.isBusy() ||
-      this.live === "gone" ||
-      globalThis.document?.hidden
-    )
-      return;
+    const isAttended = now - this.asked <= TIMES.attended || this.model.get("run")?.running;
+    const isQuiet = now - this.heard >= TIMES.quiet;
+    const isFree = !this.waiting.size && !this.isBusy() && this.live !== "gone";
+    if (!isAttended || !isQuiet || !isFree || globalThis.document?.hidden) return;
     void this.hello(TIMES.silence);
   };
 
-  isBusy = () => this.working || this.kernel?.status === "busy";
-
-  /** Send a request; the promise is refused with the kernel's lines, or when no reply comes in time. */
-  ask<K extends keyof P.Requests>(
-    kind: K,
-    fields: P.Requests[K]["in"],
-    limit: number = TIMES.reply,
-  ): Promise<P.Requests[K]["out"]> {
-    if (this.typed.size && kind !== "set" && kind !== "hello") this.flush(kind !== "run");
-    if (this.live === "gone" && kind !== "hello") return Promise.reject(new Error(GONE));
-    const id = ++this.id;
-    if (kind !== "hello") this.asked = Date.now();
-    return new Promise((resolve, reject) => {
-      const expire = () => {
-        // A cell that runs holds the replies of some kernels back: that is no silence.
-        if (
-          this.waiting.has(id) &&
-          (this.isBusy() || (kind === "hello" && Date.now() - this.heard < limit))
-        )
-          timer = setTimeout(expire, limit);
-        else if (this.waiting.delete(id)) {
-          reject(new Error(`The kernel has not answered for ${limit / 1000} s.`));
-          if (kind !== "hello") void this.hello();
-        }
-      };
-      let timer = setTimeout(expire, limit);
-      const ended = (end: (value: any) => void) => (value: any) => (
-        clearTimeout(timer), end(value)
-      );
-      const asked = { late: false, resolve: ended(resolve), reject: ended(reject) };
-      this.waiting.set(id, asked);
-      setTimeout(() => {
-        asked.late = true;
-        this.look();
-      }, TIMES.busy);
-      try {
-        this.model.send({ v: 1, id, kind, ...fields });
-      } catch {
-        this.turn("gone");
-      }
-    });
+  private isBusy() {
+    return this.working || this.kernel?.status === "busy";
   }
+
+  // What is typed
 
   /** Hold a value of a field, and send it once nothing was typed for a moment. */
   set(field: string, value: P.PageValue) {
-    this.typed.set(field, { value, seq: 0 });
+    this.typed.set(field, value);
     clearTimeout(this.typing);
     this.typing = setTimeout(() => this.flush(true), TIMES.typing);
     this.changed();
   }
 
   /** Number what was typed, and send it unless the next request carries all values. */
-  flush(send: boolean) {
+  private flush(sends: boolean) {
     clearTimeout(this.typing);
-    for (const [field, typed] of this.typed) {
-      if (typed.seq) continue;
-      this.seq = Math.max(this.seq, this.model.get("values")?.seq ?? 0) + 1;
-      typed.seq = this.seq;
-      if (!send) continue;
-      this.ask("set", { seq: typed.seq, field, value: typed.value }).catch((error) => {
-        if (this.typed.get(field) === typed) this.typed.delete(field);
+    const last = this.model.get("values")?.seq ?? 0;
+    const numbered = this.typed.number(last);
+    if (!sends) return;
+    for (const { field, typed } of numbered) {
+      const reply = this.ask("set", { seq: typed.seq, field, value: typed.value });
+      reply.catch((error: Error) => {
+        this.typed.refuse(field, typed);
         this.tell({ v: 1, ev: "said", text: error.message });
         this.changed();
       });
     }
   }
 
+  /** Run with the values that are shown: those that the kernel holds, and what was typed since. */
+  run(confirmed: boolean) {
+    this.flush(false);
+    return this.ask("run", { seq: this.typed.seq, values: this.typed.values(), confirmed });
+  }
+
+  // What is known
+
   /** What changes with the function, with the service's state and the options that there are. */
   view() {
-    const [view, service, options]: [
-      P.View | null,
-      P.ServiceView | null,
-      Record<string, P.OptionPage> | null,
-    ] = [this.model.get("view"), this.model.get("service"), this.model.get("options")];
+    const view: P.View | null = this.model.get("view");
+    const service: P.ServiceView | null = this.model.get("service");
+    const options: Record<string, P.OptionPage> | null = this.model.get("options");
     if (!view?.fields || !service) return null;
-    return {
-      ...view,
-      service,
-      fields: view.fields.map((field) => ({ ...field, options: options?.[field.name] ?? null })),
-    };
+    const fields = view.fields.map((field) => ({
+      ...field,
+      options: options?.[field.name] ?? null,
+    }));
+    return { ...view, service, fields };
   }
 
   /** What the form holds, with what was typed since the kernel last wrote it. */
   values(): P.Values | null {
     const values: P.Values | null = this.model.get("values");
-    if (!values?.fields) return null;
-    const fields = { ...values.fields };
-    for (const [name, { value }] of this.typed) {
-      if (fields[name]) fields[name] = { ...fields[name], value, carried: false };
-    }
-    return { ...values, fields };
+    return values?.fields ? this.typed.over(values) : null;
   }
 
-  /** Run with the values that are shown: those that the kernel holds, and what was typed since. */
-  run(confirmed: boolean) {
-    this.flush(false);
-    const values = Object.fromEntries([...this.typed].map(([field, { value }]) => [field, value]));
-    return this.ask("run", { seq: this.seq, values, confirmed });
-  }
+  // What is heard
 
-  receive = (message: any) => {
+  private readonly receive = (message: any) => {
     if (message?.v !== 1) return;
     this.heard = Date.now();
     // Whoever speaks is there, however late.
     if (this.live === "gone") this.turn("live");
-    if (message.ev) return this.tell(message);
-    const asked = this.waiting.get(message.re);
-    if (!asked) return;
-    this.waiting.delete(message.re);
-    if (message.error) asked.reject(new RequestError(message.error));
-    else asked.resolve(message);
-    this.look();
+    if (message.ev) this.tell(message);
+    else this.waiting.reply(message);
   };
 
-  arrived = () => {
-    const { seq = 0 } = this.model.get("values") ?? {};
-    for (const [field, typed] of this.typed)
-      if (typed.seq && typed.seq <= seq) this.typed.delete(field);
-    this.seq = Math.max(this.seq, seq);
-  };
+  private readonly arrived = () => this.typed.arrive(this.model.get("values")?.seq ?? 0);
 
   // What was told of a run is older than what is written now, or of an earlier run.
-  ran = () => void (this.progress = null);
+  private readonly ran = () => {
+    this.progress = null;
+  };
 
-  hear = (_: unknown, { header, parent_header, content }: Message) => {
+  private readonly hear = (_: unknown, { header, parent_header, content }: Message) => {
     this.heard = Date.now();
-    if (header.msg_type === "status" && parent_header.msg_type === "execute_request")
-      this.working = content.execution_state === "busy";
+    const isOfCell = parent_header.msg_type === "execute_request";
+    if (header.msg_type === "status" && isOfCell) this.working = content.execution_state === "busy";
     // Said at once; its process, and with it the status, may take seconds to end.
     if (header.msg_type === "shutdown_reply") this.turn("gone");
   };
 
-  status = (_: unknown, status: string) => {
-    if (["dead", "terminating", "restarting", "autorestarting", "unknown"].includes(status))
-      this.turn("gone");
+  private readonly status = (_: unknown, status: string) => {
+    if (ENDED.has(status)) this.turn("gone");
     // After a lost connection the panel's half in the kernel may still be there.
-    else if (this.live === "gone" && this.waiting.size === 0) void this.hello();
+    else if (this.live === "gone" && !this.waiting.size) void this.hello();
   };
 
-  look() {
-    if (this.live !== "gone")
-      this.turn([...this.waiting.values()].some((each) => each.late) ? "busy" : "live");
+  private look() {
+    if (this.live !== "gone") this.turn(this.waiting.isLate ? "busy" : "live");
   }
 
-  turn(live: Live) {
+  private turn(live: Live) {
     if (this.live === live) return;
     this.live = live;
     this.working = false;
-    if (live === "gone") this.fail(GONE);
+    if (live === "gone") this.waiting.fail(GONE);
     this.changed();
   }
 
-  fail(why: string) {
-    for (const { reject } of this.waiting.values()) reject(new Error(why));
-    this.waiting.clear();
-  }
-
-  tell(event: P.Event) {
+  private tell(event: P.Event) {
     if (event.ev === "progress") this.progress = event.running;
     if (event.ev !== "said") this.changed();
     for (const listener of [...this.listeners]) listener(event);
   }
 
-  changed() {
+  private changed() {
     for (const watcher of [...this.watchers]) watcher();
   }
 }
+
+export { TIMES };
