@@ -54,9 +54,9 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 73_200,
+    "TypeScript tokens": 75_100,
     "longest line of TypeScript": 178,
-    "TypeScript functions over 60 lines": 16,
+    "TypeScript functions over 60 lines": 10,
 }
 
 

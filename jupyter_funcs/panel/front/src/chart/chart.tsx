@@ -1,8 +1,8 @@
 import { useRef, useState } from "preact/hooks";
 import { count, plural } from "../core/format";
 import { Button } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { Bars } from "./bars";
 import { Choice } from "./choice";
 import { type Range, REST, type Zoom } from "./drawing";

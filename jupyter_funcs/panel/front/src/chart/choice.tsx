@@ -1,6 +1,6 @@
+import { arrows } from "../core/arrows";
 import { Icon } from "../core/icons";
 import type * as P from "../core/protocol";
-import { arrows } from "../core/state";
 
 type Props = { choice: P.ChartChoice; choose: (value: string) => void; off: boolean };
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { shortened } from "../core/format";
 import type * as P from "../core/protocol";
-import { useResize } from "../core/state";
+import { useResize } from "../core/useResize";
 
 export type Line = P.ChartView["series"][number];
 /** Two days since 1970, or the places of two categories. */

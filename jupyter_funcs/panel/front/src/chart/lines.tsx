@@ -1,7 +1,7 @@
 import { useMemo, useRef } from "preact/hooks";
 import { plural } from "../core/format";
 import type * as P from "../core/protocol";
-import { useUniqueId } from "../core/state";
+import { useUniqueId } from "../core/useUniqueId";
 import { briefly, caption, ink, type Range, REST, useSize, type Zoom } from "./drawing";
 import { LineDrawing } from "./linedrawing";
 import { type Plan, planned, TOP } from "./plan";

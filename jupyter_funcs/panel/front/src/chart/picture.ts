@@ -1,5 +1,5 @@
+import { download } from "../core/download";
 import type * as P from "../core/protocol";
-import { download } from "../core/state";
 import { briefly, ink, type Line } from "./drawing";
 
 export type FileType = "svg" | "png";

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { Button } from "../core/icons";
 import { Menu } from "../core/menu";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import type { Line } from "./drawing";
 import { type FileType, savePicture } from "./picture";
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import type { Zoom } from "./drawing";
 
 /** `of`: the labels of the points that the zoom is in. */

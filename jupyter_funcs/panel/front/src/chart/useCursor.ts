@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 import type { Plan } from "./plan";
 import { clamp, nearest } from "./scales";
 

@@ -1,8 +1,8 @@
 import { useRef, useState } from "preact/hooks";
 import { Icon } from "../core/icons";
 import { Menu, type MenuItem } from "../core/menu";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { FieldAbout } from "./fieldabout";
 import { withPasted } from "./fieldstate";
 import { Paste } from "./paste";

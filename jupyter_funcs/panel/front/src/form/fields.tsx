@@ -1,10 +1,12 @@
 import type { ComponentChildren, InputHTMLAttributes, TargetedEvent } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { arrows } from "../core/arrows";
 import { count, inert, marked, plural, shortened } from "../core/format";
 import { Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import { Popover } from "../core/popover";
 import type * as P from "../core/protocol";
-import { arrows, usePanel, useUniqueId } from "../core/state";
+import { useUniqueId } from "../core/useUniqueId";
 import { FieldTools } from "./fieldmenu";
 import { isEach, mended, several } from "./fieldstate";
 import { Paste } from "./paste";

@@ -1,8 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count, inert, size } from "../core/format";
 import { Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel, useResize, useUniqueId } from "../core/state";
+import { useResize } from "../core/useResize";
+import { useUniqueId } from "../core/useUniqueId";
 import { Field } from "./fields";
 import { isEach, several } from "./fieldstate";
 

@@ -1,7 +1,7 @@
 import { count } from "../core/format";
 import type { MenuItem } from "../core/menu";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { forEach, isList, runsForEach, toggled } from "./fieldstate";
 
 /** What opens beside the menu. */

@@ -1,6 +1,6 @@
 import { count, plural } from "../core/format";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 
 /** "2 values pasted, 1 not in the list, 1 repeat left out". */
 function pastedText({ values, unknown, repeated }: P.Requests["paste"]["out"]) {

@@ -1,8 +1,9 @@
 import { inert } from "../core/format";
 import { Menu } from "../core/menu";
+import { usePanel } from "../core/panelcontext";
 import { Popover } from "../core/popover";
 import type * as P from "../core/protocol";
-import { usePanel, useReply } from "../core/state";
+import { useReply } from "../core/useReply";
 import { isList } from "./fieldstate";
 
 const NONE = "The notebook has no column, list, text, number or date that can be used.";

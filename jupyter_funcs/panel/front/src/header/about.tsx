@@ -1,5 +1,5 @@
 import { Popover } from "../core/popover";
-import { useReply } from "../core/state";
+import { useReply } from "../core/useReply";
 import type { OpenedProps } from "./opened";
 
 /** Version, service and token. */

@@ -1,6 +1,6 @@
+import { usePanel } from "../core/panelcontext";
 import { Popover } from "../core/popover";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import type { OpenedProps } from "./opened";
 
 const NONE_CHOSEN =

@@ -1,7 +1,7 @@
 import type { TargetedMouseEvent } from "preact";
 import { useState } from "preact/hooks";
 import { Button, Icon } from "../core/icons";
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 import { type Opened, OpenedBox } from "./opened";
 import { Service } from "./service";
 

@@ -1,7 +1,7 @@
 import { Button } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import { Popover } from "../core/popover";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import type { OpenedProps } from "./opened";
 
 /** A person's own presets of the function, to be deleted. */

@@ -1,5 +1,5 @@
 import { Menu, type MenuItem } from "../core/menu";
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 import type { MenuProps } from "./opened";
 
 /** What is needed now and then. */

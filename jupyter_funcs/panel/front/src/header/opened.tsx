@@ -1,4 +1,4 @@
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 import { About } from "./about";
 import { Docs } from "./docs";
 import { ManagePresets } from "./managepresets";

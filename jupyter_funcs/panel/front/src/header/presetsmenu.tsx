@@ -1,6 +1,6 @@
 import { Menu, type MenuItem } from "../core/menu";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import type { MenuProps } from "./opened";
 
 /** The presets of the function, or of all of them while none is chosen. */

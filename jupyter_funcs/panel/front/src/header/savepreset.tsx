@@ -1,5 +1,5 @@
 import { NameForm } from "../core/nameform";
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 import type { OpenedProps } from "./opened";
 
 /** Save the values of the form under a name. */

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Button } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { Comparison } from "./comparison";
 
 /** Two runs; `again` is whether those whose result is gone run again first. */

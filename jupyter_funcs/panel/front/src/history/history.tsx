@@ -1,6 +1,7 @@
 import { useRef, useState } from "preact/hooks";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel, useReply } from "../core/state";
+import { useReply } from "../core/useReply";
 import { Compare, type Pair } from "./compare";
 import { trapTab, useDrawerFocus } from "./drawer";
 import { HistoryHead } from "./historyhead";

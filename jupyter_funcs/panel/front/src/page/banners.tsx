@@ -1,5 +1,5 @@
 import { Button, Icon } from "../core/icons";
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 
 /** What concerns the panel as a whole: a kernel that is gone, a service without a catalog, a question before a run. */
 export function Banners() {

@@ -1,7 +1,8 @@
 import { useLayoutEffect } from "preact/hooks";
 import type { Channel } from "../core/channel";
+import { PanelContext } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { PanelContext, type PanelState, usePanelState } from "../core/state";
+import { type PanelState, usePanelState } from "../core/usePanelState";
 import { Form } from "../form/form";
 import { Header } from "../header/header";
 import { History } from "../history/history";

@@ -1,5 +1,5 @@
 import { Button } from "../core/icons";
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 
 /** What stands in the result's place before the first run. */
 export function Blank() {

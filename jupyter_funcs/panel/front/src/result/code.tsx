@@ -1,7 +1,8 @@
 import { coloured } from "../core/format";
 import { Button } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel, useReply } from "../core/state";
+import { useReply } from "../core/useReply";
 
 const LABELS = { magic: "Magic", python: "Python", curl: "curl" };
 const TOKENS =

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count } from "../core/format";
 import { Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { JsonKey, JsonText } from "./jsontext";
 
 type Path = (string | number)[];

@@ -1,7 +1,8 @@
 import { count } from "../core/format";
 import { Button, Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel, useReply } from "../core/state";
+import { useReply } from "../core/useReply";
 import { JsonItems } from "./jsonnode";
 import { JsonText } from "./jsontext";
 import { useJsonSearch } from "./useJsonSearch";

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { count, plural } from "../core/format";
 import { Button, Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 
 type PartialView = NonNullable<P.Run["partial"]>;
 type Retry = (rows: number[]) => void;

@@ -1,4 +1,4 @@
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 import { Blank } from "./blank";
 import { Failure } from "./failure";
 import { Partial } from "./partial";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Button } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { Save } from "./save";
 import { Tabs } from "./tabs";
 import { Variable } from "./variable";

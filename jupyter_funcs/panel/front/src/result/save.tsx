@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { plural } from "../core/format";
 import { Menu, type MenuItem } from "../core/menu";
 import { NameForm } from "../core/nameform";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { FORMATS, type Format, useSave } from "./useSave";
 
 type Props = { result: P.ResultView; anchor: HTMLElement; close: () => void };

@@ -1,7 +1,8 @@
 import { useRef } from "preact/hooks";
 import { Chart } from "../chart/chart";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel, useUniqueId } from "../core/state";
+import { useUniqueId } from "../core/useUniqueId";
 import { Grid } from "../table/grid";
 import { Code } from "./code";
 import { JsonTree } from "./jsontree";

@@ -1,5 +1,6 @@
+import { arrows } from "../core/arrows";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { arrows, usePanel } from "../core/state";
 
 export const TAB_LABELS: Record<P.Tab, string> = {
   table: "Table",

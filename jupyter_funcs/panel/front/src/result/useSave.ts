@@ -1,5 +1,6 @@
+import { download } from "../core/download";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { download, usePanel } from "../core/state";
 
 export type Format = "csv" | "xlsx" | "parquet" | "json";
 

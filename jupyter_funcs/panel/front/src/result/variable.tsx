@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import { Popover } from "../core/popover";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 
 /** A name and why it was not taken. */
 type Refusal = { name: string; why: string };

@@ -1,6 +1,6 @@
 import { Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 
 type CardView = P.StartView["cards"][number];
 

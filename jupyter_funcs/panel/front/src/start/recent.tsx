@@ -1,6 +1,6 @@
 import { Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 
 /** The last runs: a result that is held is opened, another is run again. */
 export function Recent({ rows }: { rows: P.HistoryRow[] }) {

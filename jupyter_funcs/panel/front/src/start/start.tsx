@@ -1,4 +1,4 @@
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 import { Card } from "./card";
 import { Presets } from "./presets";
 import { Recent } from "./recent";

@@ -1,7 +1,7 @@
 import { plural } from "../core/format";
 import { Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 
 /** The search, or why there is nothing to search. */
 export function Welcome({ service }: { service: P.ServiceView }) {

@@ -1,5 +1,5 @@
 import type * as P from "../core/protocol";
-import { ALL } from "../core/state";
+import { ALL } from "../core/query";
 
 /** Rows of a page. */
 export const PAGE = 40;

@@ -1,5 +1,5 @@
 import { Button } from "../core/icons";
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 
 /** The view as pandas code. */
 export function TableCode({ code }: { code: string }) {

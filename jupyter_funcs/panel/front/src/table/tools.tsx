@@ -1,6 +1,6 @@
 import type { TargetedEvent } from "preact";
 import { Button, Icon } from "../core/icons";
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 import { Chip } from "./chip";
 import { filterText } from "./filtertext";
 import type { GridState } from "./useGrid";

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 
 /** The view as pandas code, while it is open. */
 export function useCode(run: number, query: P.TableQuery, off: boolean) {

@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { WIDE } from "./pages";
 
 export type Columns = ReturnType<typeof useColumns>;

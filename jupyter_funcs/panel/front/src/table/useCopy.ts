@@ -1,5 +1,5 @@
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import type { Pages } from "./pages";
 import type { Layout } from "./useLayout";
 import type { Area, Selection } from "./useSelection";

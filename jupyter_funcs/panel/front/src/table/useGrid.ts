@@ -1,8 +1,9 @@
 import { useRef, useState } from "preact/hooks";
 import { count, plural } from "../core/format";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel, useUniqueId } from "../core/state";
 import { useRedraw } from "../core/useRedraw";
+import { useUniqueId } from "../core/useUniqueId";
 import { useCode } from "./useCode";
 import { useColumns } from "./useColumns";
 import { useCopy } from "./useCopy";

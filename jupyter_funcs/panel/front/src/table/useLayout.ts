@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { clamp } from "../chart/scales";
-import { usePanel } from "../core/state";
+import { usePanel } from "../core/panelcontext";
 import type { Columns } from "./useColumns";
 import type { Scroll } from "./useScroll";
 

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count } from "../core/format";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { isNumber } from "./columns";
 import { groupOf } from "./pages";
 import { sorted } from "./sorted";

@@ -1,7 +1,8 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { clamp } from "../chart/scales";
-import { usePanel, useResize } from "../core/state";
+import { usePanel } from "../core/panelcontext";
+import { useResize } from "../core/useResize";
 import type { Pages } from "./pages";
 
 export type Scroll = ReturnType<typeof useScroll>;

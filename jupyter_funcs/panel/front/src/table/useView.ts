@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import { columnsOf, PAGE, Pages } from "./pages";
 
 export type View = ReturnType<typeof useView>;

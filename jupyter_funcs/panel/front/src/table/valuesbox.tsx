@@ -2,8 +2,8 @@ import type { TargetedEvent } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { count } from "../core/format";
 import { Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { usePanel } from "../core/state";
 import type { Put } from "./useLateFilter";
 
 type Page = P.Requests["values"]["out"];
