@@ -14,8 +14,8 @@ def examples(number: int) -> int:
 
 
 def row_id(value: object) -> str:
-    """Return a name for a row of a table: its text, or how Python writes it, without the middle of a long one."""
-    text = value if isinstance(value, str) else repr(value)
+    """Return a name for a row of a table: its text, or how Python writes it, in ASCII and without a long one's middle."""
+    text = (value if isinstance(value, str) else repr(value)).encode("unicode_escape").decode("ascii")
     if len(text) > 60:
         return f"{text[:40]}..{text[-18:]}"
     return text or "nothing"
