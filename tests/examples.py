@@ -14,7 +14,7 @@ def examples(number: int) -> int:
 
 
 def row_id(value: object) -> str:
-    """Return a name for a row of a table: its text, or how Python writes it, in ASCII and without a long one's middle."""
+    """Return a name for a row of a table: its text, or how Python writes it, in ASCII, a long one shortened."""
     text = (value if isinstance(value, str) else repr(value)).encode("unicode_escape").decode("ascii")
     if len(text) > 60:
         return f"{text[:40]}..{text[-18:]}"
