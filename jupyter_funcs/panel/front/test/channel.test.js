@@ -81,7 +81,10 @@ test("a request that stays without a reply makes the kernel busy, then gives up"
 test("while a cell runs nothing gives up", async (context) => {
   const { model, channel } = opened(context, { about: null }, {}, { status: "busy" });
   let ended = false;
-  const asked = channel.ask("about", {}).then((reply) => ((ended = true), reply));
+  const asked = channel.ask("about", {}).then((reply) => {
+    ended = true;
+    return reply;
+  });
   await pause(200);
   assert.equal(ended, false);
   assert.equal(channel.live, "busy");
@@ -104,7 +107,10 @@ for (const [how, end] of [
   ["a kernel that was shut down", (_, kernel) => kernel.become("unknown")],
   [
     "a send that throws",
-    (model, _, channel) => ((model.comm_live = false), channel.ask("code", {}).catch(() => {})),
+    (model, _, channel) => {
+      model.comm_live = false;
+      channel.ask("code", {}).catch(() => {});
+    },
   ],
 ]) {
   test(`${how} refuses what waits`, async (context) => {
@@ -115,7 +121,9 @@ for (const [how, end] of [
         connect: (slot) => slots.add(slot),
         disconnect: (slot) => slots.delete(slot),
       },
-      become: (status) => slots.forEach((slot) => slot(null, status)),
+      become(status) {
+        for (const slot of slots) slot(null, status);
+      },
     };
     const { model, channel } = opened(context, { about: null }, {}, kernel);
     const refused = assert.rejects(channel.ask("about", {}), /The kernel has stopped/);
@@ -135,7 +143,9 @@ test("after a lost connection the panel lives again once the kernel greets back"
     {},
     { status: "idle", statusChanged: { connect: (slot) => slots.add(slot), disconnect() {} } },
   );
-  for (const status of ["unknown", "idle"]) slots.forEach((slot) => slot(null, status));
+  for (const status of ["unknown", "idle"]) {
+    for (const slot of slots) slot(null, status);
+  }
   await pause(20);
   assert.equal(channel.live, "live");
 });
@@ -188,7 +198,10 @@ test("any other request comes after what was typed before it", async (context) =
 test("two views of a model don't take each other's replies", async (context) => {
   const model = new FakeModel({}, { about: null });
   const [one, other] = [new Channel(model), new Channel(model)];
-  context.after(() => [one, other].forEach((each) => each.close()));
+  context.after(() => {
+    one.close();
+    other.close();
+  });
   let ended = 0;
   for (const each of [one, other])
     each.ask("about", {}).then(
@@ -215,7 +228,9 @@ function speaking() {
   return {
     status: "idle",
     iopubMessage: { connect: (slot) => slots.add(slot), disconnect: (slot) => slots.delete(slot) },
-    say: (...said) => slots.forEach((slot) => slot(...told(...said))),
+    say(...said) {
+      for (const slot of slots) slot(...told(...said));
+    },
   };
 }
 

@@ -116,8 +116,10 @@ test("named periods are zoomed in the page, by keys and by dragging", async () =
   });
   const range = async () => {
     const texts = [];
-    for (const end of ["Home", "End"])
-      await key(end), texts.push($("plot").getAttribute("aria-label").slice(0, 8));
+    for (const end of ["Home", "End"]) {
+      await key(end);
+      texts.push($("plot").getAttribute("aria-label").slice(0, 8));
+    }
     await key("Escape");
     return texts.join(" - ");
   };

@@ -24,23 +24,13 @@ const choice = (name, label, value, options) => ({
   })),
 });
 
-/** The answer to a `chart` request. */
-export function chart({ wish = {}, low = null, high = null, filters = [] } = {}, names = REGIONS) {
-  const {
-    kind = "line",
-    show = "value",
-    measure = "Spend",
-    all = false,
-    colour = names === REGIONS ? "Region" : "Symbol",
-  } = wish;
-  const step = low === null ? 7 : high - low < 400 ? 1 : 7;
-  const x = [];
-  for (let day = FIRST; day < FIRST + 1820; day += step)
-    if ((low === null || day >= low) && (high === null || day <= high)) x.push(day);
-  const value = (day, line) =>
-    show === "growth"
-      ? 0.04 + 0.09 * Math.sin(day / 70 + 2 * line) + 0.03 * Math.sin(day / 9 + line)
-      : Math.round(wave(day, line));
+/** The days between two points: weeks, or days where less than some 400 are shown. */
+function stepOf(low, high) {
+  if (low === null) return 7;
+  return high - low < 400 ? 1 : 7;
+}
+
+function choicesOf({ kind, measure, colour, show }, step) {
   const choices = [
     choice("kind", "Kind of chart", kind, [
       ["line", "Lines"],
@@ -52,70 +42,101 @@ export function chart({ wish = {}, low = null, high = null, filters = [] } = {},
       ["", "Nothing"],
     ]),
   ];
-  const about = {
-    kind,
-    title: `${measure} by ${colour.toLowerCase()}`,
-    why: "",
-    unit: "USD a day on average",
-    format: "money",
-    step: step === 1 ? "day" : "week",
-    zero: true,
-    adds: true,
-    rows: 10_956,
-    notes: [],
-    code: "import pandas as pd\ntable = df.groupby('Date').sum()",
-    hidden: 0,
-    choices,
-  };
-  if (filters.length)
-    return {
-      ...about,
-      why: "No row matches the filters of the table.",
-      x: { type: "category", values: [], labels: [] },
-      series: [],
-      rows: 0,
-    };
-  if (kind === "bar")
-    return {
-      ...about,
-      unit: "USD",
-      step: "",
-      x: { type: "category", values: names.map((_, at) => at), labels: names },
-      series: [{ name: measure, colour: 0, values: names.map((_, at) => wave(FIRST, at) * 1500) }],
-      notes: ["The sum of all rows."],
-    };
-  choices.push(
-    choice("points", "Points", about.step, [
-      ["day", "Day", step === 7],
-      ["week", "Week"],
-      ["month", "Month"],
-      ["quarter", "Quarter"],
-    ]),
-  );
-  choices.push(
-    choice("show", "Show as", show, [
-      ["value", "Mean per day"],
-      ["sum", "Sum"],
-      ["average", "7-day average"],
-      ["index", "Index, first = 100"],
-      ["growth", "Change from a year before"],
-    ]),
-  );
+  if (kind === "bar") return choices;
+  const points = choice("points", "Points", step === 1 ? "day" : "week", [
+    ["day", "Day", step === 7],
+    ["week", "Week"],
+    ["month", "Month"],
+    ["quarter", "Quarter"],
+  ]);
+  const shown = choice("show", "Show as", show, [
+    ["value", "Mean per day"],
+    ["sum", "Sum"],
+    ["average", "7-day average"],
+    ["index", "Index, first = 100"],
+    ["growth", "Change from a year before"],
+  ]);
+  return [...choices, points, shown];
+}
+
+/** What is said of a chart, whatever it draws. */
+const aboutOf = (wish, step, filters) => ({
+  kind: wish.kind,
+  title: `${wish.measure} by ${wish.colour.toLowerCase()}`,
+  why: "",
+  unit: "USD a day on average",
+  format: "money",
+  step: step === 1 ? "day" : "week",
+  zero: true,
+  adds: true,
+  rows: 10_956,
+  notes: [],
+  code: "import pandas as pd\ntable = df.groupby('Date').sum()",
+  hidden: 0,
+  choices: choicesOf(wish, step).slice(0, filters.length ? 3 : undefined),
+});
+
+const NONE = {
+  why: "No row matches the filters of the table.",
+  x: { type: "category", values: [], labels: [] },
+  series: [],
+  rows: 0,
+};
+
+const barsOf = (measure, names) => ({
+  unit: "USD",
+  step: "",
+  x: { type: "category", values: names.map((_, at) => at), labels: names },
+  series: [{ name: measure, colour: 0, values: names.map((_, at) => wave(FIRST, at) * 1500) }],
+  notes: ["The sum of all rows."],
+});
+
+const GROWTH = {
+  unit: "%",
+  format: "percent",
+  adds: false,
+  notes: ["Each week against the one a year before."],
+};
+
+/** Of the lines, eight have colours, or all in turn. */
+function colourOf(line, all) {
+  if (line < 8) return line;
+  return all ? line % 8 : -1;
+}
+
+function linesOf({ show, all }, names, days) {
+  const growth = (day, line) =>
+    0.04 + 0.09 * Math.sin(day / 70 + 2 * line) + 0.03 * Math.sin(day / 9 + line);
+  const value = show === "growth" ? growth : (day, line) => Math.round(wave(day, line));
   const shown =
-    show === "growth"
-      ? {
-          unit: "%",
-          format: "percent",
-          adds: false,
-          notes: ["Each week against the one a year before."],
-        }
-      : { notes: ["Each point is the mean of the days of a week."] };
+    show === "growth" ? GROWTH : { notes: ["Each point is the mean of the days of a week."] };
   const series = names.map((name, line) => ({
     name,
-    colour: line < 8 ? line : all ? line % 8 : -1,
-    values: x.map((day) => value(day, names === REGIONS ? line : line / 2.2)),
+    colour: colourOf(line, all),
+    values: days.map((day) => value(day, names === REGIONS ? line : line / 2.2)),
   }));
-  return { ...about, ...shown, x: { type: "time", values: x, labels: [] }, series };
+  return { ...shown, x: { type: "time", values: days, labels: [] }, series };
+}
+
+/** The answer to a `chart` request. */
+export function chart({ wish = {}, low = null, high = null, filters = [] } = {}, names = REGIONS) {
+  const usual = {
+    kind: "line",
+    show: "value",
+    measure: "Spend",
+    all: false,
+    colour: names === REGIONS ? "Region" : "Symbol",
+  };
+  const chosen = { ...usual, ...wish };
+  const step = stepOf(low, high);
+  const days = [];
+  for (let day = FIRST; day < FIRST + 1820; day += step) {
+    if ((low === null || day >= low) && (high === null || day <= high)) days.push(day);
+  }
+  const about = aboutOf(chosen, step, filters);
+  if (filters.length) return { ...about, ...NONE };
+  if (chosen.kind === "bar") return { ...about, ...barsOf(chosen.measure, names) };
+  return { ...about, ...linesOf(chosen, names, days) };
 }
 export const manyLines = (request) => chart(request, SYMBOLS);
 

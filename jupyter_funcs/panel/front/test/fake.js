@@ -57,19 +57,19 @@ export class FakeModel {
   }
   get(trait) {
     const name = trait.slice(1);
-    const { view } = this.traits;
-    // Tests write the service and the options into the view, as long as they stay.
-    const value =
-      this.traits[name] ??
-      (name === "service"
-        ? view?.service
-        : name === "options"
-          ? view && Object.fromEntries(view.fields.map((field) => [field.name, field.options]))
-          : undefined);
+    const value = this.traits[name] ?? this.ofView(name);
     return trait === "_tab" ? value : JSON.stringify(value);
   }
+  /** Tests write the service and the options into the view, as long as they stay. */
+  ofView(name) {
+    const { view } = this.traits;
+    if (name === "service") return view?.service;
+    if (name !== "options" || !view) return undefined;
+    return Object.fromEntries(view.fields.map((field) => [field.name, field.options]));
+  }
   on(name, callback) {
-    (this.callbacks[name] ??= new Set()).add(callback);
+    this.callbacks[name] ??= new Set();
+    this.callbacks[name].add(callback);
   }
   off(name, callback) {
     this.callbacks[name]?.delete(callback);

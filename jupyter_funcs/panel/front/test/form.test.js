@@ -210,9 +210,10 @@ for (const [name, typed, taken] of [
 test("options beyond the page are searched in the kernel", async () => {
   const asked = [];
   const answers = {
-    options: ({ query, from }) => (
-      asked.push([query, from]), page([[`${query}1`], [`${query}2`]], { total: 2 })
-    ),
+    options({ query, from }) {
+      asked.push([query, from]);
+      return page([[`${query}1`], [`${query}2`]], { total: 2 });
+    },
   };
   const { el, $, close } = await open(
     [field("a", "choice", { options: { ...SYMBOLS, total: 20_000 } })],
@@ -257,10 +258,10 @@ test("groups of a list beyond the page have headings with their sizes, and All t
   ];
   const asked = [];
   const answers = {
-    options: ({ query, grouped, from }) => (
-      asked.push([query, grouped, from]),
-      query ? page([["zz", "", "Food"]]) : { ...SYMBOLS, total: 302, groups }
-    ),
+    options({ query, grouped, from }) {
+      asked.push([query, grouped, from]);
+      return query ? page([["zz", "", "Food"]]) : { ...SYMBOLS, total: 302, groups };
+    },
     all_options: ({ group }) => ({ values: [`${group} 1`, `${group} 2`] }),
   };
   const { model, el, $, close } = await open(
@@ -366,7 +367,7 @@ test("a function chosen with Enter has the focus in its first field", async () =
       found: 1,
     },
   };
-  const chosen = (_request, model) => (
+  const chosen = (_request, model) => {
     model.write({
       view: {
         ...VIEW,
@@ -374,9 +375,9 @@ test("a function chosen with Enter has the focus in its first field", async () =
         fields: [field("first", "choice", { options: SYMBOLS }), field("b", "text")],
       },
       values: { ...VALUES, fields: { first: {}, b: {} } },
-    }),
-    {}
-  );
+    });
+    return {};
+  };
   const { $, close } = await open([field("a", "text")], {}, {}, { ...answers, choose: chosen });
   $("picker").click();
   await soon(() => assert.ok($("function:other")));

@@ -101,10 +101,10 @@ test("the last of many columns is in sight at once, and stays so once its width 
   );
   const grid = Object.defineProperty($("grid"), "clientWidth", { value: 900 });
   const width = () => Number.parseInt(el.querySelector(".jf-rows").style.width, 10);
-  const scroll = (left) => (
-    Object.assign(grid, { scrollLeft: left ?? grid.scrollLeft }),
-    grid.dispatchEvent(new Event("scroll"))
-  );
+  const scroll = (left) => {
+    Object.assign(grid, { scrollLeft: left ?? grid.scrollLeft });
+    grid.dispatchEvent(new Event("scroll"));
+  };
   const first = width();
   press(grid, "End");
   assert.equal(grid.scrollLeft, first - 900);

@@ -367,6 +367,11 @@ const REPLY = {
     3284,
   ]),
 };
+function typeOf(value) {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
 function jsonNode({ path, from }) {
   const told = (value) => {
     const held = value !== null && typeof value === "object";
@@ -376,7 +381,7 @@ function jsonNode({ path, from }) {
       value.every((each) => each === null || typeof each !== "object");
     const text = JSON.stringify(value).replaceAll(",", ", ");
     return {
-      type: Array.isArray(value) ? "array" : value === null ? "null" : typeof value,
+      type: typeOf(value),
       text: held && !plain ? `${text.slice(0, 99)}…` : text,
       total: held ? Object.keys(value).length : 0,
       whole: !held || plain,
@@ -404,8 +409,10 @@ export const ANSWERS = {
   code: { blocks: code },
   chart: (request) => chart(request),
   compare: (request) => compared(request, HISTORY),
-  rows: ({ from, to, query }) =>
-    rows(from, to, query.find ? 0 : query.filters.length ? 7_710 : undefined),
+  rows({ from, to, query }) {
+    if (query.find) return rows(from, to, 0);
+    return rows(from, to, query.filters.length ? 7_710 : undefined);
+  },
   columns: ({ columns }) => ({ columns: columns.map((at) => COLUMNS[at]) }),
   values: ({ query }) => ({
     values: [{ text: null, count: 12 }, ...REGIONS.map((text) => ({ text, count: 1_826 }))].filter(
@@ -452,13 +459,10 @@ export const ANSWERS = {
     name,
     data: "",
   }),
-  favourite: ({ function: id, on }) => (
-    Object.assign(
-      FUNCTIONS.find((each) => each.id === id),
-      { favourite: on },
-    ),
-    {}
-  ),
+  favourite({ function: id, on }) {
+    FUNCTIONS.find((each) => each.id === id).favourite = on;
+    return {};
+  },
 };
 const running = {
   name: "Get Panel Daily",
