@@ -1,10 +1,18 @@
 /** Requests, values on their way, and whether the kernel answers: against a model without a kernel. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, mock, test } from "node:test";
 import { FakeModel, pause, VALUES } from "./fake.js";
 import { imported } from "./sources.js";
 
 const { Channel, TIMES } = await imported("core/channel.ts");
+
+// The tests' own clock, the same on every machine: a millisecond passes once nothing else is left to do.
+mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: 1e12 });
+let passing = setImmediate(function pass() {
+  mock.timers.tick(1);
+  passing = setImmediate(pass);
+});
+after(() => clearImmediate(passing));
 
 Object.assign(TIMES, {
   typing: 20,

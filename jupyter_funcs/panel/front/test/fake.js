@@ -93,7 +93,7 @@ export class FakeModel {
     setTimeout(() => {
       const reply = typeof answer === "function" ? answer(request, this) : (answer ?? {});
       this.emit("msg:custom", { v: 1, re: request.id, ...reply });
-    });
+    }, 0);
   }
   /** As when the kernel is restarted. */
   die() {
