@@ -153,20 +153,21 @@ def test_the_tables_of_the_guide_are_what_the_code_says(page: str) -> None:
 
 
 def places_of_changes() -> list[tuple[str, str]]:
-    """Return each file that the table of changes names, with the names in brackets after it."""
-    page = PAGES["jupyter_funcs/guide/architecture.md"]
-    table = page.partition("\n| change |")[2]
-    return re.findall(r"`((?:\w+/)*\w+(?:\.\w+)+)`(?: \(([^()]*)\))?", table)
+    """Return each file or folder that the table of changes names, with the names in brackets after it."""
+    table = PAGES["jupyter_funcs/guide/architecture.md"].partition("\n| change |")[2]
+    return re.findall(r"`((?:\w+/)*\w+(?:\.\w+)+|(?:\w+/)+)`(?: \(([^()]*)\))?", table)
 
 
-@pytest.mark.parametrize(("path", "names"), places_of_changes())
-def test_a_change_belongs_where_the_guide_says(path: str, names: str) -> None:
-    """Each file is there, and has each of its names."""
+@pytest.mark.parametrize(("place", "names"), places_of_changes())
+def test_a_change_belongs_where_the_guide_says(place: str, names: str) -> None:
+    """Each file or folder is there, and has each of its names."""
     package = ROOT / "jupyter_funcs"
-    found = [root / path for root in (package, package / "panel/front", ROOT / "tests") if (root / path).is_file()]
+    found = [root / place for root in (package, package / "panel/front", ROOT / "tests") if (root / place).exists()]
     assert found, "Is it in another folder now?"
+    files = [found[0]] if found[0].is_file() else found[0].iterdir()
+    text = "\n".join(path.read_text("utf-8") for path in files if path.is_file())
     for name in re.findall(r"`(\w+)`", names):
-        assert re.search(rf"\b{name}\b", found[0].read_text("utf-8")), name
+        assert re.search(rf"\b{name}\b", text), name
 
 
 @pytest.mark.parametrize(
