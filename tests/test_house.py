@@ -54,9 +54,9 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 75_100,
+    "TypeScript tokens": 76_000,
     "longest line of TypeScript": 178,
-    "TypeScript functions over 60 lines": 10,
+    "TypeScript functions over 60 lines": 5,
 }
 
 

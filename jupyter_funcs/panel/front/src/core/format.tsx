@@ -16,7 +16,7 @@ export function coloured(text: string, pattern: RegExp, classes: string[]) {
   for (const found of text.matchAll(pattern)) {
     parts.push(
       text.slice(at, found.index),
-      <span class={classes[found.slice(1).findIndex((each) => each !== undefined)]}>
+      <span class={classes[found.slice(1).findIndex((group) => group !== undefined)]}>
         {found[0]}
       </span>,
     );

@@ -1,5 +1,6 @@
+import type { RefObject } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { Icon } from "../core/icons";
+import { Icon, type IconName } from "../core/icons";
 import { Menu, type MenuItem } from "../core/menu";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
@@ -43,30 +44,22 @@ export function FieldTools({ field, state, onOther }: FieldToolsProps) {
   });
   return (
     <span class="jf-tools">
-      <button
-        ref={help}
-        type="button"
-        class="jf-mini"
-        data-jf={`help:${field.name}`}
-        aria-label={`About ${field.label}`}
-        aria-haspopup="dialog"
-        aria-expanded="false"
-        onClick={() => toggle("help")}
-      >
-        <Icon name="info" size={14} />
-      </button>
-      <button
-        ref={menu}
-        type="button"
-        class="jf-mini"
-        data-jf={`field-menu:${field.name}`}
-        aria-label={`${field.label}: options`}
-        aria-haspopup="menu"
-        aria-expanded="false"
-        onClick={() => toggle("menu")}
-      >
-        <Icon name="dots" size={14} />
-      </button>
+      <Tool
+        box={help}
+        hook={`help:${field.name}`}
+        label={`About ${field.label}`}
+        opens="dialog"
+        icon="info"
+        toggle={() => toggle("help")}
+      />
+      <Tool
+        box={menu}
+        hook={`field-menu:${field.name}`}
+        label={`${field.label}: options`}
+        opens="menu"
+        icon="dots"
+        toggle={() => toggle("menu")}
+      />
       {open === "help" && help.current && (
         <FieldAbout anchor={help.current} field={field} close={close} />
       )}
@@ -100,4 +93,31 @@ function Opened({ open, anchor, field, items, paste, close }: OpenedProps) {
   if (open !== "menu") return null;
   const box = { anchor, close, label: field.label, right: true, width: 272 };
   return <Menu {...box} items={items} />;
+}
+
+interface ToolProps {
+  box: RefObject<HTMLButtonElement>;
+  hook: string;
+  label: string;
+  opens: "dialog" | "menu";
+  icon: IconName;
+  toggle: () => void;
+}
+
+/** A small button that opens something beside it. */
+function Tool({ box, hook, label, opens, icon, toggle }: ToolProps) {
+  return (
+    <button
+      ref={box}
+      type="button"
+      class="jf-mini"
+      data-jf={hook}
+      aria-label={label}
+      aria-haspopup={opens}
+      aria-expanded="false"
+      onClick={toggle}
+    >
+      <Icon name={icon} size={14} />
+    </button>
+  );
 }

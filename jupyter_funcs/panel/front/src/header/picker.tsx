@@ -14,34 +14,20 @@ const PAGE = 8;
 
 /** Search in names, descriptions, parameters and options. */
 export function Picker({ anchor, close }: OpenedProps) {
-  const { view, ask, choose, tell, announce } = usePanel();
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
-  const { found, rows, again, more } = useSearch(query);
+  const search = useSearch(query);
+  const { found, rows } = search;
+  const { pick, pickFirst, star } = useChoice(close, query.trim(), search.again);
   const id = useUniqueId();
-  const trimmed = query.trim();
   const marked: FoundFunction | undefined = rows[at];
 
-  const pick = (row: FoundFunction) => {
-    close();
-    if (row.id !== view?.function?.id) choose(row.id);
-  };
-  /** Enter was pressed before what matches was found. */
-  const pickFirst = async () => {
-    const { sections } = await ask("functions", { query: trimmed, from: 0 });
-    if (sections.length) pick(sections[0].functions[0]);
-  };
-  const star = async (row: FoundFunction) => {
-    await tell(ask("favourite", { function: row.id, on: !row.favourite }));
-    const said = row.favourite ? `Removed ${row.name} from` : `Added ${row.name} to`;
-    announce(`${said} favourites`);
-    await again();
-  };
   const onKeyDown = (event: KeyboardEvent) => {
     const isControl = event.ctrlKey || event.metaKey;
+    const isSearched = (found?.query ?? "") === query.trim();
     const next = nextOf(event.key, at, rows.length);
     if (next !== undefined) setAt(next);
-    else if (event.key === "Enter" && (found?.query ?? "") !== trimmed) void tell(pickFirst());
+    else if (event.key === "Enter" && !isSearched) pickFirst();
     else if (event.key === "Enter" && marked) pick(marked);
     else if (event.key.toLowerCase() === "d" && isControl && marked) void star(marked);
     else if (event.key === "Escape" && query) setQuery("");
@@ -53,6 +39,7 @@ export function Picker({ anchor, close }: OpenedProps) {
     setQuery(currentTarget.value);
     setAt(0);
   };
+  const list = { id, found, at, mark: setAt, pick, star, more: search.more };
   return (
     <Popover
       anchor={anchor}
@@ -69,18 +56,34 @@ export function Picker({ anchor, close }: OpenedProps) {
         onInput={onInput}
         onKeyDown={onKeyDown}
       />
-      <FunctionList
-        id={id}
-        found={found}
-        at={at}
-        mark={setAt}
-        pick={pick}
-        star={star}
-        more={more}
-      />
+      <FunctionList {...list} />
       <Foot found={found} />
     </Popover>
   );
+}
+
+/** What is done with a function that was found. */
+function useChoice(close: () => void, query: string, again: () => Promise<void>) {
+  const { view, ask, choose, tell, announce } = usePanel();
+  const pick = (row: FoundFunction) => {
+    close();
+    if (row.id !== view?.function?.id) choose(row.id);
+  };
+  const first = async () => {
+    const { sections } = await ask("functions", { query, from: 0 });
+    if (sections.length) pick(sections[0].functions[0]);
+  };
+  return {
+    pick,
+    /** Enter was pressed before what matches was found. */
+    pickFirst: () => void tell(first()),
+    star: async (row: FoundFunction) => {
+      await tell(ask("favourite", { function: row.id, on: !row.favourite }));
+      const said = row.favourite ? `Removed ${row.name} from` : `Added ${row.name} to`;
+      announce(`${said} favourites`);
+      await again();
+    },
+  };
 }
 
 /** The place that a key leads to, round and round. */
