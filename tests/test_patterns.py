@@ -236,6 +236,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "core.guide._BAR": ["\\\\", "|"],
     "core.guide._BREAK": ["\\n", "\\n|"],
     "core.guide._LINK": ["[", "[a](", ("[a](b.md", "#a")],
+    "core.guide._PICTURE": ["![a", "![a](a", ("![a](", "a-")],
     "core.json_decoding._LONE": ["\\", "\\ud8", "\\ud800\\u", "\\udc00"],
     "core.line.NAME_AND_VALUE": [('"', '\\"'), "'\\\"", '"\\'],
     "core.line.Parser": ["invalid choice: '", "--a", "-"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import dataclasses
 import io
@@ -17,6 +16,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel import form_view
 from jupyter_funcs.panel.panel import Panel
 from tests.conftest import wait_until
+from tests.faults.test_transport_faults import tasks
 from tests.panel.conftest import DAILY
 from tests.panel.page import Page
 
@@ -77,7 +77,7 @@ def settle(page: Page) -> None:
     """Wait until what depends on the values is listed."""
     sources = page.panel._state.inputs._sources.values()
     wait_until(lambda: not any(source.asking for source in sources))
-    background.run(asyncio.sleep(0.1))
+    wait_until(lambda: tasks() == 0)
 
 
 def test_a_short_run_takes_few_messages(page: Page) -> None:
@@ -112,11 +112,11 @@ def test_another_function_takes_three_messages(page: Page, monkeypatch: pytest.M
         page.ask("choose", function=name)
         page.ask("clear")
     fill()
-    background.run(asyncio.sleep(0.1))
+    wait_until(lambda: tasks() == 0)
     page.sent.clear()
     page.panel._send = lambda message, **_: page.sent.append(message)
     page.ask("choose", function="get_panel_fq")
-    background.run(asyncio.sleep(0.1))
+    wait_until(lambda: tasks() == 0)
     assert page.state("_values")["fields"]["Symbol"]["carried"]
     assert [each.get("method", "reply") for each in page.sent] == ["reply", "update"]
     assert {"_view", "_values"} <= set(page.sent[1]["state"])
