@@ -35,12 +35,30 @@ test("the first page comes with the run, and the next when it is near", async ()
   await close();
 });
 
-test("a page that is loaded again shows the rows and columns that were in sight, of the same filter", async () => {
-  const kept = {};
+/** A page's storage, until the end of a test. */
+function storage(context) {
+  const kept = new Map();
   globalThis.sessionStorage = {
-    setItem: (key, text) => (kept[key] = text),
-    getItem: (key) => kept[key] ?? null,
+    setItem: (key, text) => kept.set(key, text),
+    getItem: (key) => kept.get(key) ?? null,
   };
+  context.after(() => delete globalThis.sessionStorage);
+}
+
+test("a panel of a view without a name shows nothing that another has kept", async (context) => {
+  storage(context);
+  const first = await panel();
+  type(first.$("find"), "Mid");
+  await until(() => last(first.model, "rows")?.query.find === "Mid");
+  await pause(20);
+  await first.close();
+  const { $, close } = await panel();
+  assert.equal($("find").value, "");
+  await close();
+});
+
+test("a page that is loaded again shows the rows and columns that were in sight, of the same filter", async (context) => {
+  storage(context);
   const traits = {
     view: { ...VIEW, panel: "one" },
     run: { ...RUN, state: "done", number: 3, result: result() },
@@ -61,7 +79,6 @@ test("a page that is loaded again shows the rows and columns that were in sight,
     [$("grid").scrollTop, $("grid").scrollLeft, $("find").value],
     [28 * 5000, 30, "Mid"],
   );
-  delete globalThis.sessionStorage;
   await close();
 });
 
