@@ -5,9 +5,9 @@ export function isEach({ value }: P.FieldState) {
   return Boolean(value && typeof value === "object" && "each" in value && value.each);
 }
 
-/** Whether a variable of several values makes a run for each. */
-function isVariableForEach({ value }: P.FieldState) {
-  return Boolean(value && typeof value === "object" && "variable" in value && value.each);
+/** The variable of the notebook that a field is bound to. */
+export function variableOf({ value }: P.FieldState) {
+  return value && typeof value === "object" && "variable" in value ? value : null;
 }
 
 /** The values of a field that has several, or a run for each of several. */
@@ -21,7 +21,8 @@ export function several({ value }: P.FieldState): string[] {
 /** Whether a run takes several values of a field. */
 export const isList = ({ control }: P.FieldView) => control === "several" || control === "list";
 
-export const runsForEach = (state: P.FieldState) => isEach(state) || isVariableForEach(state);
+export const runsForEach = (state: P.FieldState) =>
+  isEach(state) || Boolean(variableOf(state)?.each);
 
 /** One list as a line: values with commas between them. */
 export function lineOf(values: string[]) {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { Field } from "./fields";
+import { Field } from "./field";
 import { Fold } from "./fold";
 import { Foot } from "./foot";
 import { Running } from "./running";
