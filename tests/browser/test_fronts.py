@@ -166,8 +166,9 @@ def a_busy_kernel_is_said(page: Page, go: Path) -> None:
     page.keyboard.press("Escape")
 
 
-# Voila 0.5 loads every extension of JupyterLab's, and these two of the tests' environment want more than it has.
-OF_OTHERS = ("labextensions/@jupyter-notebook/", "ipyparallel-labextension")
+# Voila 0.5 loads every extension of JupyterLab's, and these two of the tests' environment want more than it has. When
+# its page is left, it asks for the end of its kernel without the token that the server wants.
+OF_OTHERS = ("labextensions/@jupyter-notebook/", "ipyparallel-labextension", "/voila/api/shutdown/")
 
 
 @pytest.fixture
@@ -176,8 +177,9 @@ def opened(fronts: Callable[[str], Front], page: Page) -> Iterator[Callable[[str
     said: list[str] = []
 
     def hear(text: str, url: str = "") -> None:
-        if not url.startswith(OF_VOILA) and not any(other in text for other in OF_OTHERS):
-            said.append(f"{text} {url}")
+        line = f"{text} {url}"
+        if not url.startswith(OF_VOILA) and not any(other in line for other in OF_OTHERS):
+            said.append(line)
 
     page.on("console", lambda line: hear(line.text, line.location["url"]) if line.type == "error" else None)
     page.on("pageerror", lambda error: hear(str(error)))
