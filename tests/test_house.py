@@ -38,25 +38,25 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 256_000,
-    "tokens a line": 7.43,
-    "characters a code line": 44.4,
-    "percent of lines over 100": 7.7,
+    "tokens": 255_200,
+    "tokens a line": 7.42,
+    "characters a code line": 44.3,
+    "percent of lines over 100": 7.6,
     "conditional expressions per 1,000": 56.7,
     "nested ones per 1,000": 1.65,
-    "tuple assignments per 1,000": 15.5,
+    "tuple assignments per 1,000": 15.4,
     "vague names": 2_453,
     "complexity": 52,
     "modules": 168,
     "modules in a folder": 15,
     "entries at the top": 15,
-    "lines of the README": 145,
+    "lines of the README": 143,
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 76_000,
+    "TypeScript tokens": 79_100,
     "longest line of TypeScript": 178,
-    "TypeScript functions over 60 lines": 5,
+    "TypeScript functions over 60 lines": 3,
 }
 
 
