@@ -54,8 +54,8 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 79_100,
-    "longest line of TypeScript": 178,
+    "TypeScript tokens": 79_200,
+    "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 3,
 }
 

@@ -200,6 +200,7 @@ function Notes({ view, trouble, canDrag, showAll }: NotesProps) {
   const own = view.series.filter(({ colour }) => colour !== REST).length;
   const others = view.series.length - own;
   const all = count(view.series.length + view.hidden);
+  const what = others > 0 ? "coloured" : "drawn";
   return (
     <div class="jf-note-line" data-jf="chart-note">
       {trouble && <span role="alert">{trouble}</span>}
@@ -207,7 +208,7 @@ function Notes({ view, trouble, canDrag, showAll }: NotesProps) {
         <span key={note}>{note}</span>
       ))}
       {(others > 0 || view.hidden > 0) && (
-        <span>{`The ${own} largest of ${all} lines are ${others > 0 ? "coloured" : "drawn"}.`}</span>
+        <span>{`The ${own} largest of ${all} lines are ${what}.`}</span>
       )}
       {others > 0 && showAll && (
         <button type="button" class="jf-inline" data-jf="show-all-lines" onClick={showAll}>

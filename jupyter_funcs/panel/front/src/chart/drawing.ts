@@ -13,7 +13,10 @@ const COLOURS = 8;
 export const REST = -1;
 const COMPARED = -2;
 
-/** The colour of a line: 0 to 7 for its own; one of many lines, and what another is compared with, are quiet. */
+/**
+ * The colour of a line: 0 to 7 for its own; one of many lines, and what another is compared with,
+ * are quiet.
+ */
 export const ink = (colour: number) =>
   colour >= 0 ? `var(--s${(colour % COLOURS) + 1})` : "var(--jf-quiet)";
 

@@ -47,7 +47,10 @@ export function ticks(low: number, high: number, about: number) {
   return out;
 }
 
-/** The range of an axis of values: from a round number to a round number, and through zero where it is asked for. */
+/**
+ * The range of an axis of values: from a round number to a round number, and through zero where it
+ * is asked for.
+ */
 export function axis(
   low: number,
   high: number,
@@ -74,8 +77,8 @@ function span(low: number, high: number, zero: boolean) {
 }
 
 /**
- * Where an axis of time has ticks, with their labels: at first days of months and years, or at days and hours;
- * none between the days of points that stand for days.
+ * Where an axis of time has ticks, with their labels: at first days of months and years, or at days
+ * and hours; none between the days of points that stand for days.
  */
 export function timeTicks(low: number, high: number, about: number, point: string = ""): Tick[] {
   const months = (high - low) / 30.44 / about;
@@ -177,7 +180,10 @@ export function shortText(value: number | null | undefined, format: string) {
   return minus(`${Number((value / size).toPrecision(3))}${unit}`);
 }
 
-/** The labels of an axis, in one unit and with the decimals that their step needs; values are at equal distances. */
+/**
+ * The labels of an axis, in one unit and with the decimals that their step needs; values are at
+ * equal distances.
+ */
 export function axisTexts(values: number[], format: string) {
   const high = Math.max(...values.map(Math.abs));
   const step = values.length > 1 ? values[1] - values[0] : high || 1;

@@ -3,7 +3,10 @@ import type { Range, Zoom } from "./drawing";
 import { FOOT, type Plan, TOP } from "./plan";
 import { clamp } from "./scales";
 
-/** In the chart, a range is drawn; in the strip, the window or one of its ends is moved, or a new one drawn. */
+/**
+ * In the chart, a range is drawn; in the strip, the window or one of its ends is moved, or a new
+ * one drawn.
+ */
 type Kind = "zoom" | "left" | "right" | "move" | "new";
 type Drag = { kind: Kind; x: number; range: Range };
 
@@ -13,7 +16,10 @@ const LEAST = 6; // pixels of a range that is meant
 /** The shortest range that can be zoomed to. */
 export const shortest = ({ full }: Plan) => (full[1] - full[0]) / 200;
 
-/** Zoom by dragging across the chart or in its strip; `brush` in pixels, `moved` in values, while it lasts. */
+/**
+ * Zoom by dragging across the chart or in its strip; `brush` in pixels, `moved` in values, while it
+ * lasts.
+ */
 export function useDrag(plan: Plan, zoom: Zoom, shift: (range: Range) => void) {
   const { left, range, valueAt } = plan;
   const drag = useRef<Drag | null>(null);

@@ -1,6 +1,6 @@
 /**
- * The page's side of the conversation with the kernel: numbered requests, values on their way, and whether it answers.
- * Each view of a panel has its own.
+ * The page's side of the conversation with the kernel: numbered requests, values on their way, and
+ * whether it answers. Each view of a panel has its own.
  */
 
 import { type Kernel, type Message, type Model, states } from "./model";
@@ -62,7 +62,9 @@ export class Channel {
 
   // What is asked
 
-  /** Send a request; the promise is refused with the kernel's lines, or when no reply comes in time. */
+  /**
+   * Send a request; the promise is refused with the kernel's lines, or when no reply comes in time.
+   */
   ask<K extends keyof P.Requests>(
     kind: K,
     fields: P.Requests[K]["in"],
@@ -98,8 +100,9 @@ export class Channel {
   private readonly greet = () => void this.hello();
 
   /**
-   * While somebody works with the panel, and nothing is heard: ask. Without an end, an idle kernel would never be culled;
-   * one that is at a request may be too busy for another; and where no kernel is to be seen, a cell may run.
+   * While somebody works with the panel, and nothing is heard: ask. Without an end, an idle kernel
+   * would never be culled; one that is at a request may be too busy for another; and where no
+   * kernel is to be seen, a cell may run.
    */
   private readonly beat = () => {
     if (!this.kernel?.iopubMessage) return;

@@ -12,7 +12,10 @@ function copiedBySelection(text: string) {
   return isDone;
 }
 
-/** Copy by the clipboard, or where a page has none (without TLS) by a selection; whether that was allowed. */
+/**
+ * Copy by the clipboard, or where a page has none (without TLS) by a selection; whether that was
+ * allowed.
+ */
 export async function copied(text: string) {
   try {
     await navigator.clipboard.writeText(text);

@@ -48,8 +48,8 @@ export const inert = (text: string) =>
   );
 
 /**
- * Return what shortens values that all end with the same words: "KORD" for "KORD US EQUITY", "KORD LN" where not all
- * are of the US.
+ * Return what shortens values that all end with the same words: "KORD" for "KORD US EQUITY", "KORD
+ * LN" where not all are of the US.
  */
 export function shortened(values: string[]) {
   const words = values.map((value) => value.split(" "));

@@ -69,8 +69,8 @@ export function Icon({
 }
 
 /**
- * A button of 28 px: `kind` adds "is-line", "is-link", "is-main"; without a label it is square, and `aria` names it.
- * Further attributes (`data-jf`, `aria-expanded`, `onClick`, …) go to the element.
+ * A button of 28 px: `kind` adds "is-line", "is-link", "is-main"; without a label it is square, and
+ * `aria` names it. Further attributes (`data-jf`, `aria-expanded`, `onClick`, …) go to the element.
  */
 export function Button({
   label,

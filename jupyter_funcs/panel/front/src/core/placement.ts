@@ -4,7 +4,9 @@ const LEAST_ROOM = 240;
 const LEAST_HEIGHT = 160;
 const MOST_HEIGHT = 560;
 
-/** Put a box below a target, or above it where there is more room, and keep it within the window. */
+/**
+ * Put a box below a target, or above it where there is more room, and keep it within the window.
+ */
 export function placeBeside(box: HTMLElement, target: Element, width?: number, right = false) {
   const at = target.getBoundingClientRect();
   const most = innerWidth - 2 * MARGIN;

@@ -27,7 +27,8 @@ interface PopoverProps {
 }
 
 /**
- * A box in the browser's top layer beside its anchor, where no output area cuts it off. Draw it while it is open.
+ * A box in the browser's top layer beside its anchor, where no output area cuts it off. Draw it
+ * while it is open.
  */
 export function Popover(props: PopoverProps) {
   const { anchor, close, width, right, under, focus = true, keep, onKeyDown } = props;

@@ -1,10 +1,11 @@
 /**
  * What the kernel and the page say to each other: the one definition that both halves follow.
  *
- * The kernel writes the traits `_view`, `_service`, `_options` (of each field the first ones), `_values`, `_long`, `_run` and
- * `_tab`; the page writes none. Each is the JSON text of the type below (`_tab` a plain word): as text, long arrays don't take a line for each number in a saved notebook, and an
- * equal state sends no message. The page sends requests, and the kernel answers each with one reply, or an error. Each
- * text is shown as text.
+ * The kernel writes the traits `_view`, `_service`, `_options` (of each field the first ones),
+ * `_values`, `_long`, `_run` and `_tab`; the page writes none. Each is the JSON text of the type
+ * below (`_tab` a plain word): as text, long arrays don't take a line for each number in a saved
+ * notebook, and an equal state sends no message. The page sends requests, and the kernel answers
+ * each with one reply, or an error. Each text is shown as text.
  */
 
 /** ---- Traits (kernel -> page) ---- */
@@ -88,7 +89,10 @@ export interface FieldView {
   minimum: number | null;
   maximum: number | null;
   integer: boolean;
-  /** A date or a number that is only described is a text box with a hint, and for dates a picker beside it. */
+  /**
+   * A date or a number that is only described is a text box with a hint, and for dates a picker
+   * beside it.
+   */
   strict: boolean;
 }
 
@@ -103,7 +107,10 @@ export interface OptionPage {
   total: number;
   /** Their groups, and how many each has; empty without several. */
   groups: [string, number][];
-  /** "Listing symbols…", "24 symbols from Get Universe", "Fill in Panel to see the symbols.", "Read from the description", trouble, or "". */
+  /**
+   * "Listing symbols…", "24 symbols from Get Universe", "Fill in Panel to see the symbols.", "Read
+   * from the description", trouble, or "".
+   */
   note: string;
   /** When they were listed, in seconds since 1970; `null` of options that no function lists. */
   at: number | null;
@@ -133,8 +140,9 @@ export interface StartView {
 }
 
 /**
- * What the form holds; written after each change. What is empty is left out of a field's state, and a long part of it is a
- * number there, which changes with it: the part itself is in `_long`, by field, and is sent only when it changes.
+ * What the form holds; written after each change. What is empty is left out of a field's state, and
+ * a long part of it is a number there, which changes with it: the part itself is in `_long`, by
+ * field, and is sent only when it changes.
  */
 export interface Values {
   /** The number of the last `set` that it includes: newer typing is not overwritten. */
@@ -142,7 +150,10 @@ export interface Values {
   fields: Record<string, FieldState>;
   /** How many runs that makes: 1, or more of a sweep. */
   runs: number;
-  /** Whether Run would run; `missing` and `wrong` are names of fields, for "Missing: Panel · Check: From". */
+  /**
+   * Whether Run would run; `missing` and `wrong` are names of fields, for "Missing: Panel · Check:
+   * From".
+   */
   valid: boolean;
   missing: string[];
   wrong: string[];
@@ -331,7 +342,10 @@ export interface ChartView {
   step: string;
   /** Days since 1970 may have fractions; of categories the places 0, 1, 2… with their labels. */
   x: { type: "time" | "category"; values: number[]; labels: string[] };
-  /** The largest first. Colour 0 to 7; -1 for thin and grey, -2 for what another one is compared with. */
+  /**
+   * The largest first. Colour 0 to 7; -1 for thin and grey, -2 for what another one is compared
+   * with.
+   */
   series: { name: string; colour: number; values: (number | null)[] }[];
   /** Whether the axis begins at zero. */
   zero: boolean;
@@ -404,7 +418,10 @@ export interface CompareView {
 
 type Nothing = Record<never, never>;
 
-/** Each has `v: 1`, a number `id`, and its `kind`; unknown fields and values out of range are refused. */
+/**
+ * Each has `v: 1`, a number `id`, and its `kind`; unknown fields and values out of range are
+ * refused.
+ */
 export interface Requests {
   hello: { in: Nothing; out: { ok: true } };
   /** 100 at a time; `found` counts them all. */
@@ -444,7 +461,10 @@ export interface Requests {
   preset_save: { in: { name: string; replace: boolean }; out: { said: string; exists: boolean } };
   preset_delete: { in: { name: string }; out: { said: string } };
 
-  /** `values`: typed and not yet in the kernel's; `confirmed`: very many runs, or runs that change data, were asked about. */
+  /**
+   * `values`: typed and not yet in the kernel's; `confirmed`: very many runs, or runs that change
+   * data, were asked about.
+   */
   run: {
     in: { seq: number; values: Record<string, PageValue>; confirmed: boolean };
     out: { asks: string };
@@ -489,7 +509,10 @@ export interface Requests {
     out: ChartView;
   };
   json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
-  /** Where a text occurs: places on the way from the outermost value; `more` than are sent; `all` was looked through. */
+  /**
+   * Where a text occurs: places on the way from the outermost value; `more` than are sent; `all`
+   * was looked through.
+   */
   json_find: {
     in: { run: number; text: string };
     out: { hits: number[][]; more: boolean; all: boolean };
@@ -505,7 +528,10 @@ export interface Requests {
     in: { name: string; replace: boolean };
     out: { variable: string; note: string; exists: boolean };
   };
-  /** `exists`: nothing was written, since the file is there; `data`, base64, is for the browser's own download. */
+  /**
+   * `exists`: nothing was written, since the file is there; `data`, base64, is for the browser's
+   * own download.
+   */
   save: {
     in: {
       run: number;
@@ -529,7 +555,10 @@ export interface Requests {
 }
 
 export type Tab = "table" | "chart" | "json" | "code";
-/** What the page sends as a value of a field: `null` clears it; a variable as "$name", and `{each: ["$name"]}`. */
+/**
+ * What the page sends as a value of a field: `null` clears it; a variable as "$name", and `{each:
+ * ["$name"]}`.
+ */
 export type PageValue = null | string | string[] | { each: string[] };
 
 export interface Section {
@@ -544,7 +573,10 @@ export interface Section {
   }[];
 }
 
-/** `text` is the beginning of the value, or where `whole` all of it; `total` is the number of its items. */
+/**
+ * `text` is the beginning of the value, or where `whole` all of it; `total` is the number of its
+ * items.
+ */
 export interface JsonNode {
   type: "object" | "array" | "string" | "number" | "boolean" | "null";
   text: string;

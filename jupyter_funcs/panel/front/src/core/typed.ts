@@ -6,7 +6,10 @@ interface Typed {
   seq: number;
 }
 
-/** What was typed and is not yet in the kernel's `values`, by field; numbered, so that an answer never overwrites it. */
+/**
+ * What was typed and is not yet in the kernel's `values`, by field; numbered, so that an answer
+ * never overwrites it.
+ */
 export class TypedValues {
   private readonly held = new Map<string, Typed>();
   /** The number of the last one. */

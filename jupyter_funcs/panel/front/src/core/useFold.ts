@@ -1,7 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import type * as P from "./protocol";
 
-/** Whether a narrow panel's form is one line of chips: once there is a result, and while it is awaited. */
+/**
+ * Whether a narrow panel's form is one line of chips: once there is a result, and while it is
+ * awaited.
+ */
 export function useFold(
   run: P.Run,
   chosen: string | undefined,

@@ -4,14 +4,18 @@ import type * as P from "./protocol";
 
 const TRAITS = ["view", "service", "options", "values", "run"];
 
-/** Draw again when the kernel writes anything; `hear` what it says, and `show` the tab that it names. */
+/**
+ * Draw again when the kernel writes anything; `hear` what it says, and `show` the tab that it
+ * names.
+ */
 export function useHeard(
   channel: Channel,
   redraw: () => void,
   hear: (event: P.Event) => void,
   show: () => void,
 ) {
-  // Before the first paint, since effects wait for a frame and what the kernel says meanwhile would be lost.
+  // Before the first paint, since effects wait for a frame and what the kernel says meanwhile would
+  // be lost.
   useLayoutEffect(() => {
     const { model } = channel;
     for (const trait of TRAITS) model.on(`change:${trait}`, redraw);

@@ -1,7 +1,10 @@
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 
-/** Close a box when something outside of it is pressed, and place it again when what is around it moves. */
+/**
+ * Close a box when something outside of it is pressed, and place it again when what is around it
+ * moves.
+ */
 export function useOutside(
   box: RefObject<HTMLElement>,
   others: (HTMLElement | null | undefined)[],

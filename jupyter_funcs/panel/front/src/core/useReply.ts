@@ -4,7 +4,9 @@ import type * as P from "./protocol";
 
 type Reply<K extends keyof P.Requests> = P.Requests[K]["out"];
 
-/** What the kernel answers to a request, or why it doesn't; it is sent again when something changes. */
+/**
+ * What the kernel answers to a request, or why it doesn't; it is sent again when something changes.
+ */
 export function useReply<K extends keyof P.Requests>(
   kind: K,
   fields: P.Requests[K]["in"],

@@ -12,7 +12,10 @@ interface Seen {
 
 const unseen = (number: number): Seen => ({ number, query: ALL, place: { top: 0, left: 0 } });
 
-/** What the table of a result shows, and where it is scrolled to: both outlive a reload, where the panel has a name. */
+/**
+ * What the table of a result shows, and where it is scrolled to: both outlive a reload, where the
+ * panel has a name.
+ */
 export function useSeen(panel: string | undefined, number: number) {
   const [kept, setKept] = useState<Seen>(() => (panel && stored(panel)) || unseen(0));
   const seen = kept.number === number ? kept : unseen(number);

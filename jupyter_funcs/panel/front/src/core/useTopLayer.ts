@@ -3,7 +3,10 @@ import { useLayoutEffect } from "preact/hooks";
 
 const FOCUSABLE = "[autofocus], input, [role^=menuitem], [tabindex='0'], button";
 
-/** Show a box in the browser's top layer, give it the focus, and return the focus to the anchor at the end. */
+/**
+ * Show a box in the browser's top layer, give it the focus, and return the focus to the anchor at
+ * the end.
+ */
 export function useTopLayer(
   ref: RefObject<HTMLElement>,
   anchor: HTMLElement,

@@ -29,7 +29,9 @@ export class Waiting {
     return [...this.requests.values()].some((request) => request.isLate);
   }
 
-  /** The answer to a request; it is refused after a time limit, while nothing excuses the silence. */
+  /**
+   * The answer to a request; it is refused after a time limit, while nothing excuses the silence.
+   */
   answer(id: number, limit: number, isExcused: () => boolean, silent: () => void): Promise<any> {
     return new Promise((resolve, reject) => {
       const expire = () => {

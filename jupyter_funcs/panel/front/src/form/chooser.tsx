@@ -9,7 +9,10 @@ import { Paste } from "./paste";
 import { type ChooserState, useChooser } from "./useChooser";
 import { usePaste } from "./usePaste";
 
-/** One of few or many options, listed by code or name; or several values as chips, with all, by group and pasting. */
+/**
+ * One of few or many options, listed by code or name; or several values as chips, with all, by
+ * group and pasting.
+ */
 export function Chooser(props: ControlProps & { many?: boolean }) {
   const { field, state, id, many = false } = props;
   const chooser = useChooser(props, many);

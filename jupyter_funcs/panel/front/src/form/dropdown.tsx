@@ -18,7 +18,10 @@ interface DropdownProps {
   openPaste: () => void;
 }
 
-/** What opens below a combobox: the options, what takes many of them at once, and where they come from. */
+/**
+ * What opens below a combobox: the options, what takes many of them at once, and where they come
+ * from.
+ */
 export function Dropdown({ anchor, box, listId, chooser, openPaste }: DropdownProps) {
   const { tell } = usePanel();
   const { field, many, combo, chosen, listed } = chooser;

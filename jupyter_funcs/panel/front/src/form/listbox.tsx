@@ -16,7 +16,10 @@ interface ListboxProps {
   empty: string;
 }
 
-/** The list below a combobox, which keeps the focus: `aria-activedescendant` names the marked option. */
+/**
+ * The list below a combobox, which keeps the focus: `aria-activedescendant` names the marked
+ * option.
+ */
 export function Listbox({ id, chooser, toggleGroup, empty }: ListboxProps) {
   const { field, many, combo, chosen, listed, extra } = chooser;
   const { options } = listed;

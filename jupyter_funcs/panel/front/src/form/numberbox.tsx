@@ -68,7 +68,9 @@ function numberOf(text: string) {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** The next number within the bounds; from nothing, the one beside the default, or else the lowest. */
+/**
+ * The next number within the bounds; from nothing, the one beside the default, or else the lowest.
+ */
 function stepped(field: P.FieldView, number: number | undefined, by: number) {
   const { minimum: low, maximum: high } = field;
   let next = Number(low ?? 0);

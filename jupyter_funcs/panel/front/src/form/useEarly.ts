@@ -4,7 +4,9 @@ import type * as P from "../core/protocol";
 import { exactly } from "./options";
 import type { Chosen } from "./useChosen";
 
-/** A text that was taken as typed, before the options were there, becomes the option that it names. */
+/**
+ * A text that was taken as typed, before the options were there, becomes the option that it names.
+ */
 export function useEarly(
   { name }: P.FieldView,
   { asking }: P.OptionPage,

@@ -6,8 +6,8 @@ const CANCEL = '[data-jf^="cancel"]';
 const RUN = '[data-jf^="run"]';
 
 /**
- * Cancel takes the focus of the inputs, and leaves it to Run before the next key, which would be the notebook's. A focus
- * that has moved elsewhere stays there.
+ * Cancel takes the focus of the inputs, and leaves it to Run before the next key, which would be
+ * the notebook's. A focus that has moved elsewhere stays there.
  */
 export function useFocusOfRun(pane: RefObject<HTMLElement>) {
   const { run, folded } = usePanel();

@@ -3,7 +3,10 @@ import type * as P from "../core/protocol";
 
 const RELEASES = ["pointerup", "pointercancel"];
 
-/** The field whose help is shown. Help changes the height of the pane: nothing may move from under the pointer. */
+/**
+ * The field whose help is shown. Help changes the height of the pane: nothing may move from under
+ * the pointer.
+ */
 export function useHelp() {
   const [help, setHelp] = useState<P.FieldView | null>(null);
   const latest = useRef({ help, isPressed: false });

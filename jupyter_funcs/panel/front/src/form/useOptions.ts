@@ -29,7 +29,10 @@ interface Reply extends P.OptionPage {
 
 export type Options = ReturnType<typeof useOptions>;
 
-/** The options that match: searched here where the page has all of them, else by the kernel, a page at a time. */
+/**
+ * The options that match: searched here where the page has all of them, else by the kernel, a page
+ * at a time.
+ */
 export function useOptions(field: P.FieldView, query: string, open: boolean, many: boolean) {
   const { ask, tell } = usePanel();
   const page = pageOf(field);

@@ -10,8 +10,8 @@ export type Typed = ReturnType<typeof useTyped>;
 export const isVariable = (text: string) => text.startsWith("$");
 
 /**
- * What is typed into a box. A text that isn't whole yet (`$na`, `2025-0`) stays here until Enter or until the box is
- * left.
+ * What is typed into a box. A text that isn't whole yet (`$na`, `2025-0`) stays here until Enter or
+ * until the box is left.
  */
 export function useTyped({ field, state }: ControlProps, isPart = isVariable) {
   const { set, submit, tell } = usePanel();

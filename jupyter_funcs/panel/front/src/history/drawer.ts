@@ -9,7 +9,10 @@ function focus(element: Element | null | undefined) {
   (element as HTMLElement | null | undefined)?.focus({ preventScroll: true });
 }
 
-/** Give the focus to the first thing that can be used, and when it closes to the button that opens it. */
+/**
+ * Give the focus to the first thing that can be used, and when it closes to the button that opens
+ * it.
+ */
 export function useDrawerFocus(box: Box, first: string, view: unknown[]) {
   useLayoutEffect(() => {
     const panel = box.current?.closest(".jf-panel");

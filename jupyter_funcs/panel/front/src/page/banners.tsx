@@ -1,7 +1,10 @@
 import { Button, Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 
-/** What concerns the panel as a whole: a kernel that is gone, a service without a catalog, a question before a run. */
+/**
+ * What concerns the panel as a whole: a kernel that is gone, a service without a catalog, a
+ * question before a run.
+ */
 export function Banners() {
   const { live, view, asks } = usePanel();
   const trouble = view?.service.trouble ?? [];

@@ -1,8 +1,9 @@
 const SUPPRESS = "data-lm-suppress-shortcuts";
 
 /**
- * Keep keys typed in the panel from being commands of the notebook, which listens to buttons and boxes too: it looks at
- * this attribute of the target and of what it is in, before any listener inside the panel.
+ * Keep keys typed in the panel from being commands of the notebook, which listens to buttons and
+ * boxes too: it looks at this attribute of the target and of what it is in, before any listener
+ * inside the panel.
  */
 export function trapKeys(root: HTMLElement, signal: AbortSignal) {
   const letThrough = () => {

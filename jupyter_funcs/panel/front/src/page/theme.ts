@@ -5,7 +5,9 @@ function isDark(colour: string) {
   return opacity > 0 && 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110;
 }
 
-/** Follow the page's theme: by the lightness of its own variable, or of the page where it has none. */
+/**
+ * Follow the page's theme: by the lightness of its own variable, or of the page where it has none.
+ */
 export function followTheme(root: HTMLElement, signal: AbortSignal) {
   const probe = document.createElement("i");
   probe.hidden = true;

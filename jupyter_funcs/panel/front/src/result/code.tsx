@@ -5,8 +5,19 @@ import type * as P from "../core/protocol";
 import { useReply } from "../core/useReply";
 
 const LABELS = { magic: "Magic", python: "Python", curl: "curl" };
-const TOKENS =
-  /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*')|(^%\w+|\bimport\b|\bfrom\b|\bas\b|^curl\b)|(\b[A-Za-z_]\w*)(?==)|(\b[A-Za-z_]\w*)(?=\()|(#.*$)/gm;
+/** Texts, words of a language, names of arguments, names of what is called, and comments. */
+const TOKENS = new RegExp(
+  [
+    /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*')/,
+    /(^%\w+|\bimport\b|\bfrom\b|\bas\b|^curl\b)/,
+    /(\b[A-Za-z_]\w*)(?==)/,
+    /(\b[A-Za-z_]\w*)(?=\()/,
+    /(#.*$)/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "gm",
+);
 const CLASSES = ["t-str", "t-lit", "t-num", "t-fn", "t-dim"];
 
 /** The run of a result as a magic, in Python and for a shell. */

@@ -19,7 +19,9 @@ type ItemsProps = {
   goal?: number[];
 };
 
-/** The items of an array or object, a page at a time; `goal` holds the places on the way to a hit. */
+/**
+ * The items of an array or object, a page at a time; `goal` holds the places on the way to a hit.
+ */
 export function JsonItems({ run, path, node, label, goal }: ItemsProps) {
   const { live } = usePanel();
   const { first, items, total, waits, load } = useItems(run, path, node);
@@ -128,7 +130,10 @@ function JsonChild({ child, run, path, goal }: ChildProps) {
   );
 }
 
-/** The rows are nearly always on the second level: the long arrays there open, and the short objects. */
+/**
+ * The rows are nearly always on the second level: the long arrays there open, and the short
+ * objects.
+ */
 function opensAtFirst({ type, total }: Child) {
   return type === "object" ? total <= 10 : total > 10;
 }

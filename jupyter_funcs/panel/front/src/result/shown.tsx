@@ -10,7 +10,9 @@ import { ResultBar } from "./resultbar";
 import { TAB_LABELS } from "./tabs";
 import { Warnings } from "./warnings";
 
-/** A result: its bar, its warnings and the chosen view. The table stays while another view is shown. */
+/**
+ * A result: its bar, its warnings and the chosen view. The table stays while another view is shown.
+ */
 export function Shown({ result }: { result: P.ResultView }) {
   const { run, tab } = usePanel();
   const id = useUniqueId();

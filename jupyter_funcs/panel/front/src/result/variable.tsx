@@ -53,7 +53,10 @@ function hint({ variable, note }: P.ResultView, off: boolean) {
   return `${about} ${variable ? "Click to rename." : "Click to assign it again."}`;
 }
 
-/** Rename the variable; `taken` is a name that another variable has, `refused` one that is not possible. */
+/**
+ * Rename the variable; `taken` is a name that another variable has, `refused` one that is not
+ * possible.
+ */
 function useRename() {
   const { ask, tell, toast } = usePanel();
   const [taken, setTaken] = useState(NONE);

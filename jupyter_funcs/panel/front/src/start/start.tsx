@@ -4,7 +4,10 @@ import { Presets } from "./presets";
 import { Recent } from "./recent";
 import { Welcome } from "./welcome";
 
-/** What is here while no function is chosen: a search, functions with an example that runs, presets and recent runs. */
+/**
+ * What is here while no function is chosen: a search, functions with an example that runs, presets
+ * and recent runs.
+ */
 export function Start() {
   const { view } = usePanel();
   const start = view?.start;

@@ -4,7 +4,9 @@ import type { Layout } from "./useLayout";
 import type { Scroll } from "./useScroll";
 import type { Selection } from "./useSelection";
 
-/** Columns get their own widths once more is known of them: a cell that was in sight stays there. */
+/**
+ * Columns get their own widths once more is known of them: a cell that was in sight stays there.
+ */
 export function useKeptInSight(
   columns: Columns,
   layout: Layout,

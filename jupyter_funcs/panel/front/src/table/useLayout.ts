@@ -17,7 +17,10 @@ const STEP = 24;
 
 const allowed = (width: number) => clamp(width, 48, 800);
 
-/** Where each shown column begins, and where the last ends; narrow tables are stretched over the whole width. */
+/**
+ * Where each shown column begins, and where the last ends; narrow tables are stretched over the
+ * whole width.
+ */
 function starts(shown: number[], widths: Widths, columns: Columns, room: number) {
   const wide = shown.map((at) => widths[at] ?? columns.get(at)?.width ?? UNKNOWN);
   const sum = wide.reduce((total, width) => total + width, 0);
@@ -31,7 +34,10 @@ function starts(shown: number[], widths: Widths, columns: Columns, room: number)
   return lefts;
 }
 
-/** Which columns are in sight, and how wide they are. A place counts the columns that are not hidden. */
+/**
+ * Which columns are in sight, and how wide they are. A place counts the columns that are not
+ * hidden.
+ */
 export function useLayout(
   grid: RefObject<HTMLElement>,
   count: number,

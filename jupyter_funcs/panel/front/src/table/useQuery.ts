@@ -14,7 +14,10 @@ import type { View } from "./useView";
 /** Milliseconds at rest after which what was typed is searched. */
 const TYPING = 200;
 
-/** What the table is sorted, filtered and searched by; each change is shown once its first page is here. */
+/**
+ * What the table is sorted, filtered and searched by; each change is shown once its first page is
+ * here.
+ */
 export function useQuery(
   { table }: P.ResultView,
   view: View,

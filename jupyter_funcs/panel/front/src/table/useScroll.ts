@@ -9,7 +9,10 @@ export type Scroll = ReturnType<typeof useScroll>;
 
 /** The height of a row, in pixels. */
 export const ROW = 28;
-/** Browsers give up above some 16,000,000 pixels; beyond this height the scroll bar stands for shares of the rows. */
+/**
+ * Browsers give up above some 16,000,000 pixels; beyond this height the scroll bar stands for
+ * shares of the rows.
+ */
 const TALLEST = 8_000_000;
 /** Rows drawn above and below those in sight. */
 const AHEAD = 6;
@@ -28,7 +31,10 @@ function scaled(total: number, room: number) {
   return { tall, ratio: isMapped ? (total - room / ROW) / (tall - room) : 1 / ROW };
 }
 
-/** Where the grid is scrolled to: by its first row, which may be a part of one, and by pixels to the right. */
+/**
+ * Where the grid is scrolled to: by its first row, which may be a part of one, and by pixels to the
+ * right.
+ */
 export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: () => void) {
   const { place, setPlace } = usePanel();
   const { total } = pages;
