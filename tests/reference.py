@@ -89,7 +89,7 @@ def _first(text: str | None) -> str:
 
 
 def _profile_keys() -> set[str]:
-    return {key for key in profiles._KEYS if not key.startswith("api_key_")} | {"command", "module"}
+    return {key for key in profiles._KEYS if not key.startswith("api_key_")} | {"command", "env", "module"}
 
 
 def _packages(order: list[set[str]], root: str) -> Iterator[list[str]]:

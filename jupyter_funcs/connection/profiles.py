@@ -33,7 +33,7 @@ _KEYS = {"url", "file", "keep", "kind", "allow_server", *_SOURCES}
 _KINDS = ("service", "openapi", "mcp", "python")
 _PROFILE_HINT = (
     "A profile has url (or file) and one of token_env, token_file, token_command, token_keyring (or api_key_…), login; "
-    'also kind, keep and allow_server. With kind = "mcp" it may have command instead; with kind = "python", module.'
+    'also kind, keep, allow_server. With kind = "mcp" it may have command and env; with kind = "python", it has module.'
 )
 _DOCUMENTS = (".json", ".yaml", ".yml")
 NO_TOKEN = Constant(NoSecret())
@@ -52,7 +52,8 @@ class Connection:
 
     `kind` is that of the source, empty until it is detected. `target` is what a source without an address runs: a
     Python module, functions, or the command of a server. `allow_server` is the other origin that a document may name;
-    `location` is the file of a document, or the address with all that `base_url` leaves out.
+    `location` is the file of a document, or the address with all that `base_url` leaves out. `env` names the
+    variables that a command gets beside those that all get.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Connection:
     target: object = None
     allow_server: str = ""
     location: str = ""
+    env: tuple[str, ...] = ()
 
 
 def resolve(
@@ -200,7 +202,10 @@ def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str
     if profile.get("kind") == "python":
         return replace(_python(f"python:{profile['module']}", given), name=name, where=name)
     if command := profile.get("command"):
-        return Connection(name, f"mcp:{name}", NO_TOKEN, where=name, kind="mcp", target=tuple(command))
+        named = tuple(profile.get("env", ()))
+        connection = Connection(name, f"mcp:{name}", NO_TOKEN, where=name, kind="mcp", target=tuple(command), env=named)
+        variables(connection, env)  # raises if one isn't set
+        return connection
     key = next((key for key in _SOURCES if key in profile), None)
     url, kind = str(profile.get("file") or profile["url"]), profile.get("kind", "")
     file = profiles_file(env).absolute().parent / expanded(url)
@@ -212,6 +217,23 @@ def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
     connection = _document(file, given, header) if is_file else _connection(url, given, header, hint, kind)
     return replace(connection, name=name, where=name, allow_server=profile.get("allow_server", ""))
+
+
+def variables(connection: Connection, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a profile names for its command."""
+    label = f"env of profile {quote(connection.name)}"
+    return {name: _text(name, label, env) for name in connection.env}
+
+
+def _text(name: str, label: str, env: Mapping[str, str]) -> str:
+    """Return the text of a variable that must be set."""
+    if text := env.get(name):
+        return text
+    variable = name if _VARIABLE.fullmatch(name) else ""
+    raise ConfigError(
+        f"The variable {variable and variable + ' '}in {label} is not set.",
+        f"Set {variable or 'it'} to its value before Jupyter starts, or name another in {profiles_file(env)}.",
+    )
 
 
 def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: _Token | None) -> Connection:
@@ -241,12 +263,7 @@ def _token_source(key: str, profile: dict[str, Any], name: str, base_url: str, e
     value, label = profile[key], f"{key} of profile {quote(name)}"
     origin = key.rpartition("_")[2]
     if origin == "env":
-        if not env.get(str(value)):
-            variable = str(value) if _VARIABLE.fullmatch(str(value)) else ""
-            raise ConfigError(
-                f"The variable {variable and variable + ' '}in {label} is not set.",
-                f"Set {variable or 'it'} to your token before Jupyter starts, or name another in {profiles_file(env)}.",
-            )
+        _text(str(value), label, env)
         return FromEnvironment(label, str(value), env)
     if origin == "login":
         email = value if isinstance(value, str) else ""
@@ -292,10 +309,14 @@ def _profile_problem(profile: dict[str, Any]) -> str:
     if (kind := profile.get("kind", "service")) not in _KINDS:
         return f"has a kind that is not {listed(map(quote, _KINDS))}"
     runs = "module" if kind == "python" else "command" if kind == "mcp" and "command" in profile else ""
-    if unknown := profile.keys() - ({"kind", runs} if runs else _KEYS):
+    if unknown := profile.keys() - ({"kind", runs, "env" * (runs == "command")} if runs else _KEYS):
         which = "a command and the" if runs == "command" else "the unknown"
         return f"has {which} key {quote(min(unknown))}"
-    return _target_problem(runs, profile.get(runs)) if runs else _address_problem(profile)
+    if not runs:
+        return _address_problem(profile)
+    if not _is_words(profile.get("env", [])):
+        return 'has an env that is not a list of variables, as in env = ["GITHUB_TOKEN"]'
+    return _target_problem(runs, profile.get(runs))
 
 
 def _address_problem(profile: dict[str, Any]) -> str:
@@ -307,8 +328,8 @@ def _address_problem(profile: dict[str, Any]) -> str:
         return f"names {'both ' * (len(sources) == 2)}{listed(sources, 'and')}"
     for key in [*sources, *({"allow_server", "file"} & profile.keys())]:
         value = profile[key]
-        is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
-        is_known = key.endswith("_env") or (key.endswith("_command") and is_words) or (key == "login" and value is True)
+        is_command = key.endswith("_command") and _is_words(value)
+        is_known = key.endswith("_env") or is_command or (key == "login" and value is True)
         if not is_known and not (isinstance(value, str) and value):
             return f"has a{'n' * (key[0] == 'a')} {key} that is not text"
     if "keep" in profile and (profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)):
@@ -323,8 +344,12 @@ def _target_problem(key: str, target: object) -> str:
     """Return what is wrong with the module or the command of a profile."""
     if key == "module":
         return "" if isinstance(target, str) and target else 'has no module, as in module = "team.functions"'
-    is_command = isinstance(target, list) and target and all(isinstance(word, str) and word for word in target)
+    is_command = isinstance(target, list) and target and all(target) and _is_words(target)
     return "" if is_command else 'has a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]'
+
+
+def _is_words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def _connection(url: str, given: _Token | None, header: str, no_token: str, kind: str = "") -> Connection:

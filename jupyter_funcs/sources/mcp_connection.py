@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import logging
 import os
+import re
 from contextlib import asynccontextmanager, closing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -17,11 +18,13 @@ import httpx2
 import mcp_types as types
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import ClientSession, MCPError
+from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 
-from jupyter_funcs.connection.profiles import same_origin
+from jupyter_funcs.connection.profiles import same_origin, variables
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, too_large
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import redacted_all, redacted_line
@@ -60,6 +63,13 @@ _LONG = 2**16  # bytes
 _LONGEST = 300
 # What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
 _NO_HANDSHAKE = {types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST}
+# What a command inherits beside the SDK's own: how texts are written, where things are, and the ways to the network.
+_INHERITED = re.compile(
+    r"LANG|LANGUAGE|LC_\w+|TZ|TE?MP|TMPDIR|(?:HTTPS?|ALL|NO)_PROXY|\w*SSL_CERT_(?:FILE|DIR)|\w+_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
+    r"|XDG_\w+_(?:HOME|DIRS?)|VIRTUAL_ENV|CONDA_PREFIX|PYTHON(?:PATH|HOME|UTF8|IOENCODING)|(?:DYLD|LD)_\w*LIBRARY_PATH"
+    r"|COMSPEC|WINDIR|(?:COMMON)?PROGRAM(?:DATA|FILES|W6432)(?:\(X86\))?|ALLUSERSPROFILE|NUMBER_OF_PROCESSORS|OS",
+    re.IGNORECASE | re.ASCII,
+)
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
 
 for _name in ("mcp", "client", "httpx2"):  # our errors say what these log, which goes to stderr if nobody listens
@@ -94,6 +104,7 @@ class Link:
         self.name = self.server = transport.connection.name
         target = transport.connection.target
         self.command = tuple(map(str, target)) if isinstance(target, tuple | list) else ()
+        self._env = variables(transport.connection, os.environ)
         self.functions: dict[str, Function] | None = None  # None if not known, or changed
         self.received = 0  # bytes
         self.opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
@@ -212,9 +223,9 @@ class Link:
     @asynccontextmanager
     async def _pipes(self) -> AsyncIterator[tuple[Any, Any]]:
         # Not the SDK's: its lines take time that grows with the square of their length, and it can't say why it ended.
-        # The tokens in the environment are for another service.
-        passed_on = {name: text for name, text in os.environ.items() if name not in {"FUNCS_TOKEN", "FUNCS_API_KEY"}}
-        self._process = process = await anyio.open_process(self.command, env=passed_on, start_new_session=True)
+        # Most of what is in the environment, such as tokens, is for others.
+        env = get_default_environment() | {name: os.environ[name] for name in os.environ if _INHERITED.fullmatch(name)}
+        self._process = process = await anyio.open_process(self.command, env=env | self._env, start_new_session=True)
         received, incoming = anyio.create_memory_object_stream[SessionMessage](0)
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](256)
         # A stray child may hold the pipes open, and anyio has no other way to close them.
@@ -291,8 +302,10 @@ class Link:
         text, code = redacted_line(_reason(error)), error.code if isinstance(error, MCPError) else None
         if ask.failure is not None:
             return ask.failure
-        if code == types.CONNECTION_CLOSED:
-            return Failure(self._why, Proof.FINAL) if self._why else Failure(self._end(), Proof.BROKEN)
+        # The SDK's words for the end of a reply or a connection; a tool's own error may have the same code.
+        is_closed = text.startswith("SSE stream ended") or (text == "Connection closed" and self.ended.is_set())
+        if code == types.CONNECTION_CLOSED and is_closed:
+            return self._end()
         if code == types.METHOD_NOT_FOUND and self.opened.done() and refusal is ProtocolError:
             return Failure(ConfigError(f"{self.name} is an MCP server without tools.", "Connect to another one."))
         if code is None or code == types.PARSE_ERROR or refusal is ProtocolError:
@@ -302,20 +315,34 @@ class Link:
             return Failure(ArgumentError(text))
         return Failure(refusal(f"The function failed: {text}", "Check its arguments first."))
 
-    def _end(self) -> ServiceConnectionError:
+    def _end(self) -> Failure:
+        """Return why the connection has ended."""
+        if self._why:
+            return Failure(self._why)
         if self._process is None:
-            return ServiceConnectionError(f"{self.name} closed the connection before its reply ended.", "Try again.")
+            what = f"{self.name} closed the connection before its reply ended."
+            return Failure(ServiceConnectionError(what, "Try again."), Proof.BROKEN)
         code = self._process.returncode
         what = "closed its output" if code is None else f"ended with exit code {code}"
         what = f"The server of {self.name} {what}{self._last_words(': ') or '.'}"
+        hint = f"Run it in a terminal to see why: {redacted_line(' '.join(self.command))}"
         if self._noise:
-            wrote = quote(redacted_all(self._noise.decode("utf-8", "replace")))
-            return ServiceConnectionError(what, f"It wrote {wrote} where a message belongs.")
-        return ServiceConnectionError(what, f"Run it in a terminal to see why: {redacted_line(' '.join(self.command))}")
+            hint = f"It wrote {quote(redacted_all(self._noise.decode('utf-8', 'replace')))} where a message belongs."
+        return Failure(ServiceConnectionError(what, hint), Proof.FAILED)  # sent again, it would end again
 
 
 class _LenientDispatcher(JSONRPCDispatcher[Any]):
     """Leaves to us what the SDK would refuse as a whole: one wrong tool of a listing, an unusual result of a call."""
+
+    def _resolve_pending(self, request_id: Any, outcome: Any) -> None:
+        number = coerce_request_id(request_id)
+        if number in range(1, self._next_id + 1):
+            super()._resolve_pending(number, outcome)
+            return
+        # Whichever request it answers would wait forever.
+        text = getattr(outcome, "message", "it answered a request that it didn't get.")
+        for number in list(self._pending):
+            super()._resolve_pending(number, types.ErrorData(code=types.PARSE_ERROR, message=text))
 
     async def send_raw_request(self, method: str, *rest: Any, **options: Any) -> dict[str, Any]:
         raw = await super().send_raw_request(method, *rest, **options)

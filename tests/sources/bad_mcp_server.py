@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 HOW = sys.argv[1]
@@ -62,6 +63,7 @@ ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
     ("tools/call", "deep text"): text(DEEP),
     ("tools/call", "control"): text("bad \x1b[31m\x00 thing", isError=True),
     ("tools/call", "error"): {"error": {"code": -32603, "message": "boom \x1b[31m"}},
+    ("tools/call", "environment"): text(json.dumps(dict(os.environ))),
     ("tools/call", "odd result"): {"result": {"content": 5, "structuredContent": [1, 2]}},
 }
 
@@ -81,6 +83,9 @@ for line in sys.stdin:
     number, method = asked.get("id"), asked["method"]
     if number is None:
         continue
+    if method == "tools/call" and len(sys.argv) > 2:
+        with Path(sys.argv[2]).open("a") as calls:
+            calls.write("called\n")
     if HOW == "hangs" or (method, HOW) == ("tools/list", "hangs at list"):
         time.sleep(600)
     match method, HOW:
@@ -88,6 +93,13 @@ for line in sys.stdin:
             say(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{')
         case "tools/call", "deep":
             say(f'{{"jsonrpc":"2.0","id":{number},"result":{{"structuredContent":{{"a":{DEEP}}}}}}}')
+        case "tools/call", "another id":
+            write(id=number + 1000, result={"content": []})
+        case "tools/call", "no id":
+            write(id=None, error={"code": -32700, "message": "Unexpected end of input"})
+        case "tools/call", code if code.startswith("-"):
+            words = "Connection closed" if code == "-32000" else "no luck"
+            write(id=number, error={"code": int(code), "message": words})
         case "tools/call", "ends in a call":
             sys.stderr.write("Traceback\nKeyError: 'x'" + "\n")
             os._exit(3)
