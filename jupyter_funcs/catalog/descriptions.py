@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.core.text import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
 # The quantifiers are bounded, so that reading takes time linear in the length of the description.
 LONGEST = 250_000  # characters; a longer description is shown, but not read
@@ -202,14 +202,13 @@ def is_yes_no(options: Iterable[str]) -> bool:
     return {option.casefold() for option in options} in [set(pair) for pair in _YES_NO]
 
 
-def read_options(text: str, names: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the values that a description lists, as spelled there, and not a list of parameters (`names`)."""
-    others = {folded(name) for name in names}
+def read_options(text: str, others: Mapping[str, str] = {}) -> tuple[str, ...]:
+    """Return the values that a description lists, as spelled there, and not a list of parameters (`others`)."""
 
     def valid(words: Iterable[str], lead: str = "") -> tuple[str, ...]:
         found = tuple(dict.fromkeys(word.strip() for word in words))
         plain = {folded(word) for word in found}
-        of_parameters = plain <= others and not re.search("option|value|choice", lead, re.IGNORECASE)
+        of_parameters = plain <= others.keys() and not re.search("option|value|choice", lead, re.IGNORECASE)
         are_times = all(word[:4].isdecimal() and word[10:11] == "T" for word in found)  # examples of their format
         return found if len(found) > 1 and all(plain) and not (of_parameters or are_times) else ()
 
@@ -288,16 +287,15 @@ def read_source(text: str) -> str | None:
     return next((found[1].strip() for pattern in _SOURCES if (found := pattern.search(text))), None)
 
 
-def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str, bool] | None:
+def read_rule(name: str, text: str, spelt: Mapping[str, str]) -> tuple[tuple[str, ...], str, bool] | None:
     """Return the names of which one is required, the sentence that says so, and whether in the service's own words."""
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
             if found := pattern.search(sentence):
-                spelt = {folded(other): other for other in names if folded(other)}
                 others = [spelt[folded(word)] for word in _SEPARATOR.split(found[1]) if folded(word) in spelt]
                 together = {*others, name}
                 if len(together) > 1:
-                    named = dict.fromkeys(one for one in names if one in together)
+                    named = dict.fromkeys([*(other for other in spelt.values() if other in together), name])
                     return tuple(named), sentence.strip(), pattern is _RULES[0]
     return None
 

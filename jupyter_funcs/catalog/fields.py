@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog import descriptions
 from jupyter_funcs.catalog.listing import Function, Param, identifiers
-from jupyter_funcs.catalog.schemas import Declaration, read_schema
+from jupyter_funcs.catalog.schemas import Declaration, Schemas
 from jupyter_funcs.core.text import folded, quote
 
 if TYPE_CHECKING:
@@ -148,11 +148,13 @@ def by_name(fields: Iterable[Field]) -> dict[str, Field]:
     return named
 
 
-def read_fields(function: Function) -> tuple[Field, ...]:
-    """Return one field per parameter of a function, in order."""
+def read_fields(function: Function, schemas: Schemas | None = None) -> tuple[Field, ...]:
+    """Return one field per parameter of a function, in order; `schemas` are those of its catalog."""
     names = [param.name for param in function.params]
+    spelt = {spelling: name for name in names if (spelling := folded(name))}
+    schemas = schemas or Schemas()
     python_names = identifiers(names)
-    return tuple(_read(param, python_names[at], names) for at, param in enumerate(function.params))
+    return tuple(_read(param, python_names[at], spelt, schemas) for at, param in enumerate(function.params))
 
 
 def unknown_codes(functions: Iterable[Function]) -> list[int]:
@@ -163,11 +165,12 @@ def unknown_codes(functions: Iterable[Function]) -> list[int]:
 
 def schema_problems(functions: Iterable[Function]) -> list[str]:
     """Return the parameters whose schemas contradict themselves, which is not enforced, each with the contradiction."""
+    schemas = Schemas()
     return [
         f"{quote(param.name)} of {quote(function.name)} ({found.problem})"
         for function in functions
         for param in function.params
-        if (found := read_schema(param.schema)) and found.problem
+        if (found := schemas.once("schema", param.schema, schemas.read)) and found.problem
     ]
 
 
@@ -187,19 +190,19 @@ def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, An
     return args, missing
 
 
-def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
+def _read(param: Param, identifier: str, spelt: Mapping[str, str], schemas: Schemas) -> Field:
     label = " ".join(_words(param.name))
     marked, shown = descriptions.read_marker(param.description)
-    declared = read_schema(param.schema) or Declaration("")
+    declared = schemas.read(param.schema) or Declaration("")
     shown = shown or " ".join(declared.description.split())
     # Part of a list of options would be wrong; the options, default and bounds in a text are of no JSON object.
     text = shown if len(shown) <= descriptions.LONGEST and declared.kind != Kind.JSON else ""
-    options = declared.options or descriptions.read_options(text, names)
+    options = declared.options or descriptions.read_options(text, spelt)
     default = descriptions.read_default(text, options) if declared.default is None else declared.default
     if not options and not declared.kind and param.type not in _KINDS_BY_CODE:
         options = descriptions.read_flag(text, default)
     kind, known = _kind(param, text, options, declared)
-    sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], names)
+    sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt)
     low, high = declared.minimum, declared.maximum
     bounded = low is None and high is None and kind in {Kind.INTEGER, Kind.NUMBER}
     if bounded:
@@ -231,7 +234,7 @@ def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
         rule=rule,
         minimum=low,
         maximum=high,
-        not_before=_first_date(param.name, names) if kind is Kind.DATE else None,
+        not_before=_first_date(param.name, spelt) if kind is Kind.DATE else None,
         evidence={part: how for part, how in evidence.items() if how},
         schema=({} if param.schema is True else param.schema) if declared.kind else None,
         item=Kind(declared.item),
@@ -267,8 +270,7 @@ def _words(name: str) -> list[str]:
     return [word for word in _WORDS.split(name) if word]
 
 
-def _first_date(name: str, names: Sequence[str]) -> str | None:
-    spelt = {folded(other): other for other in names}
+def _first_date(name: str, spelt: Mapping[str, str]) -> str | None:
     words = [word.casefold() for word in _words(name)]
     for first, last in _FIRST_OF:
         if last in words:

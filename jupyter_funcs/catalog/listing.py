@@ -12,7 +12,7 @@ import msgspec
 
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
-from jupyter_funcs.core.text import did_you_mean, distinct, folded, quote, spellings
+from jupyter_funcs.core.text import LONGEST, did_you_mean, distinct, folded, quote, spellings
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
     legal = []
     for name in names:
         # NFKC, as Python itself compares identifiers.
-        plain = unicodedata.normalize("NFKC", name)
+        plain = unicodedata.normalize("NFKC", name[:LONGEST])
         if lower and name.isalnum():  # listOrders, as an OpenAPI document may name it
             plain = _CAMEL.sub("_", plain)
         plain = "".join(char if f"a{char}".isidentifier() else "_" for char in (plain.lower() if lower else plain))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.core.json_decoding import only, referred
+from jupyter_funcs.core.json_decoding import Once, only, referred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,6 +19,10 @@ _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean":
 # What says something about the values, unlike title or description.
 _SAYING = {"type", "enum", "const", "format", "anyOf", "oneOf", "allOf", "$ref", "properties", "items", "not", "if"}
 _LOWER, _UPPER = ("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")
+_PROBLEM: Any = object()  # the key for how a schema contradicts itself, which no document has
+_READ = _SAYING | {"default", "description", *_LOWER, *_UPPER, _PROBLEM}
+_MAX_TEXT = 4000  # characters of a description, which many parameters may share
+_NULL = {"type": "null"}
 
 
 class Declaration(NamedTuple):
@@ -40,134 +45,173 @@ class Declaration(NamedTuple):
     format: str = ""
 
 
-def read_schema(schema: object) -> Declaration | None:
-    """Return what the schema of a parameter declares; ``None`` if it says nothing about the values."""
-    if schema is True:  # any JSON value
-        return Declaration("json")
-    if not isinstance(schema, dict) or not schema.keys() & _SAYING:
-        return None
-    problems: list[str] = []
-    one = _simplified(schema, schema, problems, itertools.count())
-    of, kind, item, values = one, _kind(one), "text", _values(one)
-    if kind == "list":
-        of = _simplified(one["items"], schema, problems, itertools.count())
-        item, values = _kind(of), _values(of)
-        if item in {"json", "list"}:
-            kind, item, values = "json", "text", None
-    typed: dict[str, Any] = {}
-    if values is not None:
-        texts = [text_of(value) for value in values]
-        typed = {text: value for text, value in zip(texts, values, strict=True) if not isinstance(value, str)}
-        if not values:
-            problems.append("it has no options")
+class _Options(NamedTuple):
+    """The plain values that a schema lists."""
+
+    kind: str
+    texts: tuple[str, ...]
+    typed: Mapping[str, Any]
+
+
+_NO_OPTIONS = _Options("", (), {})
+_FLAGS = _Options("", ("true", "false"), {"true": True, "false": False})
+
+
+class Schemas(Once):
+    """Reads the schemas of parameters. What they share, such as a long list of options, is read once."""
+
+    def read(self, schema: object) -> Declaration | None:
+        """Return what a schema declares; ``None`` if it says nothing about the values."""
+        if schema is True:  # any JSON value
+            return Declaration("json")
+        if not isinstance(schema, dict) or not schema.keys() & _SAYING:
+            return None
+        one = self._simplified(schema, schema)
+        of, kind, item, options = one, self._kind(one), "text", self._options(one)
+        if kind == "list":
+            of = self._simplified(one["items"], schema)
+            item, options = self._kind(of), self._options(of)
+            if item in {"json", "list"}:
+                kind, item, options = "json", "text", None
+        problem = one.get(_PROBLEM) or of.get(_PROBLEM, "")
+        if options is None:
+            options = _FLAGS if "yes/no" in {kind, item} else _NO_OPTIONS
+        elif not options.texts:
+            problem = problem or "it has no options"
             kind = "text" if kind == "choice" else kind
-    elif "yes/no" in {kind, item}:
-        typed = {"true": True, "false": False}
-    low, high = _bound(of, _LOWER, max), _bound(of, _UPPER, min)
-    if low is not None and high is not None and low > high:
-        problems.append(f"no number is between {text_of(low)} and {text_of(high)}")
-        low = high = None
-    default = one.get("default")
-    return Declaration(
-        kind,
-        item,
-        tuple(dict.fromkeys(map(text_of, values or typed.values()))),
-        typed,
-        None if default is None else text_of(default),
-        *((low, high) if {"integer", "number"} & {kind, item} else (None, None)),
-        only(str, one.get("description")),
-        problems[0] if problems else "",
-        only(str, of.get("format")),
-    )
+        low, high = _bound(of, _LOWER, max), _bound(of, _UPPER, min)
+        if low is not None and high is not None and low > high:
+            problem = problem or f"no number is between {text_of(low)} and {text_of(high)}"
+            low = high = None
+        default = one.get("default")
+        return Declaration(
+            kind,
+            item,
+            options.texts,
+            options.typed,
+            None if default is None else self.once("default", default, text_of),
+            *((low, high) if {"integer", "number"} & {kind, item} else (None, None)),
+            only(str, one.get("description"))[:_MAX_TEXT],
+            problem,
+            only(str, of.get("format")),
+        )
+
+    def _simplified(self, part: Mapping[str, Any], root: Any) -> dict[str, Any]:
+        """Return a schema with its references followed, its parts merged and null left out, where that is simple."""
+        one = _plain(part)
+        for _ in range(_MOST_STEPS):
+            if isinstance(ref := one.pop("$ref", None), str):
+                inner = referred(ref, root)
+            elif isinstance(parts := one.pop("allOf", None), list):
+                inner = self.once("parts", parts, lambda parts: reduce(self._merged, parts, dict[str, Any]()))
+            else:
+                for word in ("anyOf", "oneOf"):
+                    few = only(list, one.get(word))[:3]
+                    alternatives = [part for part in few if part != _NULL]
+                    if len(alternatives) == 1 and len(few) < 3:
+                        inner = alternatives[0]
+                        del one[word]
+                        break
+                else:
+                    return one
+            one = self._merged(one, inner)
+        return {"anyOf": []}  # any JSON value
+
+    def _merged(self, one: dict[str, Any], other: Any) -> dict[str, Any]:
+        """Return a schema that accepts what both accept; where that is not simple, what `one` says."""
+        if not isinstance(other, dict):
+            return {"anyOf": []}
+        merged = {**_plain(other), **one}
+        for word in one.keys() & other.keys() & {"enum", "type"}:
+            first = one[word] if isinstance(one[word], list) else [one[word]]
+            second = self.once(
+                "texts",
+                other[word],
+                lambda values: set(map(json.dumps, values if isinstance(values, list) else [values])),
+            )
+            both = [
+                value for value in first if json.dumps(value) in second or (value == "integer" and '"number"' in second)
+            ]
+            both = both or ["integer"] * (word == "type" and "number" in first and "integer" in second)
+            if word == "type" and not both:
+                problem = f"no value is of the types {text_of(one[word])} and {text_of(other[word])}"
+                return {"anyOf": [], _PROBLEM: problem}
+            merged[word] = both
+        for words, tightest in ((_LOWER, max), (_UPPER, min)):
+            for word in words:
+                bounds = [each[word] for each in (one, other) if _is_number(each.get(word))]
+                if bounds:
+                    merged[word] = tightest(bounds)
+        if {"anyOf", "oneOf", "allOf"} & one.keys() & other.keys():
+            return {"anyOf": []}
+        return merged
+
+    def _kind(self, one: Mapping[str, Any]) -> str:
+        options = self._options(one)
+        if options is not None:
+            return options.kind
+        types = one.get("type")
+        known = [each for each in (types[:9] if isinstance(types, list) else [types]) if each != "null"]
+        if one.get("format") == "decimal" and "number" in known:
+            return "number"
+        if one.get("anyOf") is not None or one.get("oneOf") is not None or len(known) != 1:
+            return "json"
+        kind = _TYPES.get(known[0], "json") if isinstance(known[0], str) else "json"
+        if kind == "list":
+            return "list" if isinstance(one.get("items"), dict) and one["items"] else "json"
+        return "date" if kind == "text" and one.get("format") == "date" else kind
+
+    def _options(self, one: Mapping[str, Any]) -> _Options | None:
+        """Return the plain values that a schema lists, if it lists any."""
+        if "const" in one:
+            return _options([one["const"]])
+        if isinstance(one.get("enum"), list):
+            return self.once("enum", one["enum"], _options)
+        alternatives = one.get("anyOf") or one.get("oneOf")
+        return self.once("either", alternatives, _either) if isinstance(alternatives, list) else None
+
+
+def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {word: part[word] for word in _READ & part.keys()}
+
+
+def _either(alternatives: list[Any]) -> _Options | None:
+    """Return the values of alternatives that all list some."""
+    values: list[Any] = []
+    parts = alternatives[::-1]
+    while parts:
+        part = parts.pop()
+        if not isinstance(part, dict):
+            return None
+        inner = part.get("anyOf") or part.get("oneOf")
+        if "const" in part:
+            values.append(part["const"])
+        elif isinstance(part.get("enum"), list):
+            values += part["enum"]
+        elif isinstance(inner, list):
+            parts += inner[::-1]
+        elif part != _NULL:
+            return None
+    return _options(values)
+
+
+def _options(values: list[Any]) -> _Options | None:
+    values = [value for value in values if value is not None]
+    if not all(isinstance(value, (str, bool, int, float)) for value in values):
+        return None
+    kinds = {type(value) for value in values}
+    flags = {value.casefold() if isinstance(value, str) else value for value in values}
+    kind = "yes/no" if flags in ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {True, False}) else "choice"
+    if kinds and kinds <= {int, float}:
+        kind = "integer" if kinds == {int} else "number"
+    pairs = [(text_of(value), value) for value in values]
+    typed = {text: value for text, value in pairs if not isinstance(value, str)}
+    return _Options(kind, tuple(dict(pairs)), typed)
 
 
 def text_of(value: Any) -> str:
     """Return a JSON value as the text of an option or a default."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _simplified(part: Mapping[str, Any], root: Any, problems: list[str], steps: Iterable[int]) -> dict[str, Any]:
-    """Return a schema with its reference followed, its parts merged and null left out, as far as that is simple."""
-    one = dict(part)
-    for step in steps:
-        inner: list[Any] = []
-        if isinstance(ref := one.pop("$ref", None), str):
-            inner = [referred(ref, root)]
-        elif isinstance(parts := one.pop("allOf", None), list):
-            inner = parts
-        else:
-            for word in ("anyOf", "oneOf"):
-                alternatives = [each for each in only(list, one.get(word)) if each != {"type": "null"}]
-                if len(alternatives) == 1:
-                    inner = alternatives
-                    del one[word]
-                    break
-        if not inner:
-            break
-        if step > _MOST_STEPS or not all(isinstance(each, dict) for each in inner):
-            return {"anyOf": []}  # any JSON value
-        for each in inner:
-            one = _merged(one, each, problems)
-    return one
-
-
-def _merged(one: dict[str, Any], other: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Return a schema that accepts what both accept; where that is not simple, what `one` says."""
-    merged = {**other, **one}
-    for word in one.keys() & other.keys() & {"enum", "type"}:
-        first, second = (each if isinstance(each, list) else [each] for each in (one[word], other[word]))
-        both = [value for value in first if value in second or (value == "integer" and "number" in second)]
-        both = both or ["integer"] * (word == "type" and "number" in first and "integer" in second)
-        if word == "type" and not both:
-            problems.append(f"no value is of the types {text_of(one[word])} and {text_of(other[word])}")
-            return {"anyOf": []}
-        merged[word] = both
-    for words, tightest in ((_LOWER, max), (_UPPER, min)):
-        for word in words:
-            bounds = [each[word] for each in (one, other) if _is_number(each.get(word))]
-            if bounds:
-                merged[word] = tightest(bounds)
-    if {"anyOf", "oneOf", "allOf"} & one.keys() & other.keys():
-        return {"anyOf": []}
-    return merged
-
-
-def _kind(one: Mapping[str, Any]) -> str:
-    values = _values(one)
-    types = one.get("type")
-    known = [each for each in (types if isinstance(types, list) else [types]) if each != "null"]
-    if values is not None:
-        kinds = {type(value) for value in values}
-        if kinds and kinds <= {int, float}:
-            return "integer" if kinds == {int} else "number"
-        flags = {value.casefold() if isinstance(value, str) else value for value in values}
-        return "yes/no" if flags in ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {True, False}) else "choice"
-    if one.get("format") == "decimal" and "number" in known:
-        return "number"
-    if one.get("anyOf") is not None or one.get("oneOf") is not None or len(known) != 1:
-        return "json"
-    kind = _TYPES.get(known[0], "json") if isinstance(known[0], str) else "json"
-    if kind == "list":
-        return "list" if isinstance(one.get("items"), dict) and one["items"] else "json"
-    return "date" if kind == "text" and one.get("format") == "date" else kind
-
-
-def _values(one: Mapping[str, Any]) -> list[Any] | None:
-    """Return the plain values that a schema lists, if it lists any."""
-    alternatives = one.get("anyOf") or one.get("oneOf")
-    if "const" in one:
-        values = [one["const"]]
-    elif isinstance(one.get("enum"), list):
-        values = one["enum"]
-    elif isinstance(alternatives, list) and all(isinstance(each, dict) for each in alternatives):
-        inner = [_values(each) for each in alternatives if each != {"type": "null"}]
-        if any(each is None for each in inner):
-            return None
-        values = [value for each in inner for value in each or ()]
-    else:
-        return None
-    values = [value for value in values if value is not None]
-    return values if all(isinstance(value, (str, bool, int, float)) for value in values) else None
 
 
 def _is_number(value: object) -> bool:

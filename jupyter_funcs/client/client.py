@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import math
 import os
@@ -15,7 +14,8 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
-from jupyter_funcs.catalog.fields import read_fields, schema_problems, unknown_codes
+from jupyter_funcs.catalog.fields import read_fields
+from jupyter_funcs.catalog.schemas import Schemas
 from jupyter_funcs.client.cache import Cache
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in, no_functions
@@ -26,7 +26,7 @@ from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import with_deadline
 from jupyter_funcs.core.errors import ConfigError, FuncsError, NotFoundError
-from jupyter_funcs.core.text import clip, listed, nearest, quote, some
+from jupyter_funcs.core.text import clip, listed, nearest, quote
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Client(ABC, Generic[CallT_co]):
         runs_code = isinstance(connection.target, str) or (connection.kind == "mcp" and connection.target is not None)
         if not runs_code and isinstance(connection.token, Constant | FromEnvironment | FromFile):
             with suppress(FuncsError):  # no thread or no loop; the first use says so
-                self._early = early = background.start(_list_early(self.remote, self.service))
+                self._early = early = background.start(_list_early(self.remote))
                 weakref.finalize(self, early.cancel).atexit = False
                 _running.add(early)
                 early.add_done_callback(_running.discard)
@@ -203,7 +203,8 @@ class Client(ABC, Generic[CallT_co]):
         """List the functions again unless that was just done; return the function as it is now, if it still exists."""
         if time.monotonic() - self._listed_at > _LISTED_JUST_NOW:
             read = await self.remote.listing()
-            now = await asyncio.to_thread(read)
+            with collect_warnings([]):  # shown when it was first listed
+                now = read()
             if self._catalog is not None and now.functions == self._catalog.functions:
                 self._listed_at = time.monotonic()  # the listed values of fields stay known
             else:
@@ -285,12 +286,13 @@ class Client(ABC, Generic[CallT_co]):
         """
         from jupyter_funcs.frames.tables import Listing
 
+        schemas = Schemas()
         rows = [
             (
                 function.name,
                 function.asset_name or function.group_name,
                 clip(function.about.partition("\n\n")[0], _LONGEST_FOUND),
-                ", ".join(field.name + "*" * field.required for field in read_fields(function)),
+                ", ".join(field.name + "*" * field.required for field in read_fields(function, schemas)),
             )
             for function in self.catalog.search(str(words))
         ]
@@ -385,7 +387,7 @@ class Client(ABC, Generic[CallT_co]):
 
     def _list(self, left: float | None = None) -> Catalog:
         self.ready()
-        catalog = _checked(background.run(self.remote.listing(left))(), self.service)
+        catalog = background.run(self.remote.listing(left))()
         self._warn_if_token_ends()
         return catalog
 
@@ -399,21 +401,12 @@ class Client(ABC, Generic[CallT_co]):
         return bound
 
 
-def _checked(catalog: Catalog, service: str) -> Catalog:
-    """Warn of what in a listing isn't understood, and return it."""
-    for code in unknown_codes(catalog):
-        warn(f"{service}: parameters of type code {code} (unknown) are read from their descriptions.")
-    if problems := schema_problems(catalog):
-        warn(f"Schemas that contradict themselves are not enforced: {some(problems)}.")
-    return catalog
-
-
-async def _list_early(remote: Remote, service: str) -> _EarlyListing | None:
+async def _list_early(remote: Remote) -> _EarlyListing | None:
     # Without the session, which would not be collected while this runs.
     warned: list[UserWarning] = []
     with suppress(Exception), collect_warnings(warned):  # the first use lists again, and says what is wrong
         read = await remote.listing(is_early=True)
-        return await asyncio.to_thread(lambda: _checked(read(), service)), time.monotonic(), warned
+        return read(), time.monotonic(), warned
     return None
 
 

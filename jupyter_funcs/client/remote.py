@@ -17,7 +17,7 @@ from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.transport import Terms, Transport
 from jupyter_funcs.core.background import Progress, loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
-from jupyter_funcs.sources.source import detected, source_of
+from jupyter_funcs.sources.source import detected, read_listing, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -46,7 +46,7 @@ class Remote:
         self._detecting, self._pid = asyncio.Lock(), os.getpid()
 
     async def listing(self, left: float | None = None, *, is_early: bool = False) -> Callable[[], Catalog]:
-        """Ask the source for its functions, once and at no cost if nobody waits yet; return what reads them."""
+        """Ask the source for its functions, once and at no cost if nobody waits yet; return what warns of them."""
         progress, terms = Progress(), Terms(Purpose.LISTING, until=loop_time() + (left or LIST_SECONDS))
         terms = terms._replace(retries=0, counts=False) if is_early else terms
         work = self._listing(terms, progress)
@@ -64,7 +64,7 @@ class Remote:
             if not self.source.kind:
                 self.source, read = await detected(self.transport, terms, progress)
                 return read
-        return await self.source.listing(terms, progress)
+        return await read_listing(self.source, self.transport, terms, progress)
 
     async def run(
         self, function: Function, args: Args, options: CallOptions, progress: Progress, purpose: Purpose = Purpose.RUN

@@ -43,6 +43,27 @@ _LARGEST_SAMPLE = 64 * _SAMPLE
 # A character that JSON never contains, and all bytes but it and the quote.
 _MARK = "\0"
 _NEITHER = bytes({*range(256)} - {*b'"\0'})
+_LONGEST_REFERENCE = 4000  # characters; others may lead to one that is long
+
+
+class Once:
+    """Reads each part of a document once, however many others refer to it; the parts must live as long as this."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, int], tuple[Any, Any]] = {}
+
+    def once(self, kind: Any, part: Any, read: Callable[[Any], T]) -> T:
+        """Return what `read` makes of a part, which depends on nothing else but the kind, or raise what it raises."""
+        key = kind, id(part)
+        if key not in self._known:
+            try:
+                self._known[key] = part, read(part)
+            except Exception as error:  # noqa: BLE001  # raised below, each time
+                self._known[key] = part, error
+        value: T = self._known[key][1]
+        if isinstance(value, Exception):
+            raise value.with_traceback(None)
+        return value
 
 
 def only(kind: type[T], value: Any) -> T:
@@ -59,7 +80,7 @@ def read_object(data: bytes | str) -> dict[str, Any]:
 
 def referred(ref: Any, root: Any) -> Any:
     """Return the part of a document that a reference such as ``#/a/b`` names, if there is one."""
-    part = root if isinstance(ref, str) and ref.startswith("#/") else None
+    part = root if isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE else None
     for step in ref[2:].split("/") if part else ():
         if isinstance(part, list):
             part = part[int(step)] if len(step) < 9 and step.isdecimal() and int(step) < len(part) else None

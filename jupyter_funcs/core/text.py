@@ -23,6 +23,7 @@ _IGNORABLE = re.compile(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_NAME = 200  # comparing two names takes time proportional to the product of their lengths
+LONGEST = 4000  # characters of a name; to normalize many combining ones takes quadratic time
 LONGEST_CODE = 88  # characters of a line, as black has it
 _SEPARATORS = re.compile(r"[\W_]+")
 # A table takes a third of the time of a regular expression; a search folds the whole catalog.
@@ -136,7 +137,7 @@ def folded(name: str) -> str:
     """Return a name without case and separators, so that its spellings compare equal."""
     if name.isascii():
         return name.translate(_ASCII_FOLDED)
-    return _SEPARATORS.sub("", unicodedata.normalize("NFKC", name)).casefold()
+    return _SEPARATORS.sub("", unicodedata.normalize("NFKC", name[:LONGEST])).casefold()
 
 
 def spellings(names: Iterable[str]) -> dict[str, str]:

@@ -142,10 +142,10 @@ def _function(given: Any, group: str) -> Function | None:
     name, schema, hints = only(str, tool.get("name")), tool.get("inputSchema"), only(dict, tool.get("annotations"))
     if not name.strip() or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
-    required = [each for each in only(list, schema.get("required")) if isinstance(each, str)]
+    required: dict[str, Any] = {each: {} for each in only(list, schema.get("required")) if isinstance(each, str)}
     properties = only(dict, schema.get("properties"))
     is_whole = not properties and any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref"))
-    params = {_WHOLE: schema} if is_whole else {**{key: {} for key in required}, **properties}
+    params = {_WHOLE: schema} if is_whole else {**required, **properties}
     title, about = only(str, tool.get("title") or hints.get("title")), only(str, tool.get("description"))
     texts = (title * (folded(title) != folded(name) or not about), about)
     definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}

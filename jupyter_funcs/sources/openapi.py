@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from contextlib import suppress
@@ -22,13 +21,13 @@ from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, ProtocolError
 from jupyter_funcs.core.files import read_small
-from jupyter_funcs.core.json_decoding import only, referred
+from jupyter_funcs.core.json_decoding import Once, only, referred
 from jupyter_funcs.core.text import clip, distinct, inert, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources import yaml_decoding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.replies import Reply
@@ -78,7 +77,8 @@ class OpenApiSource:
         connection = self._transport.connection
         read = partial(read_document, connection=connection)
         if connection.base_url.startswith("file:"):
-            return partial(read, await asyncio.to_thread(_content, connection.location))
+            progress.attempts = 1
+            return lambda: read(_content(connection.location))
         url = connection.location or connection.base_url
         request = Request("GET", url, headers={"Accept": _ACCEPT}, token_header=connection.header)
         reply = await self._transport.request(request, terms._replace(max_bytes=_MAX_DOCUMENT), progress)
@@ -142,16 +142,19 @@ class _UnusableError(Exception):
     """Why an operation can't be run."""
 
 
-class _Document:
-    """Reads the operations of a document; shared parts are converted once, so that the time is linear."""
+class _Document(Once):
+    """Reads the operations of a document; shared parts are read once, so that the time is linear."""
 
     def __init__(self, root: dict[str, Any], connection: Connection) -> None:
+        super().__init__()
         self._root, self._connection = root, connection
         components = only(dict, root.get("components"))
         schemes = {name: self._resolved(one) for name, one in only(dict, components.get("securitySchemes")).items()}
         # The header of each scheme that is an API key in a header, else an empty text.
-        self._keys = {name: only(str, one.get("name")) * (one.get("in") == "header") for name, one in schemes.items()}
-        self._known: dict[Any, Any] = {}
+        self._keys = {
+            name: only(str, one.get("name"))[:_MAX_NAME] * (one.get("in") == "header") for name, one in schemes.items()
+        }
+        self._key_names = {key.casefold() for key in self._keys.values()}
         self._named: dict[str, Any] = {}  # what references lead to
         self._left = _MAX_PARAMS
 
@@ -182,81 +185,94 @@ class _Document:
         return Catalog(one.changed(name=name) for one, name in zip(functions, names, strict=True))
 
     def _function(self, name: str, path: str, method: str, item: dict[str, Any]) -> Function:
-        operation = only(dict, item[method])
         if not path.startswith("/"):
             raise _UnusableError("its path does not start with /")
+        if self._left >= 0:
+            function = self.once(method, item, partial(self._operation, method))
+            self._left -= len(function.params)
+        if self._left < 0:
+            raise _UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")
+        described = {param.context["name"] for param in function.params if param.context["in"] == "path"}
+        if missing := set(_PLACE.findall(path)) - described:
+            raise _UnusableError(f"its path parameter {quote(min(missing))} is not described")
+        context = {**function.context, "path": path}
+        return function.changed(name=function.name or name, entry_point=name, context=context)
+
+    def _operation(self, method: str, item: dict[str, Any]) -> Function:
+        """Return an operation without its path."""
+        operation = only(dict, item[method])
         server, is_allowed = self._server(operation, item, self._root)
         if not is_allowed:
             raise _UnusableError(f"it runs on {quote(server)}")
-        found, content_type = self._body(operation)
+        body, content_type = self.once("body", self._resolved(operation.get("requestBody")), self._body)
         params: dict[str, Param] = {}
-        for param in (*self._parameters(path, item, operation), *found):
+        for param in (*self._parameters(item, operation), *body):
             place = param.name if param.name not in params else f"{param.context['in']}.{param.name}"
             params[place] = param.changed(name=place)
-        self._left -= len(params)
-        if self._left < 0:
-            raise _UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")
         said = (only(str, operation.get(key)).strip().removesuffix(".") for key in ("summary", "description"))
         group = next((tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)), "")
         return Function(
-            name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME) or name,
+            name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME),
             description=clip(unescape("\n\n".join(filter(None, dict.fromkeys(said)))), _MAX_TEXT),
             params=tuple(params.values()),
             group_name=clip(inert(group), _MAX_NAME),
-            entry_point=name,
             changes_data=method != "get",
             context={
                 "method": method.upper(),
                 "server": server,
-                "path": path,
                 "accept": self._accept(operation),
                 "content_type": content_type,
                 "needs_body": self._resolved(operation.get("requestBody")).get("required") is True,
-                "token_header": self._token_header(operation),
+                "token_header": self.once(
+                    "security", operation.get("security", self._root.get("security")), self._token_header
+                ),
             },
         )
 
-    def _parameters(self, path: str, item: dict[str, Any], operation: dict[str, Any]) -> Iterator[Param]:
-        several = [self._resolved(one) for where in (item, operation) for one in only(list, where.get("parameters"))]
+    def _parameters(self, item: dict[str, Any], operation: dict[str, Any]) -> Iterator[Param]:
+        """Yield the parameters of an operation but for its body."""
         # An operation's own replace those of its path.
-        given = {(str(one.get("in")), only(str, one.get("name"))): one for one in several}
-        if missing := set(_PLACE.findall(path)) - {name for where, name in given if where == "path"}:
-            raise _UnusableError(f"its path parameter {quote(min(missing))} is not described")
-        keys = {key.casefold() for key in self._keys.values()}
-        for (where, name), one in given.items():
-            required = where == "path" or one.get("required") is True
-            style = _style(one, "form" if where == "query" else "simple")
-            if where == "header" and (not _HEADER.fullmatch(name) or name.casefold() in keys):
-                continue
-            is_simple = where in {"query", "header"} or (where == "path" and style["style"] == "simple")
-            if not (is_simple and name.strip()):
-                if required:
-                    raise _UnusableError(f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent")
-            else:
-                content = only(dict, one.get("content"))
-                schema = next((only(dict, each).get("schema") for each in content.values()), one.get("schema"))
-                context = {"in": where, "name": name, **style, "json": bool(content)}
-                yield self._param(context, schema, required=required, text=only(str, one.get("description")))
+        several = only(list, item.get("parameters")) + only(list, operation.get("parameters"))
+        params = dict(self.once("parameter", self._resolved(given), self._parameter) for given in several)
+        for param in params.values():
+            if isinstance(param, Param):
+                yield param
+            elif param:
+                raise _UnusableError(param)
+
+    def _parameter(self, given: dict[str, Any]) -> tuple[tuple[str, str], Param | str]:
+        """Return the place and name of a parameter, and how it is listed: not at all, or why it can't be sent."""
+        where, name = str(given.get("in")), only(str, given.get("name"))
+        required = where == "path" or given.get("required") is True
+        style = _style(given, "form" if where == "query" else "simple")
+        if where == "header" and (not _HEADER.fullmatch(name) or name.casefold() in self._key_names):
+            return (where, name), ""
+        is_simple = where in {"query", "header"} or (where == "path" and style["style"] == "simple")
+        if not (is_simple and name.strip()) or len(name) > _MAX_TEXT:
+            return (where, name), f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent" * required
+        content = only(dict, given.get("content"))
+        schema = next((only(dict, each).get("schema") for each in content.values()), given.get("schema"))
+        context = {"in": where, "name": name, **style, "json": bool(content)}
+        return (where, name), self._param(context, schema, required=required, text=only(str, given.get("description")))
 
     def _param(self, context: dict[str, Any], schema: Any, *, required: bool, text: str = "") -> Param:
         text = text or only(str, only(dict, schema).get("description") or self._resolved(schema).get("description"))
         return Param(
-            name=inert(context["name"]),
-            description=clip(unescape(text), _MAX_TEXT),
+            name=self.once("name", context["name"], inert),
+            description=self.once("text", text, lambda text: clip(unescape(text), _MAX_TEXT)),
             required=required,
-            schema=self._once("parameter", schema, self._schema) if schema or context["in"] == "body" else None,
+            schema=self.once("parameter schema", schema, self._schema) if schema or context["in"] == "body" else None,
             context=context,
         )
 
-    def _body(self, operation: dict[str, Any]) -> tuple[list[Param], str]:
+    def _body(self, body: dict[str, Any]) -> tuple[list[Param], str]:
         """Return the parameters for the body, which is JSON or a form, and its media type."""
-        body = self._resolved(operation.get("requestBody"))
         content, needed = only(dict, body.get("content")), body.get("required") is True
         kind = next((kind for kind in content if _JSON_BODY.fullmatch(kind)), "")
         other = _FORM_BODY if _FORM_BODY in content else next(iter(content), "")
         about = only(dict, content.get(kind or other))
         schema = about.get("schema")
-        named, required = self._once("properties", self._resolved(schema), self._properties)
+        named, required = self.once("properties", self._resolved(schema), self._properties)
         if other == _FORM_BODY and not kind and 0 < len(named) <= _MAX_PROPERTIES:
             kind = other
         if not kind and (needed or named):  # without its properties it would do something else
@@ -283,31 +299,35 @@ class _Document:
             part = self._resolved(parts.pop(0))
             if {"anyOf", "oneOf", "not", "if"} & part.keys() or part.get("type", "object") != "object":
                 break
-            named = {**only(dict, part.get("properties")), **named}
-            required |= {name for name in only(list, part.get("required")) if isinstance(name, str)}
-            parts += only(list, part.get("allOf"))
+            own = only(dict, part.get("properties"))
+            if len(own) > _MAX_PROPERTIES:
+                return own, set()
+            needed = only(list, part.get("required"))
+            more = only(list, part.get("allOf"))
+            if len(needed) > _MAX_PROPERTIES or len(more) > _MAX_STEPS:
+                break
+            named = {**own, **named}
+            required |= {name for name in needed if isinstance(name, str)}
+            parts += more
         return {}, set()
 
     def _accept(self, operation: dict[str, Any]) -> str:
         """Return the media type of a reply in JSON."""
-        replies = {str(code): self._resolved(one) for code, one in only(dict, operation.get("responses")).items()}
-        good = [one for code, one in replies.items() if code[:1] == "2"] or [replies.get("default", {})]
-        contents = [only(dict, one.get("content")) for one in good]
-        kinds = [kind for content in contents for kind in content]
-        for kind in kinds:
-            if "json" in kind.lower() and kind.isascii() and kind.isprintable():
-                return str(kind)
-        if kinds and "*/*" not in kinds and all(contents):
+        responses = only(dict, operation.get("responses"))
+        replies = {code: self.once("reply", self._resolved(one), _json_kind) for code, one in responses.items()}
+        kinds = [kind for code, kind in replies.items() if code[:1] == "2"] or [replies.get("default", "")]
+        if json_kind := next(filter(None, kinds), ""):
+            return json_kind
+        if None in kinds and "" not in kinds:
             raise _UnusableError("its reply is not JSON")
         if {code[:1] for code in replies} & {"2", "3", "d"} == {"3"}:
             raise _UnusableError("it redirects elsewhere")
         return "application/json"
 
-    def _token_header(self, operation: dict[str, Any]) -> str:
+    def _token_header(self, security: Any) -> str:
         """Return the header for the token: that of an API key if the operation takes one and no bearer token."""
         own = self._connection.header
-        asked = only(list, operation.get("security", self._root.get("security")))
-        keys = [self._keys.get(name, "") for one in asked for name in only(dict, one)]
+        keys = [self._keys.get(name, "") for one in only(list, security) for name in only(dict, one)]
         if not any(keys) or own.casefold() in map(str.casefold, keys) or (own == "Authorization" and "" in keys):
             return own
         return next((key for key in keys if _HEADER.fullmatch(key)), own)
@@ -322,7 +342,11 @@ class _Document:
 
     def _server(self, *places: dict[str, Any]) -> tuple[str, bool]:
         """Return the server that the first of some places names, its variables replaced, and whether we may ask it."""
-        given = next((found for place in places if (found := only(list, place.get("servers")))), [])
+        given = (only(list, place.get("servers")) for place in places)
+        return self.once("servers", next(filter(None, given), ()), self._first)
+
+    def _first(self, given: Iterable[Any]) -> tuple[str, bool]:
+        """Return the first of some servers that we may ask, else the first, and whether we may."""
         servers = []
         base, default = self._connection.location or self._connection.base_url, "/"
         if "://" not in base:  # a file: the user's word says where its servers are
@@ -337,21 +361,14 @@ class _Document:
         allowed = next((url for url in servers if _may_ask(self._connection, url)), None)
         return allowed or servers[0], allowed is not None
 
-    def _once(self, kind: str, part: Any, read: Callable[[Any], Any]) -> Any:
-        """Return what `read` makes of a part of the document, which lives as long as the document."""
-        key = (kind, id(part))
-        if key not in self._known:
-            self._known[key] = part, read(part)
-        return self._known[key][1]
-
     def _schema(self, given: Any) -> Any:
         """Return a schema with all that it refers to in its ``$defs``; ``True`` if that is too much, or nothing."""
-        schema, pending, size = self._once("schema", given, self._convert)
+        schema, pending, size = self.once("schema", given, self._convert)
         definitions: dict[str, Any] = {}
         pending = list(pending)
         while pending and size <= _MAX_SCHEMA and len(definitions) <= _MAX_DEFINITIONS:
             if (name := pending.pop()) not in definitions:
-                definitions[name], more, length = self._once("schema", self._named[name], self._convert)
+                definitions[name], more, length = self.once("schema", self._named[name], self._convert)
                 pending += more
                 size += length
         if size > _MAX_SCHEMA or len(definitions) > _MAX_DEFINITIONS or not schema:
@@ -423,6 +440,13 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         except ValueError:
             raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
     return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
+
+
+def _json_kind(reply: dict[str, Any]) -> str | None:
+    """Return the media type of a reply in JSON; ``None`` if it is in none, and an empty text if it may be in any."""
+    content = only(dict, reply.get("content"))
+    json_kinds = (kind for kind in content if "json" in kind.lower() and kind.isascii() and kind.isprintable())
+    return next(json_kinds, None if content and "*/*" not in content else "")
 
 
 def _style(said: Any, default: str = "form") -> dict[str, Any]:

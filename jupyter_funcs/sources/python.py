@@ -66,19 +66,11 @@ class PythonSource:
 
     async def listing(self, _terms: Terms, progress: Progress) -> Callable[[], Catalog]:
         progress.attempts = 1
-        functions, skipped = await asyncio.wrap_future(in_thread(self._list, "python"))
+        return self._list
 
-        def read() -> Catalog:
-            if skipped:
-                names = some(skipped)
-                warn(f"{self._connection.name}: left out {names}, which can't be called by keyword.")
-            return Catalog(functions)
-
-        return read
-
-    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
+    async def run(self, function: Function, args: Args, _terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
         if not self._callables:  # in another process
-            await self.listing(terms, progress)
+            await asyncio.wrap_future(in_thread(self._list, "python"))
         if function.name not in self._callables:
             raise NotFoundError(f"{function.name} is no longer in {self._connection.name}.", "See %funcs find.")
         progress.attempts = 1
@@ -95,8 +87,7 @@ class PythonSource:
     async def close(self) -> None:
         """Nothing is open."""
 
-    def _list(self) -> tuple[list[Function], list[str]]:
-        """Return the functions as a catalog lists them, and the names of those that can't be called."""
+    def _list(self) -> Catalog:
         skipped: list[str] = []
         found = []
         for name, python in _functions_of(self._connection.target):
@@ -109,7 +100,9 @@ class PythonSource:
         titles = distinct([function.name for _, function, _ in found], "{} {}", 2)
         every = list(zip(titles, found, strict=True))
         self._callables = {title: (python, parameters) for title, (python, _, parameters) in every}
-        return [one.changed(id=at, name=title) for at, (title, (_, one, _)) in enumerate(every, 1)], skipped
+        if skipped:
+            warn(f"{self._connection.name}: left out {some(skipped)}, which can't be called by keyword.")
+        return Catalog(one.changed(id=at, name=title) for at, (title, (_, one, _)) in enumerate(every, 1))
 
 
 def _functions_of(target: Any) -> list[tuple[str, Callable[..., Any]]]:

@@ -7,12 +7,14 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jupyter_funcs.catalog.fields import schema_problems, unknown_codes
 from jupyter_funcs.catalog.listing import Catalog, Function, parse_listing
 from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, Reply
-from jupyter_funcs.core.background import Progress, loop_time
+from jupyter_funcs.core.background import Progress, in_thread, loop_time
 from jupyter_funcs.core.errors import ConfigError, FuncsError, ProtocolError, ReplyTooLargeError
-from jupyter_funcs.core.warn import collect_warnings, warn_all
+from jupyter_funcs.core.text import some
+from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +35,7 @@ class Source(Protocol):
     """What `%funcs status` calls it: service, openapi, mcp or python."""
 
     async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
-        """Return what reads the catalog, in the caller's thread so that its warnings point to the caller's line."""
+        """Ask for the listing, and return what reads the catalog."""
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
         """Run a listed function, and return its reply, or a frame that stays as it is."""
@@ -98,7 +100,7 @@ async def detected(transport: Transport, terms: Terms, progress: Progress) -> tu
         seconds = (terms.until - loop_time()) / 2 if kind == "mcp" else None
         try:
             async with asyncio.timeout(seconds):
-                return source, await _read(source, terms, progress)
+                return source, await read_listing(source, transport, terms, progress)
         except FuncsError as error:
             if not _is_another(error, kind) or getattr(source, "is_open", False):
                 raise
@@ -117,18 +119,27 @@ async def detected(transport: Transport, terms: Terms, progress: Progress) -> tu
     raise own
 
 
-async def _read(source: Source, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+async def read_listing(source: Source, transport: Transport, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
     """Read a listing in a thread, and return what warns of it in the caller's thread."""
     warned: list[UserWarning] = []
     read = await source.listing(terms, progress)
     with collect_warnings(warned):
-        catalog = await asyncio.to_thread(read)
+        catalog = await asyncio.wrap_future(in_thread(lambda: _checked(read(), transport.connection.name), "listing"))
 
     def shown() -> Catalog:
         warn_all(warned)
         return catalog
 
     return shown
+
+
+def _checked(catalog: Catalog, service: str) -> Catalog:
+    """Warn of what in a listing isn't understood, and return it."""
+    for code in unknown_codes(catalog):
+        warn(f"{service}: parameters of type code {code} (unknown) are read from their descriptions.")
+    if problems := schema_problems(catalog):
+        warn(f"Schemas that contradict themselves are not enforced: {some(problems)}.")
+    return catalog
 
 
 def _is_another(error: FuncsError, kind: str) -> bool:

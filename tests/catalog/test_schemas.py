@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
-from jupyter_funcs.catalog.schemas import problem_of, read_schema
+from jupyter_funcs.catalog.schemas import Schemas, problem_of
 from jupyter_funcs.catalog.values import Each, as_json
 from tests.declared import form_with
 from tests.examples import examples
@@ -123,7 +123,7 @@ def test_bounds_are_inclusive(schema: Any, low: float | None, high: float | None
 )
 def test_a_schema_that_contradicts_itself_does_not_enforce_that(schema: Any) -> None:
     """Nobody could fill in such a field; the source decides instead, and the problem has a text."""
-    found = read_schema(schema)
+    found = Schemas().read(schema)
     assert found is not None
     assert found.problem
     assert (found.options, found.minimum, found.maximum) == ((), None, None)
@@ -245,7 +245,7 @@ def test_a_hostile_schema_ends() -> None:
     assert problem_of(names, {"a" * 60 + "!": 1}) == ""
     assert problem_of(loops, 1) == ""
     assert problem_of({"type": 7}, 1) == ""
-    assert read_schema(loops)
+    assert Schemas().read(loops)
 
 
 WORDS = ["type", "enum", "const", "items", "anyOf", "allOf", "$ref", "minimum", "exclusiveMaximum", "format", "default"]

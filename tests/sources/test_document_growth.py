@@ -1,0 +1,264 @@
+"""A listing takes time in its size: whatever its parts refer to, each is read once; and a deadline ends it anyway."""
+
+from __future__ import annotations
+
+import json
+import threading
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.catalog.fields import read_fields, schema_problems
+from jupyter_funcs.catalog.listing import Catalog, Function, Param, parse_listing
+from jupyter_funcs.client import client, remote
+from jupyter_funcs.connection.profiles import NO_TOKEN, Connection
+from jupyter_funcs.sources import mcp, openapi
+from tests import growth
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TEXT = {"type": "string"}
+HERE = Connection("document", "http://127.0.0.1:1/x.json", NO_TOKEN, kind="openapi")
+OK: dict[str, Any] = {"responses": {"200": {}}}
+
+
+def listed(document: dict[str, Any]) -> Callable[[], Catalog]:
+    data = json.dumps({"openapi": "3.1.0", **document}).encode()
+
+    def read() -> Catalog:
+        catalog = openapi.read_document(data, HERE)
+        schema_problems(catalog)
+        return catalog
+
+    return read
+
+
+def ref(name: str, kind: str = "schemas") -> dict[str, str]:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def paths(count: int, item: Any = None) -> dict[str, Any]:
+    return {f"/p{at}": item(at) if callable(item) else item or {"get": OK} for at in range(count)}
+
+
+def query(schema: Any, name: str = "q", **more: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": schema, **more}
+
+
+def reading(schema: Any, count: int, **schemas: Any) -> dict[str, Any]:
+    """Paths with a parameter each, of one schema or of one for each path."""
+
+    def item(at: int) -> dict[str, Any]:
+        return {"get": {**OK, "parameters": [query(schema(at) if callable(schema) else schema)]}}
+
+    return {"paths": paths(count, item), "components": {"schemas": schemas}}
+
+
+def posting(schema: Any, count: int, **schemas: Any) -> dict[str, Any]:
+    def item(at: int) -> dict[str, Any]:
+        own = {"schema": schema(at) if callable(schema) else schema}
+        return {"post": {**OK, "requestBody": {"content": {"application/json": own}}}}
+
+    return {"paths": paths(count, item), "components": {"schemas": schemas}}
+
+
+def sharing(operation: dict[str, Any], count: int, **more: Any) -> dict[str, Any]:
+    """Paths that are all the same item."""
+    item = {"get": {**OK, **operation}, **more}
+    return {"paths": paths(count, ref("X", "pathItems")), "components": {"pathItems": {"X": item}}}
+
+
+def components(count: int, kind: str, item: Any, **parts: Any) -> dict[str, Any]:
+    return {"paths": paths(count, item), "components": {kind: parts}}
+
+
+def scheme(at: int) -> dict[str, str]:
+    return {"type": "apiKey", "in": "header", "name": f"X-{at}"}
+
+
+TAKING_P = {"get": {**OK, "parameters": [ref("P", "parameters")]}}
+TAKING_B = {"post": {**OK, "requestBody": ref("B", "requestBodies")}}
+KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "servers": lambda n: {
+        "paths": paths(n),
+        "servers": [{"url": f"https://s{at}.example"} for at in range(2 * n)] + [{"url": "/"}],
+    },
+    "variables of a server": lambda n: {
+        "paths": paths(n),
+        "servers": [{"url": "http://127.0.0.1:1/" + "".join(f"{{a{at}}}" for at in range(4 * n))}],
+    },
+    "path items": lambda n: sharing({}, n, parameters=[query(TEXT, f"a{at}") for at in range(n)]),
+    "parameters of an operation": lambda n: sharing({"parameters": [query(TEXT, f"a{at}") for at in range(n)]}, n),
+    "schemes": lambda n: {
+        **reading(TEXT, n),
+        "components": {"securitySchemes": {f"s{at}": scheme(at) for at in range(4 * n)}},
+    },
+    "security": lambda n: {"paths": paths(n), "security": [{f"s{at}": []} for at in range(8 * n)]},
+    "responses": lambda n: components(
+        n, "responses", {"get": {"responses": {"200": ref("R", "responses")}}}, R={"content": dict.fromkeys(kinds(n))}
+    ),
+    "responses of an item": lambda n: sharing({"responses": {str(at): {} for at in range(200, 200 + 8 * n)}}, n),
+    "tags": lambda n: sharing({"tags": [0] * 99 * n}, n),
+    "callbacks and links": lambda n: sharing({"callbacks": {f"c{at}": {"/x": {"get": OK}} for at in range(9 * n)}}, n),
+    "long texts": lambda n: sharing({"description": "&amp; x " * 40 * n, "operationId": "o" * 99 * n}, n),
+    "a long description of a parameter": lambda n: components(
+        n, "parameters", TAKING_P, P=query(TEXT, description="&amp; " * 80 * n)
+    ),
+    "a long description of a schema": lambda n: reading(ref("A"), n, A={**TEXT, "description": "&amp; " * 80 * n}),
+    "a long name": lambda n: components(n, "parameters", TAKING_P, P=query(TEXT, "\u202e" * 99 * n)),
+    "a chain of references": lambda n: reading(
+        lambda at: ref(f"A{at}"), n, **{f"A{at}": ref(f"A{at + 1}") for at in range(n)}
+    ),
+    "a long reference": lambda n: reading(ref("A"), n, A=ref("~1" * 200 * n), **{"/" * 200 * n: TEXT}),
+    "options": lambda n: reading(ref("A"), n, A={"enum": list(range(20 * n))}),
+    "options with a default": lambda n: reading(
+        lambda at: {"default": at, **ref("A")}, n, A={"enum": list(range(20 * n))}
+    ),
+    "options in two lists": lambda n: reading(
+        {"allOf": [{"enum": list(range(60 * n))}, {"enum": list(range(60 * n, 0, -1))}]}, 1
+    ),
+    "options one by one": lambda n: reading(ref("A"), n, A={"oneOf": [{"const": at} for at in range(9 * n)]}),
+    "parts": lambda n: reading(ref("A"), n, A={"allOf": [{f"min{at}": 1} for at in range(9 * n)]}),
+    "types": lambda n: reading(lambda at: {"default": at, **ref("A")}, n, A={"type": ["string"] * 20 * n}),
+    "a default": lambda n: reading(lambda at: {"minimum": at, **ref("A")}, n, A={"default": list(range(40 * n))}),
+    "examples and mappings": lambda n: reading(
+        ref("A"), n, A={**TEXT, "examples": [""] * 40 * n, "discriminator": {"mapping": dict.fromkeys(kinds(n), "#/x")}}
+    ),
+    "bodies": lambda n: posting(ref("A"), n, A={"properties": {f"p{at}": TEXT for at in range(9 * n)}}),
+    "parts of bodies": lambda n: posting(ref("A"), n, A={"allOf": [{"type": "object"}] * 9 * n}),
+    "required properties": lambda n: posting(
+        lambda at: {"allOf": [ref("A")], "minProperties": at}, n, A={"required": [f"p{at}" for at in range(20 * n)]}
+    ),
+    "media types of a body": lambda n: components(
+        n, "requestBodies", TAKING_B, B={"content": dict.fromkeys(kinds(n))}
+    ),
+    "names that are equal": lambda n: {"paths": paths(9 * n, {"get": {**OK, "operationId": "same"}})},
+    "names that are numbered": lambda n: {
+        "paths": paths(9 * n, lambda at: {"get": {**OK, "operationId": f"same ({at // 2})" if at % 2 else "same"}})
+    },
+}  # fmt: skip
+
+
+def kinds(n: int) -> list[str]:
+    return [f"text/x{at}" for at in range(9 * n)]
+
+
+def assert_linear(work: Callable[[int], Callable[[], object]]) -> None:
+    """Assert that what `work` returns for a size takes linear time."""
+    prepared = cache(work)
+    growth.assert_linear(lambda size: prepared(size)(), most=2000, start=50)
+
+
+@pytest.mark.fault(147)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_document_takes_time_in_its_size(kind: str) -> None:
+    """Servers, items, schemes, responses, texts and options that many paths share don't multiply with them."""
+    assert_linear(lambda n: listed(KINDS[kind](n)))
+
+
+def tools(count: int, **schema: Any) -> Callable[[], Catalog]:
+    link = cast("Any", SimpleNamespace(server="tools", name="tools"))
+    tool = {"name": "t", "inputSchema": {"type": "object", **schema}}
+
+    def read() -> Catalog:
+        catalog = mcp._read(link, [{**tool, "name": f"t{at}"} for at in range(count)], is_cut=False)
+        schema_problems(catalog)
+        return catalog
+
+    return read
+
+
+TOOLS: dict[str, Callable[[int], Callable[[], object]]] = {
+    "required": lambda n: tools(
+        1, required=[f"p{at}" for at in range(n)], properties={f"p{at}": TEXT for at in range(n)}
+    ),
+    "options": lambda n: tools(
+        1,
+        properties={f"p{at}": {"$ref": "#/$defs/A"} for at in range(n)},
+        **{"$defs": {"A": {"enum": list(range(5 * n))}}},
+    ),
+    "unknown words": lambda n: tools(
+        1,
+        properties={f"p{at}": {"$ref": "#/$defs/A"} for at in range(n)},
+        **{"$defs": {"A": {"type": "string", **{f"x-{at}": 1 for at in range(5 * n)}}}},
+    ),
+}
+
+
+@pytest.mark.fault(147)
+@pytest.mark.parametrize("kind", TOOLS)
+def test_tools_take_time_in_their_size(kind: str) -> None:
+    """What the parameters of a tool share is read once."""
+    assert_linear(TOOLS[kind])
+
+
+@pytest.mark.fault(147)
+def test_equal_names_of_a_listing_take_time_in_their_number() -> None:
+    """Ten thousand functions of one name get names of their own."""
+    names = ["same", "same_2", "Same", "s a m e"]
+
+    def named(n: int) -> Callable[[], object]:
+        data = json.dumps([{"name": names[at % 4], "params": []} for at in range(5 * n)]).encode()
+        return lambda: parse_listing(data)
+
+    assert_linear(named)
+
+
+@pytest.mark.fault(147)
+def test_a_name_of_combining_characters_takes_time_in_its_length() -> None:
+    """Python itself takes quadratic time to normalize it, and no other thread runs meanwhile."""
+
+    def named(n: int) -> Callable[[], object]:
+        data = json.dumps([{"name": "a" + "\u0315\u0300" * 10 * n, "params": []}]).encode()
+        return lambda: parse_listing(data).search_texts
+
+    assert_linear(named)
+
+
+@pytest.mark.fault(147)
+@pytest.mark.parametrize("name", ["d{}_date", "Symbol{}"])
+def test_a_form_takes_time_in_its_size(name: str) -> None:
+    """Parameters that share their options, and dates that may be pairs, are read once each."""
+    options = {"A": {"enum": list(range(2000))}}
+
+    def form(n: int) -> Callable[[], object]:
+        schema: Any = {"$ref": "#/$defs/A", "$defs": options} if name == "Symbol{}" else None
+        params = tuple(Param(name=name.format(at), schema=schema) for at in range(n))
+        return lambda: read_fields(Function(name="F", params=params))
+
+    assert_linear(form)
+
+
+@pytest.mark.fault(147)
+def test_a_document_is_read_within_the_deadline_of_the_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In another thread than the caller's and the loop's: others list and run meanwhile, and the caller is told."""
+    for module in (client, remote):
+        monkeypatch.setattr(module, "LIST_SECONDS", 0.5)
+    threads: list[threading.Thread] = []
+    released = threading.Event()
+    read = openapi.read_document
+
+    def slow(data: bytes, connection: Connection) -> Catalog:
+        threads.append(threading.current_thread())
+        released.wait(60)
+        return read(data, connection)
+
+    monkeypatch.setattr(openapi, "read_document", slow)
+    file = tmp_path / "document.json"
+    file.write_text(json.dumps({"openapi": "3.1.0", "paths": paths(1)}))
+    funcs = jf.connect(file, allow_server="http://127.0.0.1:1")
+    with pytest.raises(jf.DeadlineError, match="The listing of the functions did not finish") as failed:
+        funcs.refresh()
+    assert 1 <= len(str(failed.value).split("\n")) <= 3
+    assert jf.connect([parse_listing]).names == ["Parse Listing"]  # on the loop, which is free
+    assert not {threading.current_thread().name, "jupyter_funcs"} & {thread.name for thread in threads}
+    released.set()
+    for thread in threads:
+        thread.join(60)
+    assert funcs.refresh().names == ["GET /p0"]
