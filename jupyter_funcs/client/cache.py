@@ -75,12 +75,16 @@ class Cache:
     def __repr__(self) -> str:
         return f"<Cache in {self.folder}>"
 
-    def identity(self, connection: Connection, secret: Secret) -> str:
-        """Return the service and the user for `run_keys`: the token's subject, else a salted hash of the token."""
-        user = ["sub", secret.subject]
-        if not secret.subject:
-            user = ["hash", hmac.new(self._salt(), secret.reveal().encode(), hashlib.sha256).hexdigest()]
-        return _canonical([connection.base_url, connection.where, connection.synthetic, connection.header, *user])
+    def identity(self, connection: Connection, secret: Secret, source: Any = None, *, is_stored: bool = True) -> str:
+        """
+        Return who asks whom, for `run_keys`, as a hash: the connection, the account, and what the source adds.
+
+        It is salted, because commands, addresses and opaque tokens hold secrets. A key that stays in memory needs no
+        salt, which would be a file.
+        """
+        facts = [*connection.place, connection.where, connection.header, source, secret.account or secret.reveal()]
+        salt = self._salt() if is_stored else b""
+        return hmac.new(salt, _canonical(facts).encode(), hashlib.sha256).hexdigest()
 
     def get(self, key: str, max_age: float) -> pd.DataFrame | None:
         """Return one result, if there is one that is at most `max_age` seconds old."""

@@ -137,7 +137,8 @@ class RemoteCall:
         if not self.may_cache(is_sweep=False):
             return await self._fetch_or_explain(args, progress)
         cache = self.session.cache
-        [key] = run_keys(await self.session.remote.identity(cache), self.function, self.options, [args])
+        identity = await self.session.remote.identity(self.function, cache)
+        [key] = run_keys(identity, self.function, self.options, [args])
         frame = await asyncio.to_thread(cache.get, key, self.options.max_age)
         if frame is None:
             frame = await self._fetch_or_explain(args, progress)

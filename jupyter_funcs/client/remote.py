@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jupyter_funcs.catalog.suggestions import Choice
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.retries import Purpose
-from jupyter_funcs.connection.secrets import redacted_values
+from jupyter_funcs.connection.secrets import NoSecret, redacted_values
 from jupyter_funcs.connection.transport import Terms, Transport
 from jupyter_funcs.core.background import Progress, loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
@@ -89,10 +89,17 @@ class Remote:
         self.choices.hold(function.name, args, frame)
         return frame
 
-    async def identity(self, cache: Cache) -> str:
-        """Return the user and service for the keys of the cache; this asks the token's source."""
+    async def identity(self, function: Function, cache: Cache, *, is_stored: bool = True) -> str:
+        """Return who asks whom, for the keys of the cache; this asks the token's source."""
         secret = await with_deadline(LIST_SECONDS, self.transport.secret(), "The token's source")
-        return await asyncio.to_thread(cache.identity, self.transport.connection, secret)
+        if function.changes_data and not is_stored and not secret.account:
+            secret = NoSecret()  # a new token must not repeat the changes of an interrupted sweep
+
+        def read() -> str:
+            source = [self.source.kind, self.source.identity(function)]
+            return cache.identity(self.transport.connection, secret, source, is_stored=is_stored)
+
+        return await asyncio.to_thread(read)
 
     async def _fetch(
         self, function: Function, args: Args, options: CallOptions, progress: Progress, terms: Terms

@@ -68,6 +68,12 @@ class Connection:
     location: str = ""
     env: tuple[str, ...] = ()
 
+    @property
+    def place(self) -> list[Any]:
+        """All of it that decides where an answer comes from, as JSON values."""
+        command = list(map(str, self.target)) if self.kind == "mcp" and isinstance(self.target, list | tuple) else None
+        return [self.kind, self.base_url, self.location, self.allow_server, self.synthetic, command]
+
 
 def resolve(
     where: str | os.PathLike[str] | ModuleType | Sequence[Callable[..., Any]] | None = None,

@@ -27,6 +27,10 @@ _URL_SAFE = str.maketrans("+/", "-_")
 _alive: weakref.WeakSet[Hidden] = weakref.WeakSet()
 # The claims of a JWT that name its user, the most readable first.
 _USER_CLAIMS = ("preferred_username", "email", "name", "sub")
+# Those of which each account has its own, and those that change at each login.
+_OWN_CLAIMS = ("sub", "oid", "preferred_username", "email", "client_id")
+_LOGIN_CLAIMS = {"exp", "iat", "nbf", "jti", "auth_time", "nonce", "sid", "at_hash", "c_hash", "s_hash"}
+_LOGIN_CLAIMS |= {"session_state", "aio", "rh", "uti"}  # Keycloak's, and Microsoft's
 
 
 class Hidden:
@@ -97,10 +101,10 @@ class Secret(Hidden):
         return clip(inert(next((name for name in names if isinstance(name, str) and name), "")), 80)
 
     @property
-    def subject(self) -> str:
-        """The subject of a JWT, not shortened; empty if the token is opaque or has none."""
-        subject = self._claims().get("sub")
-        return subject if isinstance(subject, str) else ""
+    def account(self) -> dict[str, Any]:
+        """The claims of a JWT, except those of one login; empty if the token is opaque or its claims name nobody."""
+        claims = {name: value for name, value in self._claims().items() if name not in _LOGIN_CLAIMS}
+        return claims if any(claims.get(name) for name in _OWN_CLAIMS) else {}
 
     def _claims(self) -> dict[str, Any]:
         parts = self.reveal().split(".")

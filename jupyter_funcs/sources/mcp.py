@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import os
+import re
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,6 +33,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Variables of a terminal or a kernel, which don't decide what a program answers; and our tokens, which it doesn't get.
+_NOT_DECIDING = re.compile(
+    "_|COLUMNS|LINES|OLDPWD|PWD|SHLVL|TERM|WINDOWID|FUNCS_(TOKEN|API_KEY)"
+    "|(JPY|KERNEL|PYDEVD|PYTEST|SSH|VSCODE|XDG_SESSION)_.*"
+)
 _MOST_TOOLS, _MOST_PAGES, _MAX_LISTING = 10_000, 1000, 64 * 2**20  # the last in bytes
 _MOST_NAMES = 5  # of tools left out, in one warning
 _WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
@@ -43,6 +52,7 @@ class McpSource:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._link: Link | None = None
+        self._started_in = ""  # what `_start` returned for the link
 
     async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
         return await self._repeat(_list, terms, progress)
@@ -62,6 +72,20 @@ class McpSource:
         # A half of a surrogate pair can't be sent, and the SDK would close the connection over it.
         arguments = json.loads(replace_surrogates(json.dumps(arguments, ensure_ascii=False)))
         return {"method": "tools/call", "params": {"name": function.name, "arguments": arguments}}
+
+    def identity(self, _function: Function) -> str:
+        """Return a hash of the folder and the environment in which a command runs, or would be started now."""
+        is_running = self._link is not None and self._link.is_usable
+        return self._started_in if is_running else self._start()
+
+    def _start(self) -> str:
+        if self._transport.connection.target is None:
+            return ""
+        folder = ""
+        with suppress(OSError):  # it was deleted
+            folder = os.getcwd()  # noqa: PTH109  # as the command gets it
+        variables = sorted(item for item in os.environ.items() if not _NOT_DECIDING.fullmatch(item[0]))
+        return hashlib.sha256(repr([folder, variables]).encode()).hexdigest()
 
     async def close(self) -> None:
         link, self._link = self._link, None
@@ -88,6 +112,7 @@ class McpSource:
             done += 1
             progress.attempts += 1
             if self._link is None or not self._link.is_usable:
+                self._started_in = self._start()
                 self._link = from_sdk.Link(self._transport)
             link = self._link
             try:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import importlib
 import inspect
 import json
-import marshal
 import re
 import traceback
 import typing
@@ -83,6 +81,15 @@ class PythonSource:
 
     def request(self, function: Function, args: Args) -> dict[str, Any]:
         return {"function": function.name, "arguments": json_args(function, args)}
+
+    def identity(self, function: Function) -> str:
+        """Return a hash of the function as it is now: a notebook may have changed it."""
+        from jupyter_funcs.sources.fingerprint import fingerprint
+
+        if not self._callables:
+            self._list()
+        python, _ = self._callables[function.name]
+        return fingerprint(python, is_named=isinstance(self._connection.target, str))
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -191,7 +198,6 @@ def _function(
     parameters = [
         _parameter(one, names, *told.get(one.name, ("", ""))) for one in declared if one.kind != one.VAR_KEYWORD
     ]
-    code = getattr(inspect.unwrap(python), "__code__", None)
     function = Function(
         name=" ".join(word[:1].upper() + word[1:] for word in re.split(r"[\W_]+", name) if word),
         description=text,
@@ -205,8 +211,6 @@ def _function(
             for one, _, schema, help_ in parameters
         ),
         group_name=getattr(python, "__module__", "") or "",
-        # So that the cached results of a function are not used once it was changed.
-        unique_id=hashlib.sha256(marshal.dumps(code)).hexdigest() if code else "",
     )
     return function, parameters
 

@@ -43,6 +43,9 @@ class Source(Protocol):
     def request(self, function: Function, args: Args) -> dict[str, Any]:
         """Return what `run` sends, in JSON types and without a token; a single HTTP request has a ``url``."""
 
+    def identity(self, function: Function) -> Any:
+        """Return what else decides a function's answers besides connection, token and listing, in JSON types."""
+
     async def close(self) -> None:
         """Close what is open; the next request opens it again."""
 
@@ -84,6 +87,9 @@ class ServiceSource:
 
     def request(self, function: Function, args: Args) -> dict[str, Any]:
         return {"FunctionName": function.name, "Args": args}
+
+    def identity(self, _function: Function) -> None:
+        """Add nothing: the address says all."""
 
     async def close(self) -> None:
         await self._transport.close()

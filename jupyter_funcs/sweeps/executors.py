@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import os
 import threading
@@ -133,6 +134,7 @@ class ServiceAddress(NamedTuple):
     connect: Callable[[str | None, str], Client[RemoteCall]]
     kind: str
     allow_server: str
+    place: str
 
 
 class RunOutcome(NamedTuple):
@@ -183,13 +185,17 @@ class RunRequest:
 
 def service_address(session: Client[RemoteCall]) -> ServiceAddress:
     """Return where a session's runs go."""
-    where = session.address if session.token_is_given else session.where
+    connection = session.remote.transport.connection
+    where = connection.location or session.address if session.token_is_given else session.where
     key = f"{_process}.{id(session)}"
     _own[key] = session
-    allowed = session.remote.transport.connection.allow_server
-    return ServiceAddress(
-        where, session.address, session.token_is_given, key, type(session).reconnect, session.kind, allowed
-    )
+    about = session.address, session.token_is_given, key, type(session).reconnect, session.kind
+    return ServiceAddress(where, *about, connection.allow_server, _place(session))
+
+
+def _place(session: Client[Any]) -> str:
+    """Return a hash of where a session's answers come from, apart from the kind, which may not be detected yet."""
+    return hashlib.sha256(repr(session.remote.transport.connection.place[1:]).encode()).hexdigest()
 
 
 def run_request(function: RemoteCall, service: ServiceAddress, args: Args) -> RunRequest:
@@ -240,9 +246,11 @@ def _connect(service: ServiceAddress) -> Client[RemoteCall]:
         raise ConfigError(f"A worker of the executor cannot connect: {error.what}", error.hint) from None
     if service.is_given and session.remote.transport.connection.token is NO_TOKEN:
         raise without_token
-    if session.address != service.address:
+    if _place(session) != service.place:
+        same = session.address == service.address
+        other = "another source of this name" if same else session.address or "the demo"
         raise ConfigError(
-            f"A worker of the executor uses {session.address or 'the demo'}, not {service.address or 'the demo'}.",
+            f"A worker of the executor uses {other}, not {service.address or 'the demo'}.",
             "Set the same profiles and FUNCS_ variables for the workers as in this process.",
         )
     session.remote.source = source_of(service.kind, session.remote.transport)

@@ -73,7 +73,7 @@ class FolderResults:
 
     async def find(self, runs: Sequence[Args]) -> Mapping[int, float]:
         session = self._function.session
-        identity = await session.remote.identity(session.cache)
+        identity = await session.remote.identity(self._function.function, session.cache)
         return await asyncio.to_thread(self._find, identity, runs)
 
     def _find(self, identity: str, runs: Sequence[Args]) -> Mapping[int, float]:

@@ -29,7 +29,7 @@ class _InMemory(NamedTuple):
 class Retried(NamedTuple):
     """A sweep that was not complete: its results that aren't in the cache, and the positions of its failed runs."""
 
-    kept: dict[str, _InMemory]
+    kept: dict[int, _InMemory]
     failed: frozenset[int]
     left: dict[int, dict[str, Any]]  # the failures of those that aren't tried again
     sends: bool  # otherwise only what ended counts
@@ -56,8 +56,9 @@ class EarlierResults:
         self._max_age = function.options.max_age
         self._failed: frozenset[int] = frozenset()
         if retried is not None:
-            self._earlier, self._max_age, self._failed = {**self._earlier, **retried.kept}, math.inf, retried.failed
-        self.kept: dict[str, _InMemory] = {}
+            self._max_age, self._failed = math.inf, retried.failed
+        self._retried = {} if retried is None else retried.kept
+        self.kept: dict[int, _InMemory] = {}
         self._new: dict[int, _InMemory] = {}
         self._written: set[int] = set()
         self._not_cached: set[int] = set()
@@ -67,14 +68,18 @@ class EarlierResults:
         """Return which runs have results, and when they ran, in seconds since 1970; on the background loop."""
         if not self._is_used:
             return {}
-        identity = "" if self._cache is None else await self._function.session.remote.identity(self._cache)
+        session = self._function.session
+        is_stored = self._cache is not None
+        identity = await session.remote.identity(self._function.function, session.cache, is_stored=is_stored)
         return await asyncio.to_thread(self._find, identity)
 
     def _find(self, identity: str) -> dict[int, float]:
         function, max_age = self._function, self._max_age
         if function.function.changes_data:  # only the same sweep continues; a run of another one is another change
-            identity = repr(self._runs)
+            identity += repr(self._runs)
         self._keys = run_keys(identity, function.function, function.options, self._runs)
+        # By position: its token may be another one by now.
+        self._earlier = {**self._earlier, **{self._keys[at]: result for at, result in self._retried.items()}}
         oldest = time.time() - max_age
         self._earlier = {key: result for key, result in self._earlier.items() if result.written >= oldest}
         found: dict[str, float] = {key: result.written for key, result in self._earlier.items()}
@@ -120,7 +125,8 @@ class EarlierResults:
         mine = set(self._keys)
         kept = {key: result for key, result in self._earlier.items() if key in mine}
         kept |= {self._keys[at]: result for at, result in self._new.items()}
-        self.kept = kept if failed or not ended else {}
+        is_wanted = failed or not ended
+        self.kept = {at: kept[key] for at, key in enumerate(self._keys) if is_wanted and key in kept}
         if ended and self._earlier:
             others = {key: result for key, result in self._earlier.items() if key not in mine}
             _interrupted[self._function.session] = others
