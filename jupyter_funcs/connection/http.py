@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import ipaddress
 import os
 import re
-import socket
 import ssl
 import sys
 from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager, suppress
@@ -20,6 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from jupyter_funcs.connection.proxies import Proxy, environment_proxy
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, Reply, pieces, read_failure, read_reply
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import Hidden, mask_logs, redacted, redacted_line
@@ -136,7 +135,7 @@ class Exchange:
             return Failure(error.with_traceback(None))
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
             received = None if response is None else response.num_bytes_downloaded
-            return _translate(error, urlsplit(request.url).netloc or self.connection.name, received)
+            return self._failure(error, request.url, received)
         except Exception as error:  # noqa: BLE001  # a user's own transport may raise anything
             return Failure(
                 ServiceConnectionError(
@@ -163,7 +162,7 @@ class Exchange:
         except FuncsError as error:
             return Failure(error.with_traceback(None))
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
-            return _translate(error, urlsplit(url).netloc, None)
+            return self._failure(error, url, None)
 
     async def _pieces(self, response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
         failure = None
@@ -171,9 +170,15 @@ class Exchange:
             async for piece in pieces(response, secret):
                 yield piece
         except (httpx.HTTPError, httpx.StreamError, ssl.SSLError) as error:
-            failure = _translate(error, response.url.host, response.num_bytes_downloaded)
+            failure = _translate(error, response.url.host, response.num_bytes_downloaded, None)
         if failure is not None:  # out here, because httpx's errors hold the request with the token
             raise failure.error
+
+    def _failure(self, error: Exception, url: str, received: int | None) -> Failure:
+        proxy = None
+        with suppress(httpx.InvalidURL):
+            proxy = environment_proxy(_url(url)) if self._transport is None else None
+        return _translate(error, urlsplit(url).netloc or self.connection.name, received, proxy)
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -187,6 +192,8 @@ class Exchange:
         known = (self.connection.base_url, self.connection.allow_server)
         addresses = [address for address in known if address.startswith("http")]  # not a file's
         is_tls = any(address.startswith("https:") for address in addresses)
+        proxies = {address: environment_proxy(_url(address)) for address in addresses}
+        proxy = next(filter(None, proxies.values()), None)
         try:
             # Created once: reading the system's certificates takes as long as several requests. An address without
             # TLS needs none, and a context without any trusts nobody.
@@ -198,16 +205,17 @@ class Exchange:
                 limits=httpx.Limits(max_connections=CONNECTIONS),
                 headers=_HEADERS,
                 follow_redirects=False,
-                # Whether to use the environment's proxies: only for TLS, which hides the token from them.
-                trust_env=all(
-                    address.startswith("https:") and not _is_loopback(_url(address).host) for address in addresses
-                ),
+                trust_env=False,
+                proxy=proxy and proxy.url,
+                mounts={f"all://{urlsplit(address).netloc}": None for address in addresses if not proxies[address]},
             )
-        except (ImportError, ValueError, OSError, httpx.InvalidURL):
-            raise ConfigError(
-                "The environment's settings for proxies or certificates are invalid.",
-                "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and SSL_CERT_FILE.",
-            ) from None
+        except ImportError:
+            what, hint = f"SOCKS needs another package: {proxy}.", "pip install 'httpx[socks]'"
+        except (ValueError, httpx.InvalidURL):
+            what, hint = f"No connection can be made through {proxy}.", "Write it as http://host:port."
+        except OSError:
+            what, hint = "The environment's settings for certificates are invalid.", "Check SSL_CERT_FILE."
+        raise ConfigError(inert(what), hint)
 
     def _request(
         self, client: httpx.AsyncClient, asked: Request, sent: Callable[[], None], progress: Progress
@@ -412,19 +420,9 @@ class _ThreadedStream(httpx.AsyncByteStream):
         await asyncio.to_thread(self._stream.close)
 
 
-def _is_loopback(host: str) -> bool:
-    with suppress(OSError):
-        host = socket.inet_ntoa(socket.inet_aton(host))  # 127.1
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return f".{host.removesuffix('.')}".endswith(".localhost")
-    # Older Pythons don't look into mapped addresses.
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
-
-
-def _translate(error: Exception, host: str, received: int | None) -> Failure:
+def _translate(error: Exception, host: str, received: int | None, proxy: Proxy | None) -> Failure:
     """Translate an httpx error after `received` bytes of the reply; use its text only if it can't hold the request."""
+    peer, setting = (inert(str(proxy)), proxy.variable) if proxy else (host, "the address")
     proof = Proof.FINAL
     ours: FuncsError
     cause = next((cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None)
@@ -434,20 +432,23 @@ def _translate(error: Exception, host: str, received: int | None) -> Failure:
             "Ask its operator. If your company has its own authority, set SSL_CERT_FILE to that certificate.",
         )
     elif isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-        ours = DeadlineError(f"{host} did not accept the connection within 5 s.", "Check your network and try again.")
+        check = f"Check {setting} and your network, then try again."
+        ours = DeadlineError(f"No connection to {peer} within 5 s.", check)
         proof = Proof.NOT_SENT
     elif isinstance(error, httpx.TimeoutException):
         ours = DeadlineError(f"{host} did not accept the request in time; it may still be running.", "Try again later.")
         proof = Proof.UNANSWERED
     elif isinstance(error, httpx.ProxyError) and "407" in str(error):
-        ours = ConfigError("The proxy requires a user name and a password (407).", "Set them in HTTPS_PROXY.")
+        ours = ConfigError(f"A user name and a password are required (407) by {peer}.", f"Set them in {setting}.")
     elif isinstance(error, httpx.ProxyError):
-        ours = ServiceConnectionError("The proxy cannot be reached.", "Check HTTPS_PROXY and your network.")
+        why = redacted_line(str(error), 120)
+        ours = ServiceConnectionError(f"Cannot reach {host} through {peer}: {why}.", f"Check {setting}.")
         proof = Proof.NOT_SENT
     elif isinstance(error, httpx.ConnectError):
         is_full = any(getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE} for cause in with_causes(error))
-        check = "Close files, or allow more (ulimit -n)" if is_full else "Check the address and your network"
-        ours = ServiceConnectionError(f"Cannot reach {host}: {_reason(error)}.", f"{check}, then try again.")
+        check = "Close files, or allow more (ulimit -n)" if is_full else f"Check {setting} and your network"
+        reached = host if cause else peer
+        ours = ServiceConnectionError(f"Cannot reach {reached}: {_reason(error)}.", f"{check}, then try again.")
         proof = Proof.NOT_SENT
     elif isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
         ours = ConfigError(f"No request can be sent to {host}.", CHECK_ADDRESS)

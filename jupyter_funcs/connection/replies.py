@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import html
 import io
+import math
 import re
 import time
 import zlib
@@ -215,7 +216,7 @@ async def read_failure(response: httpx.Response, secret: Hidden, *, is_operation
     """Return what a reply with a status other than 200 stands for."""
     body, status = await _read_head(response, secret), response.status_code
     retry_after = parse_retry_after(response.headers, time.time())
-    again = "" if retry_after is None else f"Try again in {retry_after:.0f} s."
+    again = "" if retry_after is None else f"Try again in {math.ceil(retry_after)} s."
     if is_operation and status == HTTPStatus.NOT_FOUND:
         return Failure(FunctionError(error_text(body, secret) or "The service has nothing of this name (404)."))
     error = _error(response, body, again, secret)

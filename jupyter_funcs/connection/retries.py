@@ -12,6 +12,7 @@ import os
 import random
 import re
 from collections import defaultdict, deque
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,8 @@ MAX_RETRIES = 2
 MIN_TIME_LEFT = 1.0  # a request with less time left is not sent again
 _MAX_RETRY_AFTER = 30.0  # if the service asks for a longer pause, the user is told instead
 _FIRST_PAUSE, _MAX_PAUSE = 0.5, 8.0
+# A comma of a list, and not the one before the day of a date.
+_BETWEEN = re.compile(r",(?!\s*[0-9]{1,2}[ -][A-Za-z])")
 # Background requests leave the state of the `random` module alone, which the user may have seeded.
 DRAW = random.SystemRandom().random
 
@@ -77,20 +80,25 @@ def proof_of_status(status: int) -> Proof:
 
 def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """
-    Return the seconds of a ``Retry-After``, at least 0; ``None`` if it is absent or invalid.
+    Return the seconds of a ``Retry-After``, at least 0, and the most of a list; ``None`` if it is absent or invalid.
 
     A date is compared with the service's own ``Date``, so a wrong clock on either side doesn't matter.
     """
-    text = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        return float(text)
-    at = _time(text)
-    return None if at is None else max(0.0, at - (_time(headers.get("date", "")) or now))
+    start = _time(headers.get("date", "")) or now
+    waits: list[float] = []
+    for item in _BETWEEN.split(headers.get("retry-after", "")):
+        if re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]*)?\s*", item, re.ASCII):
+            waits.append(float(item))
+        elif (at := _time(item)) is not None:
+            waits.append(max(0.0, at - start))
+    return max(waits, default=None)
 
 
 def _time(text: str) -> float | None:
     try:
-        return parsedate_to_datetime(text).timestamp()
+        parsed = parsedate_to_datetime(text)
+        # Without a zone, as in asctime's form, or with -0000 it is in UTC.
+        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
 

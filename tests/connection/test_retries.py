@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import time
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +25,11 @@ from jupyter_funcs.connection.retries import (
     proof_of_status,
 )
 from tests.examples import row_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_funcs.api import Session
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +136,71 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
 def test_retry_after_is_seconds_a_date_or_nothing(headers: dict[str, str], seconds: float | None) -> None:
     """Any value is a number of seconds from 0, or ignored (FAULTS 34-36)."""
     assert parse_retry_after(headers, NOW) == seconds
+
+
+@pytest.fixture(params=["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Kiritimati"])
+def _zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A time zone of this process."""
+    if not hasattr(time, "tzset"):
+        pytest.skip("this system has no time zone of a process")
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def asctime(seconds: float) -> str:
+    return time.asctime(time.gmtime(seconds))
+
+
+@pytest.mark.fault(163)
+@pytest.mark.usefixtures("_zone")
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after": "0.25"}, 0.25),
+        ({"retry-after": " 2. "}, 2),
+        ({"retry-after": "5, 10"}, 10),
+        ({"retry-after": "10,5,2.5"}, 10),
+        ({"retry-after": "soon, 3"}, 3),
+        ({"retry-after": f"{date(NOW + 5)}, {date(NOW + 9)}"}, 9),
+        ({"retry-after": f"20, {date(NOW + 9)}"}, 20),
+        ({"retry-after": date(NOW + 12)}, 12),
+        ({"retry-after": asctime(NOW + 12)}, 12),
+        ({"retry-after": f"{asctime(NOW + 5)}, {asctime(NOW + 7)}"}, 7),
+        ({"retry-after": date(NOW + 12).replace("GMT", "-0000")}, 12),
+        ({"retry-after": date(NOW + 12).replace("GMT", "+0000")}, 12),
+        ({"retry-after": date(NOW + 7212).replace("GMT", "+0200")}, 12),
+        ({"retry-after": date(NOW + 12).replace(" GMT", "")}, 12),
+        ({"retry-after": datetime.fromtimestamp(NOW + 12, UTC).strftime("%A, %d-%b-%y %H:%M:%S GMT")}, 12),
+        ({"retry-after": asctime(NOW + 3612), "date": asctime(NOW + 3600)}, 12),
+        ({"retry-after": asctime(NOW + 3612), "date": date(NOW + 3600)}, 12),
+        ({"retry-after": ","}, None),
+    ],
+    ids=str,
+)
+def test_retry_after_is_read_as_it_is_meant_in_any_time_zone(headers: dict[str, str], seconds: float | None) -> None:
+    """Fractions, every form of a date, without a zone in UTC, and of a list the longest."""
+    assert parse_retry_after(headers, NOW) == seconds
+
+
+@pytest.mark.fault(163)
+def test_a_fraction_of_a_second_is_waited(answering: Callable[..., Session]) -> None:
+    """The next request is not sent earlier."""
+    asked: list[float] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, json=[{"name": "F", "params": []}])
+        asked.append(time.monotonic())
+        if len(asked) == 1:
+            return httpx.Response(429, headers={"retry-after": "0.3"})
+        return httpx.Response(200, json={"error": None, "body": '[{"n": 1}]'})
+
+    assert len(answering(answer)["F"]()) == 1
+    assert asked[1] - asked[0] >= 0.29
 
 
 @given(st.text(max_size=40))

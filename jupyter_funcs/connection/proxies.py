@@ -1,0 +1,74 @@
+"""The proxy of the environment for an address, and the variable that names it."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.request import getproxies
+
+if TYPE_CHECKING:
+    import httpx
+
+
+class Proxy(NamedTuple):
+    """A proxy, which prints itself without its password."""
+
+    variable: str
+    url: str
+
+    def __str__(self) -> str:
+        return f"the proxy {re.sub('//.*@', '//', self.url)} of {self.variable}"
+
+
+def environment_proxy(address: httpx.URL) -> Proxy | None:
+    """Return the proxy for an address: only TLS hides a token from it, and nothing on this machine needs one."""
+    proxies = getproxies()
+    kind = "https" if proxies.get("https") else "all"
+    if address.scheme != "https" or _is_loopback(address.host) or not proxies.get(kind):
+        return None
+    if any(_is_excepted(address, entry) for entry in re.split(r"[\s,]+", proxies.get("no", ""))):
+        return None
+    variable = max((name for name in os.environ if name.lower() == f"{kind}_proxy"), default="the system's settings")
+    url = proxies[kind]
+    return Proxy(variable, url if "://" in url else f"http://{url}")
+
+
+def _is_excepted(address: httpx.URL, entry: str) -> bool:
+    """Return whether an entry of NO_PROXY names an address: a name with all below it, an IP or a range, with a port."""
+    if entry == "*":
+        return True
+    host, port = entry.rpartition("://")[2], ""
+    if "]:" in host or host.count(":") == 1:
+        host, _, port = host.rpartition(":")
+    if port not in {"", str(address.port or 443)}:
+        return False
+    host = re.sub(r"[\[\]]", "", host)
+    with suppress(ValueError):
+        network = ipaddress.ip_network(host, strict=False)
+        with suppress(ValueError):
+            return ipaddress.ip_address(address.host) in network
+        return False
+    name = _ascii(address, host.lstrip("*.").lower())
+    return bool(name) and f".{_ascii(address, address.host)}".endswith(f".{name}")
+
+
+def _ascii(address: httpx.URL, name: str) -> str:
+    """Return an international name as it is sent."""
+    with suppress(Exception):  # whatever it is, it is no name
+        name = address.copy_with(host=name).raw_host.decode()
+    return name.removesuffix(".")
+
+
+def _is_loopback(host: str) -> bool:
+    with suppress(OSError):
+        host = socket.inet_ntoa(socket.inet_aton(host))  # 127.1
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return f".{host.removesuffix('.')}".endswith(".localhost")
+    # Older Pythons don't look into mapped addresses.
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
