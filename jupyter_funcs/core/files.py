@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
-from jupyter_funcs.core.text import clip, quote
+from jupyter_funcs.core.text import clip, inert, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,17 +63,25 @@ def read_small(path: Path, most: int = 2**20) -> bytes:
     with open_regular(path) as file:
         content = file.read(most + 1)
     if len(content) > most:
-        raise OSError(errno.EFBIG, f"it is larger than {most // 2**20} MiB", str(path))
+        raise OSError(errno.EFBIG, f"it is larger than {most // 2**10:,} KiB", str(path))
     return content
 
 
-def read_toml(path: Path, what: str, hint: str, most: int = 2**20) -> tuple[str, dict[str, Any]] | None:
-    """Return the text and the contents of a TOML file, or ``None`` if there is none; raises a `ConfigError`."""
+def read_toml(
+    path: Path, what: str, hint: str, most: int = 2**20, most_dots: int = 2**20
+) -> tuple[str, dict[str, Any]] | None:
+    """
+    Return the text and the contents of a TOML file, or ``None`` if there is none; raises a `ConfigError`.
+
+    Reading a key takes time that grows with the square of its dots, so those of a line may be limited.
+    """
     try:
         text = read_small(path, most).decode("utf-8-sig")
-        import tomllib  # only where there is a file
+        if all(line.count(".") <= most_dots for line in text.split("\n")):
+            import tomllib  # only where there is a file
 
-        return text, tomllib.loads(text)
+            return text, tomllib.loads(text)
+        wrong = "a line has too many dots"
     except FileNotFoundError:
         return None
     except RecursionError:
@@ -81,7 +89,7 @@ def read_toml(path: Path, what: str, hint: str, most: int = 2**20) -> tuple[str,
     except (OSError, ValueError) as error:  # from reading, decoding or parsing
         wrong = clip(getattr(error, "strerror", None) or str(error))
     # Out here, because the parser's error holds what it read.
-    raise ConfigError(f"{what} cannot be read: {wrong}.", hint)
+    raise ConfigError(inert(f"{what} cannot be read: {wrong}."), hint)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import msgspec
 from jupyter_funcs.catalog.changes import Interface, changes, interface_of
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.files import atomic_write_text, named_error, read_toml
+from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 NAME = "funcs.lock"
 _VERSION = 1
-_LARGEST = 8 * 2**20  # bytes; a larger file isn't ours
+_LARGEST, _MOST_DOTS = 256 * 2**10, 100  # in bytes, and of a line; a larger file isn't ours
+_LONGEST = 1000  # characters about one function
 _HEAD = """\
 # The functions that the notebooks in this folder rely on: each parameter with its kind, as the service listed it.
 # Written by %funcs lock. Runs warn of changes since then, and %funcs lock --check fails if there are any.
@@ -39,8 +41,8 @@ class Lock:
     def drifted(self, name: str, now: Function | None) -> str:
         """Describe how a function has changed since it was locked; empty if it hasn't."""
         if now is None or now.name != name:
-            return f"{name} is no longer in your catalog."
-        return changes(name, self.functions[name], interface_of(now))
+            return f"{clip(inert(name))} is no longer in your catalog."
+        return clip(changes(name, self.functions[name], interface_of(now)), _LONGEST)
 
     def text(self) -> str:
         """Return the text of the file."""
@@ -63,7 +65,7 @@ class Lock:
 def read(folder: Path) -> Lock | None:
     """Return the lock of a folder, or ``None``."""
     path = folder / NAME
-    found = read_toml(path, str(path), _REWRITE, _LARGEST)
+    found = read_toml(path, str(path), _REWRITE, _LARGEST, _MOST_DOTS)
     if found is None:
         return None
     version, service = found[1].get("version"), found[1].get("service")
@@ -77,7 +79,7 @@ def read(folder: Path) -> Lock | None:
         functions = msgspec.convert(found[1].get("functions", {}), dict[str, Interface])
     except msgspec.ValidationError:
         raise ConfigError(f"{path} isn't a lock file: every parameter in it needs a kind.", _REWRITE) from None
-    return Lock(path, service, functions)
+    return Lock(path, clip(inert(service)), functions)
 
 
 def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
@@ -91,8 +93,11 @@ def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
         )
     locked = before.functions if before is not None else {}
     lock = Lock(path, service, locked | {function.name: interface_of(function) for function in functions})
+    text = lock.text()
+    if len(text.encode()) > _LARGEST:
+        raise ConfigError(f"These functions need a {NAME} of more than {_LARGEST // 2**10} KiB.", "Name fewer of them.")
     with named_error(path, "Run the notebook in a folder that you can write to: %cd FOLDER."):
-        atomic_write_text(path, lock.text())
+        atomic_write_text(path, text)
     return lock
 
 

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.changes import Interface, InterfaceParam, changes, drift, interface_of
 from jupyter_funcs.catalog.fields import Kind
+from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.magic import subcommands
 from jupyter_funcs.records import lock
 from tests.growth import assert_linear
@@ -254,7 +255,7 @@ BROKEN = {
     "a parameter that is none": b"version = 1\nservice = 'demo'\n[functions.F]\na = 3\n",
     "a parameter without a kind": b"version = 1\nservice = 'demo'\n[functions.F]\na = {}\n",
     "a rule that is none": b"version = 1\nservice = 'demo'\n[functions.F]\na = {kind = 'text', one_of = 3}\n",
-    "too large": b"#" * (8 * 2**20 + 1),
+    "too large": b"#" * (256 * 2**10 + 1),
     "deep": b"a = " + b"[" * 100_000,
 }
 
@@ -282,7 +283,7 @@ def test_a_folder_in_its_place_is_said(answering: Callable[..., Session], folder
 
 
 @pytest.mark.parametrize(
-    ("case", "said"), [("newer", "by a newer jupyter_funcs"), ("too large", "it is larger than 8 MiB")]
+    ("case", "said"), [("newer", "by a newer jupyter_funcs"), ("too large", "it is larger than 256 KiB")]
 )
 def test_what_is_wrong_with_a_lock_is_named(folder: Path, case: str, said: str) -> None:
     """A lock of a later version isn't called broken, and a file that is too large isn't read."""
@@ -394,3 +395,88 @@ def test_the_panel_says_it_below_the_result() -> None:
     panel.result(60)
     assert "changed 'Get Panels': removed 'Gone'" in state(panel)["warnings"][0]
     panel.close()
+
+
+def dotted(dots: int, size: int) -> str:
+    """Return a lock of about this many bytes, whose keys have as many dots as may be, or all of them."""
+    key = f"{'a.' * dots}k"
+    return 'version = 1\nservice = "demo"\n' + "".join(
+        f"{key}{number} = 1\n" for number in range(max(size // len(key), 1))
+    )
+
+
+@pytest.mark.fault(152)
+def test_a_lock_of_a_stranger_is_read_in_linear_time(folder: Path) -> None:
+    """Four times the bytes take four times as long, whatever the keys; one of very many dots isn't read at all."""
+
+    def seconds(size: int) -> float:
+        (folder / lock.NAME).write_text(dotted(90, size))
+        took = []
+        for _ in range(5):
+            began = time.process_time()
+            lock.read(folder)
+            took.append(time.process_time() - began)
+        return min(took)
+
+    assert seconds(240_000) < 10 * seconds(60_000)
+    for text in (
+        dotted(100_000, 1),
+        f"x = {{{'a.' * 100_000}b = 1}}",
+        f"[{'a.' * 100_000}b]",
+        '"a".' * 50_000 + "b = 1",
+        "a." * 80 + '"\u2028\x85".' + "a." * 80 + "b = 1",
+    ):
+        (folder / lock.NAME).write_text(text)
+        with pytest.raises(jf.ConfigError, match=r"too many dots|Illegal"):
+            lock.read(folder)
+
+
+@pytest.mark.fault(152)
+def test_a_lock_of_2_mb_is_not_read(folder: Path) -> None:
+    """Nor compared: the run says why."""
+    (folder / lock.NAME).write_text(dotted(20, 2_000_000))
+    with pytest.raises(jf.ConfigError, match="larger than 256 KiB"):
+        lock.read(folder)
+
+
+STRANGE = "x\u202ey\x1b[2Jz\u2066\u200b"
+
+
+@pytest.mark.fault(152)
+@pytest.mark.parametrize("service", [STRANGE, "https://service.example"])
+def test_the_texts_of_a_stranger_are_shown_inert(
+    answering: Callable[..., Session], folder: Path, service: str, shell: InteractiveShell
+) -> None:
+    """A service, functions and parameters with control and bidirectional characters, and thousands of them."""
+    old = {STRANGE: {}, "F": {f"{STRANGE}{number}": InterfaceParam("text") for number in range(2000)}}
+    (folder / lock.NAME).write_text(lock.Lock(folder / lock.NAME, service, old).text())
+    session = answering(Listing(F=params("a")))
+    with pytest.warns(UserWarning, match="funcs.lock") as warned:
+        session["F"](a="1")
+    said = [str(warning.message) for warning in warned]
+    for words in ([], [STRANGE], ["F"]):
+        with pytest.raises(jf.FuncsError) as caught:
+            subcommands.lock_functions(session, words, is_check=True)
+        said.append(str(caught.value))
+    if service == STRANGE:
+        with pytest.raises(jf.FuncsError) as caught:
+            subcommands.lock_functions(session, ["F"], is_check=False)
+        said.append(str(caught.value))
+    assert said
+    for text in said:
+        assert not {"\u202e", "\x1b", "\u2066", "\u200b"} & set(text)
+        assert len(text) < 10_000
+        assert "\\u202e" in text or "F" in text
+
+
+@pytest.mark.fault(152)
+def test_no_lock_is_written_that_could_not_be_read(folder: Path) -> None:
+    """It says so, and leaves the one that is there."""
+    many = [
+        Function(name=f"F{number}", params=tuple(Param(name=f"p{at}") for at in range(100))) for number in range(200)
+    ]
+    lock.write(folder, "demo", many[:1])
+    before = (folder / lock.NAME).read_text()
+    with pytest.raises(jf.ConfigError, match="more than 256 KiB"):
+        lock.write(folder, "demo", many)
+    assert (folder / lock.NAME).read_text() == before
