@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import math
+import re
 import weakref
 from contextlib import suppress
 from functools import lru_cache
@@ -154,7 +155,7 @@ def redacted_values(value: T) -> T:
 def _masked(text: str, secrets: list[str]) -> str:
     for secret in secrets:
         if 0 < len(secret) < _MIN_PART:
-            text = text.replace(secret, "****")
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "****", text)
     parts = _parts(tuple(secrets))
     shown: list[str] = []
     end = 0
@@ -195,17 +196,21 @@ def known_secrets() -> list[str]:
 
 
 class _Mask(logging.Filter):
-    """Masks the secrets of this process in log records."""
+    """Masks the secrets of this process in log records, and what is named as one in an address."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = redacted_all(record.getMessage()), ()
+        record.msg, record.args = _NAMED.sub(r"\1****", redacted_all(record.getMessage())), ()
         return True
 
 
 _MASK = _Mask()
+_LOGGERS = ["httpx", "httpx2", "httpcore"]
+_LOGGERS += [f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")]
+# Begins where a run of letters does, so that the time is linear.
+_NAMED = re.compile(r"(?i)(?<![\w-])((?>[\w-]*?(?:token|api[_-]?key|secret|password))[\w-]*+=)[^&#\s\"']+")
 
 
 def mask_logs() -> None:
-    """Mask secrets in the logs of httpcore; calling it again changes nothing."""
-    for part in ("connection", "http11", "http2", "proxy", "socks"):
-        logging.getLogger(f"httpcore.{part}").addFilter(_MASK)
+    """Mask secrets in the logs of httpx and httpcore; calling it again changes nothing."""
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_MASK)

@@ -473,7 +473,7 @@ def test_the_texts_of_a_stranger_are_shown_inert(
 def test_no_lock_is_written_that_could_not_be_read(folder: Path) -> None:
     """It says so, and leaves the one that is there."""
     many = [
-        Function(name=f"F{number}", params=tuple(Param(name=f"p{at}") for at in range(100))) for number in range(200)
+        Function(name=f"F{number}", params=tuple(Param(name=f"{at}" * 80) for at in range(100))) for number in range(20)
     ]
     lock.write(folder, "demo", many[:1])
     before = (folder / lock.NAME).read_text()

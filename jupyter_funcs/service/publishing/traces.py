@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,9 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    _Pieces = dict[int, set[str]]
-
 _REDACTED = "[…]"
-# A message may quote part of an argument, so every piece of this length is hidden.
-_PIECE = 6
+# Shorter arguments are in numbers, names and paths.
+_SHORTEST = 6
 _LONGEST_MESSAGE = 2000
 # Above this, searching takes too long, and messages are left out.
 _MOST_TEXT = 100_000
@@ -23,11 +22,11 @@ _MOST_TEXT = 100_000
 
 def redacted_trace(error: BaseException, arguments: Iterable[Any] | None) -> str:
     """
-    Return the stack trace of an error and its causes, with all pieces of the arguments removed from messages and notes.
+    Return the stack trace of an error and its causes, with the arguments removed from messages and notes.
 
     With `None`, messages are left out. Frames show source lines and no values.
     """
-    return "\n".join(_lines(error, None if arguments is None else _pieces(arguments), set()))
+    return "\n".join(_lines(error, None if arguments is None else _hidden(arguments), set()))
 
 
 def message_of(error: BaseException) -> str:
@@ -38,7 +37,7 @@ def message_of(error: BaseException) -> str:
         return ""
 
 
-def _lines(error: BaseException, hidden: _Pieces | None, seen: set[int]) -> Iterator[str]:
+def _lines(error: BaseException, hidden: set[str] | None, seen: set[int]) -> Iterator[str]:
     if id(error) in seen:
         return
     seen.add(id(error))
@@ -59,32 +58,29 @@ def _lines(error: BaseException, hidden: _Pieces | None, seen: set[int]) -> Iter
             yield from _lines(each, hidden, seen)
 
 
-def _pieces(arguments: Iterable[Any]) -> _Pieces | None:
-    """Return the pieces to hide, by length; `None` if they are too many to search for."""
-    texts = {text.casefold() for text in _texts(list(arguments)) if text.strip()}
-    if sum(map(len, texts)) > _MOST_TEXT:
-        return None
-    found: _Pieces = {}
-    for text in texts:
-        length = min(_PIECE, len(text))
-        found.setdefault(length, set()).update(text[at : at + length] for at in range(len(text) - length + 1))
-    return found
+def _hidden(arguments: Iterable[Any]) -> set[str] | None:
+    """Return the texts to hide; `None` if they are too many to search for."""
+    texts = {_plain(text).casefold() for text in _texts(list(arguments))}
+    return None if sum(map(len, texts)) > _MOST_TEXT else {text for text in texts if len(text) >= _SHORTEST}
 
 
-def _redacted(message: str, pieces: _Pieces) -> str:
-    message = " ".join(message[:_LONGEST_MESSAGE].split())
-    message = "".join(char if char.isprintable() else "?" for char in message)
+def _plain(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in " ".join(text.split()))
+
+
+def _redacted(message: str, texts: set[str]) -> str:
+    """Return a message without these texts, where they are neither in a longer word nor in a path."""
+    message = _plain(message[: _LONGEST_MESSAGE + _MOST_TEXT])
     folded = message.casefold()
     if len(folded) != len(message):  # positions in one aren't positions in the other
         return _REDACTED
     hidden = bytearray(len(message))
-    for length, known in pieces.items():
-        for at in range(len(folded) - length + 1):
-            if folded[at : at + length] in known:
-                hidden[at : at + length] = b"\1" * length
-    return "".join(
-        char if not hidden[at] else "" if at and hidden[at - 1] else _REDACTED for at, char in enumerate(message)
-    )
+    for text in texts:
+        if text in folded:
+            for found in re.finditer(rf"(?<![\w./\\-]){re.escape(text)}(?![\w/\\-]|\.\w)", folded):
+                hidden[found.start() : found.end()] = b"\1" * len(text)
+    shown = (char if not hidden[at] else "" if at and hidden[at - 1] else _REDACTED for at, char in enumerate(message))
+    return "".join(shown)[:_LONGEST_MESSAGE]
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -6,6 +6,7 @@ import inspect
 import math
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -266,12 +267,58 @@ def test_an_object_is_described_with_its_default_as_json_and_takes_no_options() 
 
 @pytest.mark.parametrize(
     ("sent", "shown"),
-    [('[{"item": "pen"}]', "[…]"), ('["pen"', "pen"), ("[" * 5000 + '"pen"' + "]" * 5000, "pen")],
+    [('[{"item": "pencil"}]', "[…]"), ('["pencil"', "pencil"), ("[" * 5000 + '"pencil"' + "]" * 5000, "pencil")],
     ids=row_id,
 )
 def test_the_values_in_json_are_hidden_in_a_trace(sent: str, shown: str) -> None:
     """JSON that is broken or nested too deeply is refused before anything could quote a part of it."""
-    assert redacted_trace(ValueError("there is no 'pen'"), [sent]) == f"ValueError: there is no '{shown}'"
+    assert redacted_trace(ValueError("there is no 'pencil'"), [sent]) == f"ValueError: there is no '{shown}'"
+
+
+PLACE = "at /data/panels/prices.py, line 15, in get_panels: prices-2024 has no panels2"
+
+
+@pytest.mark.fault(153)
+@pytest.mark.parametrize(
+    ("arguments", "message", "shown"),
+    [
+        (["1"], "line 15", "line 15"),
+        ([1, 5, 15], PLACE, PLACE),
+        (["panels", "prices", "get", "data", "line"], PLACE, PLACE),
+        (["panels"], "there are no panels.", "there are no […]."),
+        (["Panels"], "no 'PANELS', panels!", "no '[…]', […]!"),
+        (["panels"], "no panels.csv, panels/a or a-panels", "no panels.csv, panels/a or a-panels"),
+        (["/data/own.csv"], "No such file: '/data/own.csv'", "No such file: '[…]'"),
+        (["2024-01-01"], "no 2024-01-01, and no 2024-01-01T00:00", "no […], and no 2024-01-01T00:00"),
+        ([1234567], "1234567 is not 12345678", "[…] is not 12345678"),
+        (["a secret\nof two lines"], "it was 'a secret of  two lines'", "it was '[…]'"),
+        ([["first one", {"key of it": "second one"}]], "first one, key of it, second one", "[…], […], […]"),
+        (["short"], "short stays", "short stays"),
+        (["secret part"], "a secret part of it", "a […] of it"),
+        (["x" * 3000], f"it was {'x' * 3000} there", "it was […] there"),
+        (["STRASSE 1"], "Straße 1", "[…]"),
+    ],
+    ids=str,
+)
+def test_only_whole_arguments_are_hidden_in_a_trace(arguments: list[Any], message: str, shown: str) -> None:
+    """Of at least six characters: digits, names and paths in a message stay readable."""
+    assert redacted_trace(ValueError(message), arguments) == f"ValueError: {shown}"
+
+
+@pytest.mark.fault(153)
+def test_the_lines_of_a_trace_stay_as_they_are() -> None:
+    """Whatever the arguments are: file, line and name of a frame, and a trace in a note."""
+
+    def fails(value: str) -> None:
+        error = ValueError(f"not {value}")
+        error.add_note('  File "/data/team.py", line 15, in fails')
+        raise error
+
+    with pytest.raises(ValueError, match="not") as caught:
+        fails("value1")
+    trace = redacted_trace(caught.value, ["value1", "1", "5", "fails", "parameters", Path(__file__).name])
+    assert f'File "{__file__}", line {caught.tb.tb_next.tb_lineno}, in fails' in trace  # type: ignore[union-attr]
+    assert trace.endswith('ValueError: not […]\n  File "/data/team.py", line 15, in fails')
 
 
 YES_NO = parameter(Literal["Yes", "No"], "No")
