@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import secrets
 import shutil
@@ -18,7 +19,7 @@ from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.text import clip, inert, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 # The user's own files, apart from profiles and presets: the variable that names each, and where it is otherwise.
 _OWN = {
@@ -26,6 +27,7 @@ _OWN = {
     "history.sqlite": ("FUNCS_HISTORY", "data"),
     "results": ("FUNCS_RESULTS_DIR", "cache"),
 }
+_STALE_SECONDS = 3600.0
 _LOCK_SECONDS = 5.0  # then the holder is taken to be stuck, and the file is written without the lock
 
 
@@ -122,17 +124,65 @@ def atomic_write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return
+    remove_abandoned(path.parent.glob(f".{glob.escape(path.name)}.*.part"))
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(temporary, "xb", opener=partial(os.open, mode=mode)) as file:
+        with create_locked(temporary, mode) as file:
             if path.exists():
                 with path.open("ab"):  # a file that is not writable must not be replaced either
                     shutil.copymode(path, temporary)
             file.write(content)
-        temporary.replace(path)
+            finish(file, path)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def create_locked(path: Path, mode: int = 0o666) -> BinaryIO:
+    """Create a file that `remove_abandoned` leaves alone until it is closed, or its process has ended."""
+    while True:
+        file = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115  # the caller closes it
+        _lock(file, waits=True)
+        if os.fstat(file.fileno()).st_nlink:  # else another process has removed it before it was locked
+            return file
+        file.close()
+
+
+def finish(file: BinaryIO, path: Path) -> None:
+    """Give a file of `create_locked` its name, while it is locked, and close it."""
+    file.flush()
+    if sys.platform == "win32":  # where an open file can be neither renamed nor removed
+        file.close()
+    Path(file.name).replace(path)
+    file.close()
+
+
+def remove_abandoned(paths: Iterable[Path]) -> None:
+    """Remove the unfinished files of processes that were killed; where files can't be locked, those of an hour ago."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            with open_regular(path) as file:
+                age = time.time() - os.fstat(file.fileno()).st_mtime
+                is_free = _lock(file, waits=False)
+                if is_free:
+                    path.unlink()
+            if is_free is None and age > _STALE_SECONDS:
+                path.unlink()
+
+
+def _lock(file: BinaryIO, *, waits: bool) -> bool | None:
+    """Lock a file until it is closed; return False if another process has locked it, None if none can."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 @contextlib.contextmanager

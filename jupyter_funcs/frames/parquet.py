@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from jupyter_funcs.core.files import open_regular
+from jupyter_funcs.core.files import create_locked, finish, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Sequence
@@ -267,7 +267,7 @@ class OpenSegment:
         self.attrs: list[dict[str, Any]] = []
         self.opened = time.monotonic()
         # Python's file and not Arrow's: its errors carry errno, and it is closed whatever fails.
-        self.file = self.path.open("xb")
+        self.file = create_locked(self.path)
         try:
             # For small tables, dictionaries make files larger and writing twice as slow.
             self.parquet = pq.ParquetWriter(
@@ -297,8 +297,7 @@ class OpenSegment:
         # Attrs are separate, because finding a result doesn't need them.
         self.parquet.add_key_value_metadata({_FOOTER: _sealed(footer), _ATTRS: _sealed(self.attrs)})
         self.parquet.close()
-        self.file.close()
-        self.path.rename(self.path.with_suffix(DONE))
+        finish(self.file, self.path.with_suffix(DONE))
 
     def discard(self) -> None:
         self.parquet.is_open = False  # otherwise its finalizer writes a footer to the closed file

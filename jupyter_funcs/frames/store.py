@@ -13,12 +13,12 @@ import math
 import os
 import threading
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from jupyter_funcs.core.files import remove_abandoned
 from jupyter_funcs.frames.parquet import (
     BROKEN,
     DONE,
@@ -49,8 +49,6 @@ SEGMENT_SECONDS = 30.0
 SEGMENT_RESULTS = 1000
 # Files open at once. Frames with yet other columns go as Arrow's own bytes into one shared file.
 _MAX_OPEN = 8
-# Seconds without a write after which an unfinished file was surely, or most likely, left by a killed process.
-_STALE_SECONDS, _ABANDONED_SECONDS = 3600.0, 600.0
 # More than 8 files with one layout, each smaller than a quarter of a full one, are merged.
 _MAX_SMALL, _SMALL = 8, 4
 
@@ -60,7 +58,7 @@ class Segments:
     The results in a folder, by key.
 
     With `plain`, each file has the columns of its frames, so that any tool can read it; else frames with rare columns
-    may be packed. With `repair`, broken and abandoned files are removed.
+    may be packed. With `repair`, broken files are removed. Files that a killed process left are removed at once.
     """
 
     def __init__(self, folder: Path, *, plain: bool = False, repair: bool = False) -> None:
@@ -71,6 +69,7 @@ class Segments:
         self._segments: dict[str, Segment] = {}  # by file name
         self._ignored: set[str] = set()
         self._index: dict[str, tuple[Segment, int]] = {}  # where the newest result of each key is
+        remove_abandoned(self._paths(UNDONE))
 
     def find(self, keys: Iterable[str]) -> dict[str, StoredResult]:
         """Return the entries of the results that exist, by key."""
@@ -131,12 +130,10 @@ class Segments:
         """Remove all files with our names, except those that another process may be writing."""
         for path in self._paths(DONE):
             remove(path)
-        self._remove_unfinished(_ABANDONED_SECONDS)
+        remove_abandoned(self._paths(UNDONE))
 
     def tidy(self) -> None:
-        """Merge small files with the same columns, and remove files that a killed process left."""
-        if self._repair:
-            self._remove_unfinished(_STALE_SECONDS)
+        """Merge small files with the same columns."""
         small: dict[Layout | None, list[Segment]] = {}
         for segment in self._by_age():
             if segment.size < SEGMENT_BYTES / _SMALL and len(segment.results) < SEGMENT_RESULTS / _SMALL:
@@ -160,12 +157,6 @@ class Segments:
             return
         for segment in segments:
             remove(segment.path)
-
-    def _remove_unfinished(self, seconds: float) -> None:
-        for path in self._paths(UNDONE):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > seconds:
-                    path.unlink()
 
     def _read(self, segment: Segment, positions: list[int], columns: Collection[str] | None) -> dict[str, pd.DataFrame]:
         try:

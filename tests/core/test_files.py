@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jupyter_funcs.core.files import atomic_write_text
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -246,3 +248,51 @@ def test_a_pipe_or_a_device_in_place_of_a_file_is_a_named_error(tmp_path: Path) 
 def test_without_file_descriptors_each_error_says_so(tmp_path: Path) -> None:
     """Nothing hangs, the files stay as they are, and once there are descriptors again everything works."""
     assert python(NO_DESCRIPTORS, str(tmp_path)) == "named"
+
+
+WRITES = """
+import os, sys, time
+from pathlib import Path
+from jupyter_funcs.core import files
+
+path = Path(sys.argv[1])
+if sys.argv[2] == "stops":
+    files.shutil.copymode = lambda *_: (print("begun", flush=True), time.sleep(60))
+for number in range(200):
+    files.atomic_write_text(path, f"{os.getpid()} {number}")
+"""
+
+
+@pytest.mark.fault(154)
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
+def test_the_next_write_removes_what_a_killed_one_has_left(tmp_path: Path) -> None:
+    """And nothing that another process still writes; the file itself is whole at any time."""
+    path = tmp_path / "[notes] *.toml"
+    path.write_text("before")
+    command = [sys.executable, "-c", WRITES, str(path), "stops"]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    for process in processes:
+        assert process.stdout
+        assert process.stdout.readline() == b"begun\n"
+    (tmp_path / ".other.aaaa.part").write_text("of another file")
+    processes[0].kill()
+    processes[0].communicate()
+    atomic_write_text(path, "after")
+    assert len(list(tmp_path.glob(".[[]notes*.part"))) == 1
+    processes[1].kill()
+    processes[1].communicate()
+    atomic_write_text(path, "at last")
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".other.aaaa.part", path.name]
+    assert path.read_text() == "at last"
+
+
+@pytest.mark.fault(154)
+@pytest.mark.skipif(sys.platform == "win32", reason="there a file that is open can't be replaced")
+def test_processes_that_write_one_file_at_once_remove_nothing_of_each_other(tmp_path: Path) -> None:
+    """Hundreds of writes by several of them all succeed."""
+    path = tmp_path / "notes.toml"
+    command = [sys.executable, "-c", WRITES, str(path), "goes on"]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(4)]
+    assert [process.communicate()[1] for process in processes] == [b""] * 4
+    assert path.read_text().endswith(" 199")
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]

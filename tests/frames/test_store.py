@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from jupyter_funcs.core import files
 from jupyter_funcs.frames import parquet, store
 from jupyter_funcs.frames.frame import to_frame
 from jupyter_funcs.frames.parquet import NotStorableError, to_arrow
@@ -393,14 +394,69 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     assert (tmp_path / "results-aa.parquet").is_fifo()
 
 
-def test_what_a_killed_process_has_left_is_removed(tmp_path: Path) -> None:
+HALF_WRITTEN = """
+import sys
+from pathlib import Path
+import pandas as pd
+from jupyter_funcs.frames.store import Segments
+
+writer = Segments(Path(sys.argv[1])).writer()
+writer.add("it", pd.DataFrame({"a": [1, 2]}))
+print("written", flush=True)
+sys.stdin.readline()
+writer.close()
+"""
+
+
+@pytest.mark.fault(154)
+@pytest.mark.parametrize("options", [{"repair": True}, {"plain": True}, {}], ids=str)
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
+def test_what_a_killed_process_has_left_is_removed_at_the_next_start(tmp_path: Path, options: dict[str, bool]) -> None:
+    """At once, however young it is; the file of a process that is alive stays, however old, and becomes complete."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", HALF_WRITTEN, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdout
+        assert process.stdout.readline() == b"written\n"
+    unfinished = set(tmp_path.glob("*.part"))
+    assert len(unfinished) == 2
+    processes[0].kill()
+    processes[0].communicate()
+    for path in unfinished:
+        os.utime(path, (1, 1))
+    segments = Segments(tmp_path, **options)
+    assert len(set(tmp_path.glob("*.part"))) == 1
+    segments.clear()
+    processes[1].communicate(b"\n")
+    assert processes[1].returncode == 0
+    assert segments.all.keys() == {"it"}
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.fault(154)
+def test_where_no_file_can_be_locked_its_age_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unfinished file of an hour ago goes; one that may still be written stays."""
-    segments = Segments(tmp_path, repair=True)
+    monkeypatch.setattr(files, "_lock", lambda *_, **__: None)
     for name, ago in {"results-old.part": 7200, "results-new.part": 60}.items():
         (tmp_path / name).write_bytes(b"PAR1")
         os.utime(tmp_path / name, (time.time() - ago, time.time() - ago))
-    segments.tidy()
+    Segments(tmp_path, repair=True)
     assert [path.name for path in tmp_path.iterdir()] == ["results-new.part"]
+
+
+@pytest.mark.fault(154)
+def test_files_that_others_download_into_the_folder_stay(tmp_path: Path) -> None:
+    """Only those that are named as ours are removed, and no folder, pipe or link's target."""
+    (tmp_path / "film.mkv.part").write_bytes(b"1")
+    (tmp_path / "results-folder.part").mkdir()
+    (tmp_path / "target").write_bytes(b"1")
+    (tmp_path / "results-link.part").symlink_to(tmp_path / "target")
+    Segments(tmp_path, repair=True)
+    assert {"film.mkv.part", "results-folder.part", "target"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_text_that_no_file_may_hold_is_in_none(tmp_path: Path) -> None:
