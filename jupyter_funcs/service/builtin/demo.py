@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -26,7 +27,7 @@ from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from starlette.applications import Starlette
 
@@ -50,7 +51,8 @@ VERSION = 4
 """Increase this with every change to the numbers or the file, so that older files aren't used."""
 
 # Leftovers of a killed process are removed after this time: no other process can still be writing them.
-_STALE_SECONDS = 3600
+# After which a folder without a lock was left by a process that is gone; it is locked as soon as it is made.
+_STALE_SECONDS = 3600 if sys.platform == "win32" else 1
 _END = b"PAR1"  # of a Parquet file
 
 
@@ -136,10 +138,11 @@ def _cached(home: Path) -> Path:
         return path
     home.mkdir(parents=True, exist_ok=True)
     for left in home.glob("demo-*.part"):
-        with contextlib.suppress(FileNotFoundError):  # its process has just finished
+        with contextlib.suppress(OSError):  # its process is at work, or has just finished
             if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="demo-", suffix=".part", dir=home) as work:
+                with _locked(left):
+                    shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="demo-", suffix=".part", dir=home) as work, _locked(Path(work)):
         from jupyter_funcs.service.builtin import synthesis
 
         built = Path(work) / path.name
@@ -147,6 +150,22 @@ def _cached(home: Path) -> Path:
         if not _is_complete(path):  # another process may have been first
             built.replace(path)
     return path
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a folder; raise an `OSError` if another process has locked it. It ends with the process that has it."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _is_complete(path: Path) -> bool:
