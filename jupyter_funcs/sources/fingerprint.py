@@ -20,16 +20,19 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
-_STORES = {"STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR"}
-_DATA = {*sys.stdlib_module_names, "numpy", "pandas"}  # whose objects differ by what they hold
+_OWN_NAMES = {"STORE_GLOBAL", "STORE_DEREF"}
+_DATA = {*sys.stdlib_module_names, "numpy", "pandas", "pyarrow"}  # whose objects differ by what they hold
+_DERIVED = ("__dict__", "__weakref__", "_abc_impl", "__pydantic")
+_COLLECTS = {"add", "append", "clear", "extend", "insert", "pop", "remove", "update"}
+_WRAPPED = ("__dict__", "__func__", "__self__", "fget", "fset", "fdel")  # of wrappers, methods and properties
 _numbered: dict[int, Any] = {}  # by id, which no other object can have any more
 _process = uuid.uuid4().hex
 _files: weakref.WeakKeyDictionary[ModuleType, tuple[Any, bytes]] = weakref.WeakKeyDictionary()
 
 
-def fingerprint(python: Any, *, is_named: bool) -> str:
-    """Return the hash for a function; with `is_named`, any process can make it from its module's file."""
-    hasher = _Hasher(_module(python), is_named=is_named)
+def fingerprint(python: Any) -> str:
+    """Return the hash for a function; it is another one in each process if an object can't be told by what it is."""
+    hasher = _Hasher(_module(python))
     try:
         hasher.dump(python)
     except Exception:  # noqa: BLE001  # objects may fail in any way; then only this one is the same
@@ -42,12 +45,12 @@ def fingerprint(python: Any, *, is_named: bool) -> str:
 class _Hasher(pickle.Pickler):
     """Pickles functions by what they do, into a hash; nothing reads it again."""
 
-    def __init__(self, module: str, *, is_named: bool) -> None:
+    def __init__(self, module: str) -> None:
         self.digest = hashlib.sha256()
         super().__init__(SimpleNamespace(write=self.digest.update), 5)
         self.fast = True  # which of two equal texts are one object differs from process to process
         self.modules: set[str] = set()
-        self._root, self._is_named = _top(module), is_named
+        self._root = _top(module)
         self._seen: dict[int, Any] = {}
 
     def reducer_override(self, value: Any) -> Any:
@@ -58,7 +61,7 @@ class _Hasher(pickle.Pickler):
         if id(value) in self._seen:  # it refers to itself
             return object, (), list(self._seen).index(id(value))
         self._seen[id(value)] = value
-        return object, (), self._parts(value) if is_code else self._text(value)
+        return object, (), self._parts(value) if is_code else _text(value)
 
     def _is_data(self, value: Any) -> bool:
         if self._is_own(_module(type(value))) or _top(_module(type(value))) in _DATA:
@@ -69,39 +72,37 @@ class _Hasher(pickle.Pickler):
     def _parts(self, value: Any) -> Any:
         """Return what code says itself, and the values that it refers to."""
         if isinstance(value, CodeType):
-            constants = [sorted(map(repr, each)) if isinstance(each, frozenset) else each for each in value.co_consts]
+            constants = [sorted(map(repr, part)) if isinstance(part, frozenset) else part for part in value.co_consts]
             return value.co_code, value.co_exceptiontable, value.co_flags, value.co_names, constants
-        if inspect.ismethod(value):
-            own = getattr(value.__self__, "__dict__", {})
-            fields = [(name, own[name]) for name in sorted(own.keys() - _names(value.__func__)[1])]
-            return value.__func__, type(value.__self__), fields
         module = _module(value)
+        if inspect.ismethod(value):
+            fields = getattr(value.__self__, "__dict__", None)
+            if not isinstance(fields, dict):
+                return value.__func__, value.__self__
+            kept = sorted(fields.keys() - _names(value.__func__, {"STORE_ATTR"})[1])
+            return value.__func__, type(value.__self__), [(name, fields[name]) for name in kept]
         if isinstance(value, type) and self._is_own(module):
             self.modules.add(module)
-            return value.__bases__, [item for item in vars(value).items() if item[0] not in {"__dict__", "__weakref__"}]
+            members = [item for item in vars(value).items() if not item[0].startswith(_DERIVED)]
+            return type(value), value.__bases__, members
         if inspect.isfunction(value) and self._is_own(module):
             self.modules.add(module)
-            names, stored = _names(value)
+            names, stored = _names(value, _OWN_NAMES)
             used = value.__globals__ | dict(zip(value.__code__.co_freevars, value.__closure__ or (), strict=True))
-            held = [(name, self._held(used[name], names)) for name in sorted(names & used.keys() - stored)]
-            return value.__code__, value.__defaults__, value.__kwdefaults__, held
-        inner = [getattr(value, name, None) for name in ("__wrapped__", "__func__", "fget")]
+            values = [(name, self._used(used[name], names)) for name in sorted(names & used.keys() - stored)]
+            return value.__code__, value.__defaults__, value.__kwdefaults__, values, vars(value)
         version = getattr(sys.modules.get(_top(module)), "__version__", None)
+        inner = [getattr(value, name, None) for name in _WRAPPED] if not isinstance(value, type | ModuleType) else []
         return inner, module, getattr(value, "__qualname__", ""), str(version)
 
-    def _held(self, value: Any, names: set[str]) -> Any:
+    def _used(self, value: Any, names: set[str]) -> Any:
         value = getattr(value, "cell_contents", value)
         if isinstance(value, ModuleType) and self._is_own(value.__name__):
-            return [(name, self._held(vars(value)[name], names)) for name in sorted(names & vars(value).keys())]
-        # What a function collects in a list is its state.
-        return self._text(value) if isinstance(value, list | set) else value
-
-    def _text(self, value: Any) -> str:
-        """Return an object's repr; if that only says where it is in memory, its number unless a file made it."""
-        text = "" if isinstance(value, list | set) else repr(value)
-        if text and " at 0x" not in text:
-            return text
-        return type(value).__name__ if self._is_named else _number(value)
+            return [(name, self._used(vars(value)[name], names)) for name in sorted(names & vars(value).keys())]
+        if not isinstance(value, list | set):
+            return value
+        # What a function may collect itself is its state.
+        return _number(value) if names & _COLLECTS else sorted(map(repr, value)) if isinstance(value, set) else value
 
     def _is_own(self, module: str) -> bool:
         top = _top(module)
@@ -110,14 +111,23 @@ class _Hasher(pickle.Pickler):
         return top == self._root or not is_installed
 
 
-def _names(function: Any) -> tuple[set[str], set[str]]:
+def _text(value: Any) -> str:
+    """Return the repr of an object if it says all of it, else its number."""
+    if _top(_module(type(value))) in {"_thread", "threading"}:
+        return type(value).__name__
+    text = repr(value)
+    is_partial = text.startswith("<") or "..." in text or "…" in text
+    return _number(value) if is_partial else text
+
+
+def _names(function: Any, stores: set[str]) -> tuple[set[str], set[str]]:
     """Return the names that a function uses, with the code in it, and those that it stores, which are its state."""
     names, stored = set[str](), set[str]()
     pending = [function.__code__] if inspect.isfunction(function) else []
     for code in pending:
         names.update(code.co_names, code.co_freevars)
-        stored.update(step.argval for step in dis.get_instructions(code) if step.opname in _STORES)
-        pending += [each for each in code.co_consts if isinstance(each, CodeType)]
+        stored.update(step.argval for step in dis.get_instructions(code) if step.opname in stores)
+        pending += [part for part in code.co_consts if isinstance(part, CodeType)]
     return names, stored
 
 

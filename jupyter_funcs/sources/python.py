@@ -88,8 +88,8 @@ class PythonSource:
 
         if not self._callables:
             self._list()
-        python, _ = self._callables[function.name]
-        return fingerprint(python, is_named=isinstance(self._connection.target, str))
+        python = self._callables.get(function.name, (None,))[0]  # a run says that it is gone
+        return fingerprint(python)
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -290,6 +291,12 @@ def two_modules() -> list[types.ModuleType]:
     return modules
 
 
+SLOTS = """
+class C:
+  __slots__ = ("a",)
+  def __init__(self, a): self.a = a
+  def m(self, n=1): return self.a
+"""
 PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "code": (made("def f(n=1): return '1'"), made("def f(n=1): return '2'")),
     "default": (made("def f(n=1, *, _by='1'): return _by"), made("def f(n=1, *, _by='2'): return _by")),
@@ -324,6 +331,27 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "property": (
         made("class C:\n  @property\n  def a(self): return '1'\ndef f(n=1): return C().a"),
         made("class C:\n  @property\n  def a(self): return '2'\ndef f(n=1): return C().a"),
+    ),
+    "global of a name that is stored elsewhere": (
+        made("def f(n=1):\n  x = lambda: 1\n  x.limit = 2\n  return limit", limit="1"),
+        made("def f(n=1):\n  x = lambda: 1\n  x.limit = 2\n  return limit", limit="2"),
+    ),
+    "slots": (made(SLOTS + "f = C('1').m"), made(SLOTS + "f = C('2').m")),
+    "bound to a builtin": (made("f = lambda n=1: g(n)", g={3: "1"}.get), made("f = lambda n=1: g(n)", g={3: "2"}.get)),
+    "session": tuple(
+        made("def f(n=1): return s.f(n=n).iloc[0, -1]", s=jf.connect([made(f"def f(n=1): return '{text}'")]))
+        for text in "12"
+    ),
+    "metaclass": tuple(
+        made(f"class M(type):\n  def __call__(c): return '{text}'\nclass C(metaclass=M): pass\ndef f(n=1): return C()")
+        for text in "12"
+    ),
+    "cached property": tuple(
+        made(
+            "import functools\nclass C:\n  @functools.cached_property\n"
+            f"  def a(self): return '{text}'\ndef f(n=1): return C().a"
+        )
+        for text in "12"
     ),
     "recursive": (
         made("def f(n=1): return '1' if n < 1 else f(n - 1)"),
@@ -407,27 +435,43 @@ def told():
 }
 
 
-@pytest.mark.parametrize(
-    ("file", "before", "after"),
-    [
+def test_a_module_that_is_edited_runs_again_in_the_next_kernel(tmp_path: Path) -> None:
+    """Itself or what it imports; unchanged, its results are used again."""
+    for name, text in MODULES.items():
+        (tmp_path / name).write_text(text)
+    told = [run_in_a_kernel(tmp_path)]
+    assert run_in_a_kernel(tmp_path) == told[0]
+    for file, before, after in [
         ("team_of_keys.py", '"n": n', '"m": n'),
         ("team_of_keys.py", 'LIMIT = ["1"]', 'LIMIT = ["2"]'),
         ("helper_of_keys.py", 'return "1"', 'return "2"'),
         ("helper_of_keys.py", 'NAME = "1"', 'NAME = "2"'),
-    ],
-)
-def test_a_module_that_is_edited_runs_again_in_the_next_kernel(
-    tmp_path: Path, file: str, before: str, after: str
-) -> None:
-    """Itself or what it imports; unchanged, its results are used again."""
-    for name, text in MODULES.items():
-        (tmp_path / name).write_text(text)
-    first = run_in_a_kernel(tmp_path)
-    assert run_in_a_kernel(tmp_path) == first
-    (tmp_path / file).write_text(MODULES[file].replace(before, after))
-    second = run_in_a_kernel(tmp_path)
-    assert second.split()[-1] != first.split()[-1]
-    assert run_in_a_kernel(tmp_path) == second
+    ]:
+        (tmp_path / file).write_text((tmp_path / file).read_text().replace(before, after))
+        told.append(run_in_a_kernel(tmp_path))
+    assert run_in_a_kernel(tmp_path) == told[-1]
+    assert len({text.split()[-1] for text in told}) == len(told) == 5
+
+
+def test_an_object_that_a_notebook_replaces_in_a_module_is_another_one(folder: Path) -> None:
+    """A connection, a list or a setting of the module, from one call to the next."""
+    (folder / "settings_of_keys.py").write_text(
+        "import sqlite3\nLIMIT = ['1']\nconnection = sqlite3.connect(':memory:')\n"
+        "def rows(n: int = 1):\n    return str([LIMIT, id(connection)])\n"
+    )
+    session = jf.connect("python:settings_of_keys").refresh()
+    module = sys.modules["settings_of_keys"]
+    function = session.rows.with_options(**CACHED)
+    told = [function(n=1).iloc[0, 0]]
+    assert function(n=1).iloc[0, 0] == told[0]
+    before = module.connection
+    module.connection = sqlite3.connect(":memory:")
+    told.append(function(n=1).iloc[0, 0])
+    module.LIMIT = ["2"]
+    told.append(function(n=1).iloc[0, 0])
+    assert len(set(told)) == 3
+    before.close()
+    module.connection.close()
 
 
 def test_a_module_that_is_loaded_again_in_this_kernel_runs_again(folder: Path) -> None:
