@@ -51,7 +51,7 @@ class _Hasher(pickle.Pickler):
         self.fast = True  # which of two equal texts are one object differs from process to process
         self.modules: set[str] = set()
         self._root = _top(module)
-        self._seen: dict[int, Any] = {}
+        self._seen: dict[int, tuple[int, Any]] = {}
 
     def reducer_override(self, value: Any) -> Any:
         is_code = isinstance(value, CodeType | ModuleType | property | type) or inspect.isroutine(value)
@@ -59,8 +59,8 @@ class _Hasher(pickle.Pickler):
         if value is object or (not is_code and self._is_data(value)):
             return NotImplemented
         if id(value) in self._seen:  # it refers to itself
-            return object, (), list(self._seen).index(id(value))
-        self._seen[id(value)] = value
+            return object, (), self._seen[id(value)][0]
+        self._seen[id(value)] = len(self._seen), value  # held, so that no other gets its id
         return object, (), self._parts(value) if is_code else _text(value)
 
     def _is_data(self, value: Any) -> bool:

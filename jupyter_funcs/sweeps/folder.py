@@ -77,7 +77,14 @@ class FolderResults:
         return await asyncio.to_thread(self._find, identity, runs)
 
     def _find(self, identity: str, runs: Sequence[Args]) -> Mapping[int, float]:
-        function = self._function
+        function, note = self._function, _read_note(self._folder)
+        if note.get("identity", identity) != identity:
+            raise ArgumentError(f"The folder {self._folder} has results of another source or account.", _OTHER_FOLDER)
+        self._about["identity"] = identity  # a salted hash
+        try:
+            _write_note(self._folder, {**note, **self._about})
+        except OSError as error:
+            raise self._write_error(error) from error
         self._keys = run_keys(identity, function.function, function.options, runs)
         found = self._segments.find(self._keys)
         return {at: found[key].written for at, key in enumerate(self._keys) if key in found}

@@ -128,6 +128,23 @@ def test_a_sweep_in_memory_is_not_continued_by_another_account(
     assert service.runs == done + 4
 
 
+def test_a_folder_holds_the_results_of_one_source_and_account(
+    answering: Callable[..., Session], tmp_path: Path
+) -> None:
+    """Whatever reads its files would else mix two accounts; a new login of the same one resumes."""
+    service = Service()
+
+    def sweep(**claims: Any) -> Any:
+        function = answering(service, jwt(**claims))["F"].with_options(to=tmp_path / "results", progress=False)
+        return function.sweep(a=["1", "2"])
+
+    sweep(sub="ann", tid="acme", jti="1")
+    sweep(sub="ann", tid="acme", jti="2")
+    with pytest.raises(jf.ArgumentError, match="another source or account"):
+        sweep(sub="ann", tid="other")
+    assert service.runs == 2
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -456,7 +473,7 @@ def test_a_module_that_is_edited_runs_again_in_the_next_kernel(tmp_path: Path) -
 def test_an_object_that_a_notebook_replaces_in_a_module_is_another_one(folder: Path) -> None:
     """A connection, a list or a setting of the module, from one call to the next."""
     (folder / "settings_of_keys.py").write_text(
-        "import sqlite3\nLIMIT = ['1']\nconnection = sqlite3.connect(':memory:')\n"
+        "import sqlite3\nLIMIT = ['1']\nconnection = sqlite3.connect(':memory:', check_same_thread=False)\n"
         "def rows(n: int = 1):\n    return str([LIMIT, id(connection)])\n"
     )
     session = jf.connect("python:settings_of_keys").refresh()
