@@ -21,7 +21,8 @@ class Proxy(NamedTuple):
     url: str
 
     def __str__(self) -> str:
-        return f"the proxy {re.sub('//.*@', '//', self.url)} of {self.variable}"
+        scheme, _, rest = self.url.partition("://")
+        return f"the proxy {scheme}://{rest.rpartition('@')[2]} of {self.variable}"
 
 
 def environment_proxy(address: httpx.URL) -> Proxy | None:

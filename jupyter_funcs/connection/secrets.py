@@ -155,7 +155,10 @@ def redacted_values(value: T) -> T:
 def _masked(text: str, secrets: list[str]) -> str:
     for secret in secrets:
         if 0 < len(secret) < _MIN_PART:
-            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "****", text)
+            text, *rest = text.split(secret)
+            for part in rest:  # not within a number or a name
+                is_inside = text[-1:].isalnum() or part[:1].isalnum()
+                text += f"{secret if is_inside else '****'}{part}"
     parts = _parts(tuple(secrets))
     shown: list[str] = []
     end = 0
