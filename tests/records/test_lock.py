@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import tomllib
 import warnings
 from pathlib import Path
