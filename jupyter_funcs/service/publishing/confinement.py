@@ -13,7 +13,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -27,15 +27,51 @@ _SYSTEM = (
     *("/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone"),
 )
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-# Of Linux' prctl and Landlock.
+# Of Linux' prctl, mount and Landlock.
 _SET_DUMPABLE, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVILEGES = 4, 36, 38
-_SET_SECCOMP, _NEW_MOUNTS, _NEW_USERS, _PRIVATE = 22, 0x20000, 0x10000000, 0x44000
-# prlimit, setpriority, sched_setscheduler and sched_setattr, and which of their arguments are 0 for oneself.
-_FOR_OTHERS = {
-    "x86_64": (0xC000003E, (302, 141, 141, 144, 314)),
-    "aarch64": (0xC00000B7, (261, 140, 140, 119, 274)),
+_SET_SECCOMP, _NEW_MOUNTS, _NEW_IPC, _NEW_USERS = 22, 0x20000, 0x8000000, 0x10000000
+_PRIVATE, _BIND, _SET_MOUNT_ATTRIBUTES, _BELOW_TOO, _READ_ONLY = 0x44000, 0x1000, 442, 0x8000, 1
+
+
+class _SystemCalls(NamedTuple):
+    """The numbers of system calls on a kind of machine: single ones, and ranges as ``first-last``."""
+
+    machine: int
+    # Each with the argument that must be 0, which is oneself.
+    for_others: tuple[tuple[int, int], ...]
+    clone: int
+    ioctl: int
+    # Of System V and named queues; of keyrings; of mounts, roots and namespaces; which processors, and which input and
+    # output comes first; what opens files by number; and what watches others or loads code into the system.
+    refused: str
+    # chmod, chown, setxattr, removexattr, utime and all their variants.
+    changes: str
+
+
+# prlimit, setpriority (twice), sched_setscheduler and sched_setattr.
+_SYSTEM_CALLS = {
+    "x86_64": _SystemCalls(
+        0xC000003E,
+        ((302, 0), (141, 0), (141, 1), (144, 0), (314, 0)),
+        clone=56,
+        ioctl=16,
+        refused="29-31 64-71 155 161 165-166 203 220 240-245 248-251 272 298 304 308 321 323",
+        changes="90-94 132 188-190 197-199 235 260-261 268 280",
+    ),
+    "aarch64": _SystemCalls(
+        0xC00000B7,
+        ((261, 0), (140, 0), (140, 1), (119, 0), (274, 0)),
+        clone=220,
+        ioctl=29,
+        refused="30 39-41 51 97 122 180-197 217-219 241 265 268 280 282",
+        changes="5-7 14-16 52-55 88",
+    ),
 }
-_WHOSE = (0, 0, 1, 0, 0)
+# The same on all machines: rings, mounts and quotas; clone3, whose flags can't be seen, and what is new; fchmodat2.
+_REFUSED, _UNKNOWN, _CHANGES = "425-433 442-443", f"435 463-{(1 << 30) - 1}", "452"
+_NEW_NAMESPACES = 0x7E020000
+# The kinds of ioctl that change no file: those of terminals and of sockets.
+_HARMLESS = 0x5400, 0x8900
 # The limits of control groups and their counts of events, each of their first or their second version.
 _LIMITS = {"pids": ("pids.max", "pids.max"), "memory": ("memory.limit_in_bytes", "memory.max")}
 _COUNTS = ("memory.oom_control", "memory.events")
@@ -103,11 +139,16 @@ def can_confine() -> bool:
 
 
 def can_separate() -> bool:
-    """Tell whether the system lets a worker have a ``/dev/shm`` of its own, by the program that does the same."""
+    """Tell whether the system lets a worker have namespaces of its own, by the program that does the same."""
     if sys.platform != "linux" or not (unshare := shutil.which("unshare")):
         return False
-    command = [unshare, "--mount", *["--user"] * bool(os.getuid()), "true"]
+    command = [unshare, "--mount", "--ipc", *["--user"] * bool(os.getuid()), "true"]
     return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0  # noqa: S603 - no input
+
+
+def can_limit_system_calls() -> bool:
+    """Tell whether a worker's system calls can be told apart on this kind of machine."""
+    return sys.platform == "linux" and os.uname().machine in _SYSTEM_CALLS
 
 
 def can_limit_processes() -> bool:
@@ -189,36 +230,79 @@ def confine(setup: WorkerSetup) -> None:
         libc = _libc()
         adopt_orphans()
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        _leave_others_alone(libc)
+        is_separate = False
         with contextlib.suppress(OSError):  # not every system lets it
-            _have_own_memory_files(libc, setup.disk)
+            _have_own_namespaces(libc, setup)
+            is_separate = True
         libc.capset(ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)), ctypes.byref((ctypes.c_uint32 * 6)()))
         if can_confine():
             _restrict_files(libc, setup)
+        _limit_system_calls(libc, may_change_files=is_separate)
 
 
-def _leave_others_alone(libc: ctypes.CDLL) -> None:
-    """Refuse to set limits and priorities of other processes: a limit of its processor time would end the service."""
-    machine, numbers = _FOR_OTHERS.get(os.uname().machine, (0, ()))
-    refuse, allow = (6, 0, 0, 0x50000 | errno.EPERM), (6, 0, 0, 0x7FFF0000)
+def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
+    """Refuse what would reach beyond this process: with a limit of its processor time, it could end the service."""
+    known = _SYSTEM_CALLS.get(os.uname().machine)
+    if known is None:
+        return
+    refuse, ignore, allow = (6, 0, 0, 0x50000 | errno.EPERM), (6, 0, 0, 0x50000 | errno.ENOSYS), (6, 0, 0, 0x7FFF0000)
+    number = (0x20, 0, 0, 0)
     # Nor by the numbers of other machines, such as those of 32 bits.
-    code = [(0x20, 0, 0, 4), (0x15, 1, 0, machine), refuse, (0x20, 0, 0, 0), (0x35, 0, 1, 1 << 30), refuse]
-    for number, argument in zip(numbers, _WHOSE, strict=False):
-        code += [(0x20, 0, 0, 0), (0x15, 0, 3, number), (0x20, 0, 0, 16 + 8 * argument), (0x15, 1, 0, 0), refuse]
-    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in [*code, allow]))
-    if numbers:
-        libc.prctl(_SET_SECCOMP, 2, struct.pack("HP", len(code) + 1, ctypes.addressof(program)), 0, 0)
+    code = [(0x20, 0, 0, 4), (0x15, 1, 0, known.machine), refuse, number, (0x35, 0, 1, 1 << 30), refuse]
+    for ranges, end in (
+        (f"{known.refused} {_REFUSED}", refuse),
+        (_UNKNOWN, ignore),
+        (f"{known.changes} {_CHANGES}", refuse),
+    ):
+        if known.changes in ranges and may_change_files:
+            continue
+        for text in ranges.split():
+            first, _, last = text.partition("-")
+            code += [(0x35, 2, 0, int(last or first) + 1), (0x35, 0, 1, int(first)), end]
+    for call, argument in known.for_others:
+        code += [number, (0x15, 0, 3, call), (0x20, 0, 0, 16 + 8 * argument), (0x15, 1, 0, 0), refuse]
+    code += [number, (0x15, 0, 3, known.clone), (0x20, 0, 0, 16), (0x45, 0, 1, _NEW_NAMESPACES), refuse]
+    if not may_change_files:
+        code += [number, (0x15, 0, 5, known.ioctl), (0x20, 0, 0, 24), (0x54, 0, 0, 0xFF00)]
+        code += [(0x15, 2, 0, _HARMLESS[0]), (0x15, 1, 0, _HARMLESS[1]), refuse]
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in [*code, allow]))
+    libc.prctl(_SET_SECCOMP, 2, struct.pack("HP", len(code) + 1, ctypes.addressof(program)), 0, 0)
 
 
-def _have_own_memory_files(libc: ctypes.CDLL, size: int) -> None:
-    """Mount a ``/dev/shm`` that is limited and ends with this process and its descendants."""
-    user, group = os.getuid(), os.getgid()
-    if libc.unshare(_NEW_MOUNTS | (_NEW_USERS if user else 0)) == 0:
-        maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"} if user else {}
-        for name, text in maps.items():
-            Path("/proc/self", name).write_text(text)
-        libc.mount(None, b"/", None, _PRIVATE, None)
-        libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, f"size={size}".encode())
+def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
+    """
+    Make every file read-only but those in this folder and in a ``/dev/shm`` that is limited, and cover the hidden ones.
+
+    What this process and its descendants leave in memory ends with them. Raises `OSError` if the system forbids it.
+    """
+    user, group, folder = os.getuid(), os.getgid(), os.fsencode(Path.cwd())
+
+    def check(result: int) -> None:
+        if result:
+            raise OSError(ctypes.get_errno(), "namespaces can't be had")
+
+    def mount(source: bytes | None, place: bytes, kind: bytes | None, flags: int, options: str = "") -> None:
+        check(libc.mount(source, place, kind, flags, options.encode()))
+
+    check(libc.unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_USERS if user else 0)))
+    maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"} if user else {}
+    for name, text in maps.items():
+        Path("/proc/self", name).write_text(text)
+    mount(None, b"/", None, _PRIVATE)
+    mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, f"size={setup.disk}")
+    mount(folder, folder, None, _BIND)
+    for path in setup.hidden:
+        if path.is_dir():
+            mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, "size=4k,mode=555")
+        elif path.exists() and not can_confine():
+            mount(b"/dev/null", os.fsencode(path), None, _BIND)
+    for place, flags, attributes in (
+        (b"/", _BELOW_TOO, (_READ_ONLY, 0)),
+        (folder, 0, (0, _READ_ONLY)),
+        (b"/dev/shm", 0, (0, _READ_ONLY)),
+    ):
+        check(libc.syscall(_SET_MOUNT_ATTRIBUTES, -1, place, flags, struct.pack("QQQQ", *attributes, 0, 0), 32))
+    os.chdir(folder)
 
 
 def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:

@@ -33,6 +33,7 @@ from jupyter_funcs.service.publishing.confinement import (
     adopt_orphans,
     clean_up,
     confine,
+    hide_memory,
     kill_descendants,
 )
 from jupyter_funcs.service.publishing.notebooks import NotebookRun
@@ -275,6 +276,7 @@ def _is_emptied(folder: Path) -> bool:
 def _supervise(child: int) -> None:
     """Wait for a child, which runs published code, or for the end of the service."""
     service = os.getppid()
+    hide_memory()  # through which published code would reach files by this process's mounts
     adopt_orphans()
     for descriptor in (0, 1, 2):
         os.close(descriptor)

@@ -243,8 +243,14 @@ def _warn_of_system() -> None:
         )
     if not confinement.can_separate():
         log.warning(
-            "This system doesn't let published functions have a /dev/shm of their own: they can fill it, and read "
-            "what others leave there. Publish only what you trust, or allow namespaces (unshare)."
+            "This system doesn't let published functions have namespaces of their own: they can fill /dev/shm and read "
+            "what others leave there, and can't set modes and times of files, even of their own. Publish only what you "
+            "trust, or allow namespaces (unshare)."
+        )
+    if not confinement.can_limit_system_calls():
+        log.warning(
+            "This processor's system calls are unknown: published functions can change limits and priorities of the "
+            "service, and leave memory behind. Publish only what you trust, or use Linux on x86-64 or ARM64."
         )
     if not confinement.can_limit_processes():
         log.warning(
