@@ -16,9 +16,10 @@ import threading
 import time
 import weakref
 from concurrent.futures import Future, wait
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_funcs.service.engine.calls import (
     CallCancelledError,
@@ -52,9 +53,30 @@ _MOST_KEPT = 10_000
 _PLAIN = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP"}
 _FEW_ROWS = 100  # as fast as JSON
 _ANY_LENGTH = re.compile(r"VARCHAR|BLOB|BIT|JSON|STRUCT|MAP|UNION|\]")
+_WILDCARDS = re.compile(r"[*?\[]")
 _SPILL_PREFIX = "jupyter_funcs.queries."
 # A younger folder may belong to a process that hasn't locked it yet.
 _MIN_AGE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineData:
+    """What another process needs to open the same data: `readable` files and folders, and `memory` in bytes."""
+
+    cards: Cards | None
+    database: Path | None
+    readable: tuple[Path, ...]
+    memory: int
+
+    def engine(self, reference: Reference) -> DuckDBEngine:
+        """Open the data."""
+        cards = self.cards
+        opened = DuckDBEngine(
+            reference, lambda: cast("Cards", cards), database=self.database, memory_limit=f"{self.memory}B"
+        )
+        if cards is not None:
+            opened.open()
+        return opened
 
 
 class DuckDBEngine:
@@ -84,6 +106,23 @@ class DuckDBEngine:
     def call(self) -> DuckDBCall:
         """Begin a call."""
         return DuckDBCall(self)
+
+    def data(self, check: Callable[[], None]) -> EngineData:
+        """Return what another process needs to run queries on the same data; blocks like `table`."""
+        return self._data(self._loaded_cards(check))
+
+    def _data(self, cards: Cards | None) -> EngineData:
+        from jupyter_funcs.service.engine import sandbox
+
+        database = self._options["database"] and self._options["database"].absolute()
+        if cards is not None:
+            cards = replace(cards, files=tuple(map(os.path.abspath, cards.files)))
+        with self.cursor() as cursor:
+            files, memory = sandbox.files(cursor), sandbox.memory_limit(cursor)
+        patterns = [*cards.files] if cards else []
+        # DuckDB lists the folder of a pattern, and looks for what belongs to a database beside it.
+        folders = [Path(f"{_WILDCARDS.split(pattern)[0]}.").parent for pattern in patterns]
+        return EngineData(cards, database, (*folders, *files, *([database.parent] if database else [])), memory)
 
     def close(self) -> None:
         """Close the database; it ends with the last running call."""
@@ -191,19 +230,19 @@ class DuckDBCall:
     def __init__(self, engine: DuckDBEngine) -> None:
         self.reference = engine.reference
         self.cancelled = False
-        self._engine = engine
+        self.engine = engine
         self._lock = threading.Lock()
         self._interrupt: Callable[[], object] | None = None
 
     def table(self, name: str) -> ir.Table:
         """Return a table to build an expression on."""
-        return self._engine.table(name, self._check_cancelled)
+        return self.engine.table(name, self.check_cancelled)
 
     def fetch(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
         """Execute an expression or a query and return its rows."""
-        if not (isinstance(result, Query) and result.is_kept and (version := self._engine.version) is not None):
+        if not (isinstance(result, Query) and result.is_kept and (version := self.engine.version) is not None):
             return list(self._fetched(result))
-        key, kept = (version, result.key, *sorted(result.values.items())), self._engine.kept
+        key, kept = (version, result.key, *sorted(result.values.items())), self.engine.kept
         if key not in kept:
             if len(kept) >= _MOST_KEPT:
                 kept.clear()
@@ -239,7 +278,7 @@ class DuckDBCall:
                 check_size(len(rows), len(names))
                 check_bytes(size)
                 wanted = min(max(_BATCH_BYTES * len(rows) // size, 1), _BATCH_ROWS)
-                self._check_cancelled()
+                self.check_cancelled()
         return rows
 
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
@@ -258,18 +297,18 @@ class DuckDBCall:
             size += batch.nbytes
             check_size(rows, len(reader.schema))
             check_bytes(size)
-            self._check_cancelled()
+            self.check_cancelled()
         return pa.Table.from_batches(batches, reader.schema)
 
     @contextlib.contextmanager
     def _executed(self, result: ir.Expr | Query | Compiled) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
         import duckdb
 
-        self._check_cancelled()
-        statement = self._engine.prepared(result, self._check_cancelled) if isinstance(result, Query) else None
-        statement = statement or self._engine.statements.compile(result, self.table)
+        self.check_cancelled()
+        statement = self.engine.prepared(result, self.check_cancelled) if isinstance(result, Query) else None
+        statement = statement or self.engine.statements.compile(result, self.table)
         try:
-            with self._engine.cursor() as cursor, self._interruptible(cursor.interrupt):
+            with self.engine.cursor() as cursor, self._interruptible(cursor.interrupt):
                 for name, table in statement.tables.items():
                     # Registered on the cursor, so that it is dropped with the call.
                     cursor.register(name, table)
@@ -282,7 +321,7 @@ class DuckDBCall:
     def _interruptible(self, interrupt: Callable[[], object]) -> Iterator[None]:
         """Call `interrupt` if the call is cancelled meanwhile, again and again until what runs has ended."""
         with self._lock:
-            self._check_cancelled()
+            self.check_cancelled()
             self._interrupt = interrupt
         try:
             yield
@@ -294,7 +333,8 @@ class DuckDBCall:
             with self._lock:
                 self._interrupt = None
 
-    def _check_cancelled(self) -> None:
+    def check_cancelled(self) -> None:
+        """Raise `CallCancelledError` if the call was cancelled."""
         if self.cancelled:
             raise CallCancelledError
 

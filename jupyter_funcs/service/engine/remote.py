@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.service.engine.backends import SPARK_CONNECT, EngineConnection, EngineURL
 from jupyter_funcs.service.engine.calls import Compiled, Query, check_bytes, check_size
-from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine, EngineData
 from jupyter_funcs.service.messages import SetupError, quoted
 
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ class RemoteEngine(DuckDBEngine):
         """Begin a call."""
         return RemoteEngineCall(self)
 
+    def data(self, check: Callable[[], None]) -> EngineData:  # noqa: ARG002 - the base's
+        """Return what another process needs to run queries that read no card spend."""
+        return self._data(None)
+
     def open(self) -> None:
         """Connect now instead of on the first call."""
         self.card_spend()
@@ -148,12 +152,12 @@ class RemoteEngine(DuckDBEngine):
 class RemoteEngineCall(DuckDBCall):
     """One call of a function on another engine."""
 
-    _engine: RemoteEngine
+    engine: RemoteEngine
 
     @property
     def dialect(self) -> str:
         """The other engine's dialect, as ibis names it."""
-        return self._engine.dialect
+        return self.engine.dialect
 
     def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> Any:  # noqa: ARG002 - see below
         # Always rows: the columns of another engine may be of any type.
@@ -172,7 +176,7 @@ class RemoteEngineCall(DuckDBCall):
         if isinstance(result, Compiled):
             return (lambda to: self._checked(result, to.backend)) if result.is_remote else None
         expression = result.expression(self.table) if isinstance(result, Query) else result
-        return (lambda _: portable(expression, self.reference)) if self._engine.reads_cards(expression) else None
+        return (lambda _: portable(expression, self.reference)) if self.engine.reads_cards(expression) else None
 
     def _checked(self, result: Compiled, backend: Any) -> ir.Table:
         """Return the expression of SQL that a worker compiled, which may only read card spend."""
@@ -180,18 +184,18 @@ class RemoteEngineCall(DuckDBCall):
 
         from jupyter_funcs.service.engine.statements import checked_elsewhere
 
-        sql = checked_elsewhere(result.sql, self._engine.card_spend()[0], backend.compiler)
+        sql = checked_elsewhere(result.sql, self.engine.card_spend()[0], backend.compiler)
         return backend.sql(sql, schema=ibis.Schema.from_pyarrow(result.schema))
 
     def _run(self, build: Callable[[EngineConnection], ir.Table]) -> pa.Table:
         try:
-            with self._engine.connections.borrow() as connection:
+            with self.engine.connections.borrow() as connection:
                 with self._interruptible(connection.interrupt):
                     found = connection.arrow(build(connection))
                 # A late interrupt would stop the query of the next call.
-                self._check_cancelled()
+                self.check_cancelled()
         except SetupError as error:  # from opening a connection; callers can't fix it
-            self._check_cancelled()
+            self.check_cancelled()
             raise ConnectionError("The engine doesn't answer. Try again in a moment.") from error
         check_size(found.num_rows, found.num_columns)
         check_bytes(found.nbytes)

@@ -26,6 +26,7 @@ OWN = "own"
 """The catalog name of an attached database."""
 
 _FILES = "card_files"
+_UNITS = "bytes", "KiB", "MiB", "GiB", "TiB"
 _DUCKDB_TYPES = {"string": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "int64": "BIGINT", "int32": "INTEGER"}
 # Columns that need no cast, and so no ibis.
 _AS_STORED = [(name, _DUCKDB_TYPES[kind]) for name, kind in tables.CARDS.items()]
@@ -113,6 +114,19 @@ def attached(con: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
         [OWN],
     ).fetchall()
     return [(OWN, *row) for row in rows] + [(OWN, table) for schema, table in rows if schema == "main"]
+
+
+def files(con: duckdb.DuckDBPyConnection) -> list[Path]:
+    """Return the files that queries read."""
+    [(found,)] = con.execute("SELECT current_setting('allowed_paths')").fetchall()
+    return [Path(file) for file in found]
+
+
+def memory_limit(con: duckdb.DuckDBPyConnection) -> int:
+    """Return the memory that all queries share, in bytes."""
+    [(limit,)] = con.execute("SELECT current_setting('memory_limit')").fetchall()
+    number, unit = limit.split()
+    return int(float(number) * 1024.0 ** _UNITS.index(unit))
 
 
 def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:

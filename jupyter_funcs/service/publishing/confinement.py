@@ -86,13 +86,15 @@ class WorkerSetup:
     """
     What a worker publishes, apart from the files and entry points `skipped`, and may use; sizes in bytes.
 
-    One that `keeps_going` leaves out the files that can't be published, and reports them.
+    One that `keeps_going` leaves out the files that can't be published, and reports them. One with `data` publishes
+    nothing, but runs queries of published code.
     """
 
     folders: tuple[Path, ...]
     entry_points: bool = False
     default_asset: str = ""
     reference: Any = None
+    data: Any = None
     readable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     skipped: tuple[str, ...] = ()

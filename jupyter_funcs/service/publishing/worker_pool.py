@@ -8,6 +8,7 @@ left where another's code could find them. A notebook gets a worker of its own.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import pickle
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 import psutil
@@ -41,12 +43,15 @@ from jupyter_funcs.service.publishing.worker_process import (
     GRACE_SECONDS,
     LENGTH,
     LoadReply,
+    QueryOrder,
     WorkerOrder,
     WorkerReply,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
 
 
 log = logging.getLogger(__name__)
@@ -60,6 +65,10 @@ _VARIABLES = {
 # How often a run is checked for cancellation, and its use of memory and disk.
 _POLL_SECONDS, _CHECK_SECONDS = 0.05, 0.2
 _MOST_IDLE = 4
+# One user's queries share the memory of the engine, each with at least this much, in bytes; and what Python takes.
+_MOST_QUERIES = max(4, 2 * (os.cpu_count() or 1))
+_LEAST_MEMORY = 2**28
+_OVERHEAD = 2**28 + 2**24 * (os.cpu_count() or 1)
 # What functions print, each run.
 _MOST_PRINTED, _LONGEST_LINE = 64 * 1024, 4096
 _TYPES = {each.__name__: each for each in (str, int, float, bool, date, object)}  # of parameters
@@ -175,15 +184,17 @@ class Worker:
             raise EOFError
         return reply
 
-    def run(self, order: WorkerOrder, call: Call) -> WorkerReply:
-        """Execute an order and return the last reply."""
+    def run(
+        self, order: WorkerOrder | QueryOrder, call: DuckDBCall, answer: Callable[[WorkerReply], Any]
+    ) -> WorkerReply:
+        """Execute an order, with an `answer` to what its function asks for, and return the last reply."""
         self._printed = 0
         try:
             with self._watched(call):
                 self.send(order)
                 reply: WorkerReply
                 while (reply := self.read(_REPLIES)).kind in ("table", "rows"):
-                    self.send(_answer(reply, call))
+                    self.send(answer(reply))
         except EOFError:
             if call.cancelled:
                 raise CallCancelledError from None
@@ -281,23 +292,6 @@ def _refuse(error: OSError) -> None:
         raise error
 
 
-def _answer(reply: WorkerReply, call: Call) -> Any:
-    """Return the table or the rows that a function asked for."""
-    if reply.kind == "table":
-        return call.table(reply.text), getattr(call, "dialect", None)
-    return results.stream(call.arrow(_compiled(reply)))
-
-
-def _compiled(reply: WorkerReply) -> Compiled:
-    import pyarrow as pa
-
-    try:
-        tables = {name: results.read_stream(content) for name, content in reply.tables.items()}
-        return Compiled(reply.text, pa.ipc.read_schema(pa.py_buffer(reply.content)), tables, reply.is_remote)
-    except (pa.ArrowException, OSError):
-        raise WorkerError("Its query can't be read.") from None
-
-
 class Workers:
     """The workers of a service."""
 
@@ -312,6 +306,7 @@ class Workers:
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._is_closed = False
+        self._queries: WeakKeyDictionary[DuckDBEngine, Workers] = WeakKeyDictionary()
 
     def load(self) -> list[PublishedFunction]:
         """Return the published functions; raises `SetupError` if they can't be loaded, or adds to `problems`."""
@@ -335,12 +330,14 @@ class Workers:
         here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
         return [WorkerFunction(**msgspec.structs.asdict(each), **here) for each in reply.functions]
 
-    def run(self, order: WorkerOrder, call: Call, user: int, *, alone: bool) -> ReplyContent | Compiled:
+    def run(
+        self, order: WorkerOrder | QueryOrder, call: DuckDBCall, user: int, *, alone: bool = False
+    ) -> ReplyContent | Compiled:
         """Run a function for a user, `alone` in a worker of its own."""
         worker = self._take(None if alone else user)
         is_reusable = False
         try:
-            reply = worker.run(order, call)
+            reply = worker.run(order, call, functools.partial(self._answer, call))
             is_reusable = reply.is_reusable and not alone and not call.cancelled
         finally:
             if is_reusable:
@@ -354,15 +351,44 @@ class Workers:
                 media_type = results.ARROW if reply.text == results.ARROW else results.JSON
                 return ReplyContent(media_type, reply.content, reply.rows)
             case "expression":
-                return _compiled(reply)
+                return self._queried(reply, call, order.form)
             case "invalid":
                 raise ArgumentsError(reply.errors)
             case "too large":
                 raise MemoryLimitError(reply.text)
         raise WorkerError(reply.text, reply.trace)
 
+    def _answer(self, call: DuckDBCall, reply: WorkerReply) -> Any:
+        """Return the table or the rows that a function asked for."""
+        if reply.kind == "table":
+            return call.table(reply.text), getattr(call, "dialect", None)
+        found = self._queried(reply, call, "arrow")
+        return results.stream(call.arrow(found)) if isinstance(found, Compiled) else bytes(found.content)
+
+    def _queried(self, reply: WorkerReply, call: DuckDBCall, form: results.ReplyForm) -> ReplyContent | Compiled:
+        """Run a query in a process that can be ended: DuckDB's functions ignore interrupts and its limit of memory."""
+        order = QueryOrder(reply.text, bytes(reply.content), reply.tables, form, reply.is_remote)
+        if reply.is_remote:
+            return order.compiled()
+        engine = call.engine
+        if engine not in self._queries:
+            data = engine.data(call.check_cancelled)
+            memory = min(data.memory, max(data.memory // _MOST_QUERIES, _LEAST_MEMORY))
+            setup = WorkerSetup(
+                (),
+                reference=engine.reference,
+                data=replace(data, memory=memory),
+                readable=data.readable,
+                memory=memory + _OVERHEAD,
+                disk=memory,
+            )
+            self._queries.setdefault(engine, Workers(setup))
+        return self._queries[engine].run(order, call, 0)
+
     def close(self) -> None:
         """End all workers."""
+        for queries in self._queries.values():
+            queries.close()
         with self._lock:
             self._is_closed = True
             workers = list(self._all)
@@ -428,7 +454,7 @@ class WorkerFunction(PublishedFunction):
         super().read(args, reference)
         return dict(args)
 
-    def result(self, call: Call, values: Mapping[str, Any], *, user: int = 0, form: results.ReplyForm = "json") -> Any:
+    def result(self, call: Any, values: Mapping[str, Any], *, user: int = 0, form: results.ReplyForm = "json") -> Any:
         """Run the function in a worker."""
         return self.workers.run(WorkerOrder(self.name, values, form), call, user, alone=self.is_notebook)
 

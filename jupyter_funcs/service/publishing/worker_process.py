@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import msgspec
 import psutil
 
-from jupyter_funcs.service.engine.calls import MemoryLimitError, Query
+from jupyter_funcs.service.engine.calls import Compiled, MemoryLimitError, Query
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery, results
 from jupyter_funcs.service.publishing.confinement import (
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
+    from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+
 
 GRACE_SECONDS = 0.5
 """How long a cancelled function may take to notice."""
@@ -64,6 +66,27 @@ class WorkerOrder:
     function: str
     args: Mapping[str, Any]
     form: results.ReplyForm
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOrder:
+    """A query of published code: SQL, its schema and its tables in memory, each as Arrow writes it."""
+
+    sql: str
+    schema: bytes
+    tables: Mapping[str, bytes]
+    form: results.ReplyForm
+    is_remote: bool = False
+
+    def compiled(self) -> Compiled:
+        """Read the query, which published code may have forged; raises `ValueError` if that isn't possible."""
+        import pyarrow as pa
+
+        try:
+            tables = {name: results.read_stream(content) for name, content in self.tables.items()}
+            return Compiled(self.sql, pa.ipc.read_schema(pa.py_buffer(self.schema)), tables, self.is_remote)
+        except (pa.ArrowException, OSError):
+            raise ValueError("Its query can't be read.") from None
 
 
 class FunctionFacts(msgspec.Struct):
@@ -130,6 +153,7 @@ class WorkerCall:
         self._functions: dict[str, PublishedFunction] = {}
         self._problems: list[str] = []
         self._dialect: str | None = None
+        self._engine: DuckDBEngine | None = None
         threading.Thread(target=self._listen, args=(orders, Path.cwd()), daemon=True).start()
 
     def _listen(self, orders: IO[bytes], folder: Path) -> None:
@@ -147,7 +171,17 @@ class WorkerCall:
         # `threading` doesn't know the threads that `_thread` starts.
         threads, had_children, folder = _thread._count(), _has_children(), Path.cwd()  # noqa: SLF001 - see above
         while True:
-            reply = self._executed(self._orders.get())
+            order = self._orders.get()
+            if self._engine:
+                reply = _queried(order, self._engine)
+                # What an allocator keeps for later counts for the limit, and the next query needs it, too.
+                kept = getattr(psutil.Process().memory_info(), "data", 0)
+                reply.is_reusable = (
+                    reply.kind != "too large" and kept < self._setup.memory - self._setup.data.memory / 2
+                )
+                self._send(reply)
+                continue
+            reply = self._executed(order)
             is_alone = _thread._count() <= threads and _has_children() <= had_children  # noqa: SLF001 - see above
             reply.is_reusable = is_alone and _is_emptied(folder)
             self._send(reply)
@@ -164,6 +198,7 @@ class WorkerCall:
     def _loaded(self) -> WorkerReply:
         setup = self._setup
         try:
+            self._engine = setup.data and setup.data.engine(self.reference)
             found = discovery.load(
                 setup.folders,
                 entry_points=setup.entry_points,
@@ -190,8 +225,7 @@ class WorkerCall:
             result = function.result(self, values)
             if results.needs_engine(result):
                 return self._compiled("expression", result)
-            found = results.encoded(result, form=order.form)
-            return WorkerReply("body", text=found.media_type, content=memoryview(found.content), rows=found.rows)
+            return _body(results.encoded(result, form=order.form))
         except ArgumentsError as error:
             return WorkerReply("invalid", errors=error.errors)
         except (MemoryLimitError, MemoryError) as error:
@@ -251,6 +285,19 @@ class WorkerCall:
             },
             is_remote=is_remote,
         )
+
+
+def _queried(order: QueryOrder, engine: DuckDBEngine) -> WorkerReply:
+    try:
+        return _body(results.encoded(order.compiled(), engine.call(), form=order.form))
+    except (MemoryLimitError, MemoryError) as error:
+        return WorkerReply("too large", text=str(error))
+    except Exception as error:  # noqa: BLE001 - an engine may raise anything
+        return _failure(error, [])
+
+
+def _body(found: results.ReplyContent) -> WorkerReply:
+    return WorkerReply("body", text=found.media_type, content=memoryview(found.content), rows=found.rows)
 
 
 def _failure(error: BaseException, arguments: Sequence[Any]) -> WorkerReply:

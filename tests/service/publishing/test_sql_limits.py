@@ -1,0 +1,225 @@
+"""SQL of published functions ends at its deadline and keeps within the engine's memory, whatever it calls."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from jupyter_funcs.service.builtin import companies, demo
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.publishing.confinement import WorkerSetup
+from jupyter_funcs.service.publishing.registry import Registry
+from jupyter_funcs.service.publishing.worker_pool import Workers
+from jupyter_funcs.service.web.runs import Limits
+from tests.service.conftest import Wire, becomes, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_funcs.service.publishing.registry import PublishedFunction
+
+FUNCTIONS = '''
+"""Functions that ask for SQL."""
+
+import ibis
+
+from jupyter_funcs.service import function
+
+
+@ibis.udf.scalar.builtin
+def levenshtein(a: str, b: str) -> int: ...
+
+
+@ibis.udf.scalar.builtin
+def lpad(text: str, many: int, filler: str) -> str: ...
+
+
+def sql(text):
+    return ibis.duckdb.connect().sql(text, schema=ibis.schema({"n": "int64"}))
+
+
+@function
+def ask(call, text: str) -> int:
+    return call.fetch(sql(text))[0]["n"]
+
+
+@function
+def distance(call, many: int):
+    one, other = ibis.literal("a").repeat(many), ibis.literal("b").repeat(many)
+    return ibis.memtable({"n": [1]}).mutate(n=levenshtein(one, other))
+
+
+@function
+def padded(call, many: int):
+    return ibis.memtable({"n": [1]}).mutate(n=lpad("a", many, "b").length())
+
+
+@function
+def count(call):
+    return call.table("companies").count().name("n").as_table()
+
+
+@function
+def spend(call):
+    return call.table("cards").spend_cents.sum().name("n").as_table()
+
+
+@function
+def both(call):
+    [row] = call.fetch(call.table("companies").count().name("n").as_table())
+    return row["n"] + len(call.arrow(call.table("kpis")))
+
+
+@function
+def kinds(call):
+    """Return values of types that JSON has no words for."""
+    return call.table("companies").limit(1).select(
+        day=ibis.date("2026-01-02"),
+        time=ibis.timestamp("2026-01-02 03:04:05"),
+        money=ibis.literal("1.50").cast("decimal(5, 2)"),
+        large=ibis.literal(2**62),
+        nothing=ibis.null().cast("int64"),
+        many=ibis.array([1, 2]),
+        pair=ibis.struct({"a": 1}),
+        text=ibis.literal("ä"),
+    )
+'''
+MEMORY = "400MB"
+
+
+@pytest.fixture(scope="module")
+def functions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[PublishedFunction]]:
+    folder = tmp_path_factory.mktemp("sql")
+    (folder / "queries.py").write_text(FUNCTIONS)
+    with contextlib.closing(
+        Workers(WorkerSetup((folder,), default_asset="a", reference=companies.reference()))
+    ) as made:
+        yield made.load()
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DuckDBEngine]:
+    with contextlib.closing(DuckDBEngine(companies.reference(), demo.cards, memory_limit=MEMORY)) as engine:
+        yield engine
+
+
+@pytest.fixture
+def serve(functions: list[PublishedFunction], engine: DuckDBEngine) -> Callable[..., Wire]:
+    return lambda **limits: serving(Registry(functions, author="t"), engine, limits=Limits(**limits))
+
+
+def below(process: psutil.Process) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.Error):
+        return process.children(recursive=True)
+    return []
+
+
+def seconds_of(process: psutil.Process) -> float:
+    """Return the processor time of a process and of those that it started."""
+    total = 0.0
+    for part in (process, *below(process)):
+        with contextlib.suppress(psutil.Error):
+            total += sum(part.cpu_times()[:2])
+    return total
+
+
+STUBBORN = [
+    "levenshtein(repeat('a', 250000), repeat('b', 250000))",
+    "damerau_levenshtein(repeat('a', 20000), repeat('b', 20000))",
+    "jaro_winkler_similarity(repeat('ab', 900000), repeat('ba', 900000))::BIGINT",
+    "len(list_intersect(range(9000000), range(9000000)))",
+]
+
+
+@pytest.mark.fault(148)
+@pytest.mark.parametrize("value", STUBBORN)
+def test_a_query_that_ignores_interrupts_ends_with_its_run(serve: Callable[..., Wire], value: str) -> None:
+    """Nothing computes any longer once the run has given up its place."""
+    wire = serve(run_seconds=4)
+    assert serve().rows("Count") == [{"n": 24}]
+    assert wire.call("Ask", {"text": f"SELECT {value} AS n"}).status_code in {500, 504}
+    assert becomes(lambda: wire.app.state.runs.admitted == 0, 30)
+    burnt = seconds_of(psutil.Process())
+    threading.Event().wait(1)
+    assert seconds_of(psutil.Process()) - burnt < 0.9
+    assert serve().rows("Count") == [{"n": 24}]
+
+
+@pytest.mark.fault(148)
+def test_an_expression_that_ignores_interrupts_ends_with_its_run(serve: Callable[..., Wire]) -> None:
+    wire = serve(run_seconds=4)
+    assert wire.call("Distance", {"many": 250_000}).status_code == 504
+    assert becomes(lambda: wire.app.state.runs.admitted == 0, 30)
+    assert serve().rows("Distance", many=5) == [{"n": 5}]
+
+
+GREEDY = [
+    "len(lpad('a', 2000000000, 'b'))",
+    "len(rpad('a', 2000000000, 'b'))",
+    "len(printf('%1500000000d', 1))",
+    "len(format('{:1500000000d}', 1))",
+    "len(repeat('a', 2000000000))",
+    "len(replace(repeat('a', 1000000), 'a', repeat('b', 2000)))",
+    "len(regexp_replace(repeat('a', 1000000), 'a', repeat('b', 2000), 'g'))",
+    "len(list_resize([1], 500000000, 7))",
+    "len(bitstring('1', 2000000000))",
+    "len(range(2000000000))",
+    "len(string_split(repeat('a,', 50000000), ','))",
+]
+
+
+@pytest.mark.fault(148)
+@pytest.mark.parametrize("value", GREEDY)
+def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(serve: Callable[..., Wire], value: str) -> None:
+    """The service's memory stays as it was, and that of its processes within the limit and what Python takes."""
+    wire = serve(run_seconds=60)
+    assert wire.rows("Count") == [{"n": 24}]
+    before, most, done = psutil.Process().memory_info().rss, [0, 0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.02):
+            for at, part in ((0, psutil.Process()), *((1, part) for part in below(psutil.Process()))):
+                with contextlib.suppress(psutil.Error):
+                    most[at] = max(most[at], part.memory_info().rss)
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    reply = wire.call("Ask", {"text": f"SELECT {value} AS n"})
+    done.set()
+    watching.join()
+    assert reply.json()["body"] is None, reply.text
+    assert "memory" in reply.json()["error"], reply.text
+    assert most[0] - before < 200e6
+    assert most[1] < 256 * 2**20 + 400e6
+    assert wire.rows("Count") == [{"n": 24}]
+
+
+@pytest.mark.fault(148)
+def test_the_queries_of_published_functions_give_what_the_engine_gives(serve: Callable[..., Wire]) -> None:
+    """The same values and types in JSON and in Arrow, of reference data and of card spend."""
+    wire = serve()
+    assert wire.rows("Both") == 24 + len(companies.reference().kpis)
+    assert wire.rows("Padded", many=7) == [{"n": 7}]
+    [row] = wire.engine.call().fetch(wire.engine.call().table("cards").spend_cents.sum().name("n").as_table())
+    assert wire.rows("Spend") == [row]
+    [kinds] = wire.rows("Kinds")
+    shown = {"day": "2026-01-02", "time": "2026-01-02T03:04:05", "money": 1.5, "large": 2**62, "nothing": None}
+    assert kinds == shown | {"many": [1, 2], "pair": {"a": 1}, "text": "ä"}
+
+
+def test_what_is_wrong_with_a_query_is_said(serve: Callable[..., Wire]) -> None:
+    wire = serve()
+
+    def said(text: str) -> Any:
+        return json.loads(wire.call("Ask", {"text": text}).text)["error"]
+
+    assert "can't call 'read_text'" in said(
+        "SELECT len(content) AS n FROM read_text('/etc/passwd')"
+    ) or "read_text" in said("SELECT len(content) AS n FROM read_text('/etc/passwd')")
+    assert "can't read 'users'" in said("SELECT n FROM users")
+    assert "Could not convert string 'x'" in said("SELECT 'x'::INT AS n")
