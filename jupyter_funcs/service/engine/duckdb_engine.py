@@ -9,12 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
-import sys
 import tempfile
 import threading
 import time
-import weakref
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,6 +27,7 @@ from jupyter_funcs.service.engine.calls import (
     check_bytes,
     check_size,
 )
+from jupyter_funcs.service.engine.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -54,9 +52,6 @@ _PLAIN = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBL
 _FEW_ROWS = 100  # as fast as JSON
 _ANY_LENGTH = re.compile(r"VARCHAR|BLOB|BIT|JSON|STRUCT|MAP|UNION|\]")
 _WILDCARDS = re.compile(r"[*?\[]")
-_SPILL_PREFIX = "jupyter_funcs.queries."
-# A younger folder may belong to a process that hasn't locked it yet.
-_MIN_AGE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +91,7 @@ class DuckDBEngine:
         self._lock = threading.RLock()
         self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None
-        self._spill: SpillFolder | None = None
+        self._spill: PrivateFolder | None = None
         self.kept: dict[tuple[Hashable, ...], list[dict[str, Any]]] = {}
 
     def open(self) -> None:
@@ -219,7 +214,7 @@ class DuckDBEngine:
         from jupyter_funcs.service.engine import sandbox
 
         with self._lock:
-            self._spill = self._spill or SpillFolder()
+            self._spill = self._spill or PrivateFolder("jupyter_funcs.queries.")
             spill = Path(tempfile.mkdtemp(dir=self._spill.path))
         return sandbox.open_database(self.reference, cards, spill, **self._options)
 
@@ -361,41 +356,3 @@ def _has_usual_years(table: pa.Table) -> bool:
     first, end = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
     times = [column.to_numpy() for column in table.columns if str(column.type).startswith(("date", "timestamp"))]
     return not any(((each < first) | (each >= end)).any() for each in times)
-
-
-class SpillFolder:
-    """A private folder for queries that outgrow memory; also removes those left by killed processes."""
-
-    def __init__(self) -> None:
-        for left in Path(tempfile.gettempdir()).glob(f"{_SPILL_PREFIX}*"):
-            with contextlib.suppress(OSError):  # already gone, or in use
-                known = left.lstat()
-                is_old = time.time() - known.st_mtime >= _MIN_AGE_SECONDS
-                if sys.platform != "win32" and known.st_uid == os.getuid() and is_old:
-                    _remove(left, _locked(left))
-        self.path = Path(tempfile.mkdtemp(prefix=_SPILL_PREFIX))
-        lock: int | None = None
-        with contextlib.suppress(OSError):  # a file system without locks: no other process can lock the folder either
-            lock = _locked(self.path)
-        self.close = weakref.finalize(self, _remove, self.path, lock)
-
-
-def _locked(path: Path) -> int | None:
-    """Lock a folder and return the descriptor that holds the lock; raises `OSError` if another process has it."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(folder)
-        raise
-    return folder
-
-
-def _remove(path: Path, lock: int | None) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-    if lock is not None:
-        os.close(lock)

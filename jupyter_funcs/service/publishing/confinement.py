@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import psutil
 
+from jupyter_funcs.service.engine import private_folder
+
 _MOST_TRIES, _MOST_SECONDS = 100, 1  # of ending what a worker started
 
 # What programs on Linux read, apart from Python's own folders: no other file in /etc, where secrets may be.
@@ -125,14 +127,19 @@ def kill_descendants(process: psutil.Process) -> None:
 
 def clean_up(folder: Path, pid: int) -> None:
     """Remove the folder and the control groups of a worker that has ended."""
-    with contextlib.suppress(RecursionError):
-        shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists() and sys.platform != "win32":  # what is too deep for Python, or can't be read
-        command = 'chmod -R u+rwx "$0"; rm -rf "$0"'
-        subprocess.run(["/bin/sh", "-c", command, folder], stderr=subprocess.DEVNULL, check=False)  # noqa: S603 - our own
+    private_folder.remove(folder)
     for controller in _LIMITS:
         with contextlib.suppress(OSError):
             control_group(controller, pid).rmdir()
+
+
+def remove_old_groups() -> None:
+    """Remove the control groups that killed services and workers have left."""
+    for controller in _LIMITS:
+        with contextlib.suppress(OSError):
+            for group in control_group(controller, 0).parent.glob("funcs-*"):
+                if not psutil.pid_exists(int(group.name.removeprefix("funcs-"))):
+                    group.rmdir()
 
 
 def can_confine() -> bool:

@@ -29,6 +29,7 @@ import msgspec
 import psutil
 
 from jupyter_funcs.service.engine.calls import MOST_BYTES, Call, CallCancelledError, Compiled, MemoryLimitError
+from jupyter_funcs.service.engine.private_folder import PrivateFolder
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.confinement import (
@@ -36,6 +37,7 @@ from jupyter_funcs.service.publishing.confinement import (
     clean_up,
     kill_descendants,
     ran_out_of_memory,
+    remove_old_groups,
 )
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction
 from jupyter_funcs.service.publishing.results import ReplyContent
@@ -111,11 +113,11 @@ class _Deadline:
 class Worker:
     """A worker process that has loaded the functions; `user` is the one for whom it ran any."""
 
-    def __init__(self, setup: WorkerSetup, environment: Mapping[str, str]) -> None:
+    def __init__(self, setup: WorkerSetup, environment: Mapping[str, str], folders: Path) -> None:
         self.user: int | None = None
         self.excess = ""
         self._setup = setup
-        self._folder = Path(tempfile.mkdtemp(prefix="funcs-"))
+        self._folder = Path(tempfile.mkdtemp(dir=folders))
         private = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE"), str(self._folder))
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-P", "-u", "-m", worker_process.__name__],
@@ -306,6 +308,8 @@ class Workers:
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._is_closed = False
+        self._folders = PrivateFolder("jupyter_funcs.workers.")
+        remove_old_groups()
         self._queries: WeakKeyDictionary[DuckDBEngine, Workers] = WeakKeyDictionary()
 
     def load(self) -> list[PublishedFunction]:
@@ -394,12 +398,13 @@ class Workers:
             workers = list(self._all)
         for each in workers:
             self._end(each)
+        self._folders.close()
 
     def _start(self) -> tuple[Worker, LoadReply]:
         with self._lock:
             if self._is_closed:
                 raise CallCancelledError
-            worker = Worker(self._setup, self._environment)
+            worker = Worker(self._setup, self._environment, self._folders.path)
             self._all.add(worker)
         try:
             return worker, worker.load()

@@ -24,7 +24,8 @@ import pytest
 from jupyter_funcs.service.builtin import companies, demo, functions, queries
 from jupyter_funcs.service.engine import calls
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, Query
-from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, SpillFolder
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.private_folder import PrivateFolder
 from jupyter_funcs.service.engine.remote import connect_engine
 from jupyter_funcs.service.engine.tables import CARDS, Cards
 from jupyter_funcs.service.messages import SetupError
@@ -404,8 +405,8 @@ def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_e
 
 HOLDER = """
 import sys
-from jupyter_funcs.service.engine.duckdb_engine import SpillFolder
-folder = SpillFolder()
+from jupyter_funcs.service.engine.private_folder import PrivateFolder
+folder = PrivateFolder("jupyter_funcs.queries.")
 (folder.path / "spilt.tmp").write_bytes(b"x")
 print(folder.path, flush=True)
 sys.stdin.read()
@@ -415,7 +416,7 @@ sys.stdin.read()
 def test_what_a_killed_process_has_spilt_goes_with_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder of a running process stays until it ends; so does a new folder that isn't locked yet."""
+    """The folder of a running process stays until it ends; so does one that isn't locked yet, by its name."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with contextlib.ExitStack() as ends:
         dead, living = (
@@ -433,11 +434,9 @@ def test_what_a_killed_process_has_spilt_goes_with_the_next_one(
         folders = [Path(each.stdout.readline().strip()) for each in (dead, living)]
         dead.kill()
         dead.wait()
-        for folder in folders:
-            os.utime(folder, (0, 0))
-        new = tmp_path / f"{folders[0].name}.new"
+        new = tmp_path / f"new.{folders[0].name}"
         new.mkdir()
-        own = SpillFolder()
+        own = PrivateFolder("jupyter_funcs.queries.")
         assert set(tmp_path.iterdir()) == {folders[1], new, own.path}
         assert stat.S_IMODE(own.path.stat().st_mode) == 0o700
         living.communicate(timeout=60)
