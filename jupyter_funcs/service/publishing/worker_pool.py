@@ -372,7 +372,7 @@ class Workers:
     def _queried(self, reply: WorkerReply, call: DuckDBCall, form: results.ReplyForm) -> ReplyContent | Compiled:
         """Run a query in a process that can be ended: DuckDB's functions ignore interrupts and its limit of memory."""
         order = QueryOrder(reply.text, bytes(reply.content), reply.tables, form, reply.is_remote)
-        if reply.is_remote:
+        if reply.is_remote and hasattr(call, "dialect"):  # it runs elsewhere, and a worker may say so falsely
             return order.compiled()
         engine = call.engine
         if engine not in self._queries:
@@ -391,7 +391,7 @@ class Workers:
 
     def close(self) -> None:
         """End all workers."""
-        for queries in self._queries.values():
+        for queries in list(self._queries.values()):
             queries.close()
         with self._lock:
             self._is_closed = True
