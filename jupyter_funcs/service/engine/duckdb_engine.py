@@ -16,7 +16,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.service.engine.calls import (
     CallCancelledError,
@@ -58,18 +58,16 @@ _WILDCARDS = re.compile(r"[*?\[]")
 class EngineData:
     """What another process needs to open the same data: `readable` files and folders, and `memory` in bytes."""
 
-    cards: Cards | None
+    cards: Any
     database: Path | None
     readable: tuple[Path, ...]
     memory: int
 
     def engine(self, reference: Reference) -> DuckDBEngine:
         """Open the data."""
-        cards = self.cards
-        opened = DuckDBEngine(
-            reference, lambda: cast("Cards", cards), database=self.database, memory_limit=f"{self.memory}B"
-        )
-        if cards is not None:
+        limit = f"{self.memory}B"
+        opened = DuckDBEngine(reference, lambda: self.cards, database=self.database, memory_limit=limit)
+        if self.cards:
             opened.open()
         return opened
 

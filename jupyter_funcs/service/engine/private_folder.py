@@ -11,8 +11,6 @@ import tempfile
 import weakref
 from pathlib import Path
 
-_NEW = "new."
-
 
 class PrivateFolder:
     """A folder of this process, whose name begins with a prefix; also removes those that ended processes have left."""
@@ -22,12 +20,12 @@ class PrivateFolder:
             with contextlib.suppress(OSError):  # already gone, or in use
                 if sys.platform != "win32" and left.lstat().st_uid == os.getuid():
                     _end(left, _locked(left))
-        new = Path(tempfile.mkdtemp(prefix=_NEW + prefix))
+        new = Path(tempfile.mkdtemp(prefix=f"new.{prefix}"))
         lock: int | None = None
         with contextlib.suppress(OSError):  # a file system without locks: no other process can lock the folder either
             lock = _locked(new)
         # Others find it by this name, so it is locked before.
-        self.path = new.rename(new.with_name(new.name.removeprefix(_NEW)))
+        self.path = new.rename(new.with_name(new.name.removeprefix("new.")))
         self.close = weakref.finalize(self, _end, self.path, lock)
 
 

@@ -119,7 +119,7 @@ def attached(con: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
 def files(con: duckdb.DuckDBPyConnection) -> list[Path]:
     """Return the files that queries read."""
     [(found,)] = con.execute("SELECT current_setting('allowed_paths')").fetchall()
-    return [Path(file) for file in found]
+    return list(map(Path, found))
 
 
 def memory_limit(con: duckdb.DuckDBPyConnection) -> int:

@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,9 @@ import psutil
 
 from jupyter_funcs.service.engine import private_folder
 
+# Limits on processes also count threads, of which libraries start some for each processor.
+_THREADS = 16 * (os.cpu_count() or 1)
+_PYTHON = [sys.executable, "-P", "-u", "-m"]
 _MOST_TRIES, _MOST_SECONDS = 100, 1  # of ending what a worker started
 
 # What programs on Linux read, apart from Python's own folders: no other file in /etc, where secrets may be.
@@ -44,7 +48,7 @@ class _SystemCalls(NamedTuple):
     clone: int
     ioctl: int
     # Of System V and named queues; of keyrings; of mounts, roots and namespaces; which processors, and which input and
-    # output comes first; what opens files by number; and what watches others or loads code into the system.
+    # output comes first; what opens files by number; rings; and what watches others or loads code into the system.
     refused: str
     # chmod, chown, setxattr, removexattr, utime and all their variants.
     changes: str
@@ -57,20 +61,20 @@ _SYSTEM_CALLS = {
         ((302, 0), (141, 0), (141, 1), (144, 0), (314, 0)),
         clone=56,
         ioctl=16,
-        refused="29-31 64-71 155 161 165-166 203 220 240-245 248-251 272 298 304 308 321 323",
-        changes="90-94 132 188-190 197-199 235 260-261 268 280",
+        refused="29-31 64-71 155 161 165-166 203 220 240-245 248-251 272 298 304 308 321 323 425-433 442-443",
+        changes="90-94 132 188-190 197-199 235 260-261 268 280 452",
     ),
     "aarch64": _SystemCalls(
         0xC00000B7,
         ((261, 0), (140, 0), (140, 1), (119, 0), (274, 0)),
         clone=220,
         ioctl=29,
-        refused="30 39-41 51 97 122 180-197 217-219 241 265 268 280 282",
-        changes="5-7 14-16 52-55 88",
+        refused="30 39-41 51 97 122 180-197 217-219 241 265 268 280 282 425-433 442-443",
+        changes="5-7 14-16 52-55 88 452",
     ),
 }
-# The same on all machines: rings, mounts and quotas; clone3, whose flags can't be seen, and what is new; fchmodat2.
-_REFUSED, _UNKNOWN, _CHANGES = "425-433 442-443", f"435 463-{(1 << 30) - 1}", "452"
+# On all machines: clone3, whose flags can't be seen, and what is newer than this.
+_UNKNOWN = f"435 463-{(1 << 30) - 1}"
 _NEW_NAMESPACES = 0x7E020000
 # The kinds of ioctl that change no file: those of terminals and of sockets.
 _HARMLESS = 0x5400, 0x8900
@@ -213,24 +217,18 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def confine(setup: WorkerSetup) -> None:
+def confine(setup: WorkerSetup, *, is_separate: bool) -> None:
     """Limit what this process and its descendants can use; before it starts a thread, to which it would not apply."""
     if sys.platform == "win32":
         return
     import resource
 
-    # Both limits on processes also count threads, of which libraries start some for each processor.
-    tasks = setup.processes + 16 * (os.cpu_count() or 1)
-    # Files in memory count as memory here, and as disk space elsewhere.
-    for controller, limit in (("pids", tasks), ("memory", setup.memory + setup.disk)):
-        with contextlib.suppress(OSError):
-            (_limited_group(controller, os.getsid(0), limit) / "cgroup.procs").write_text(str(os.getpid()))
     most = {"DATA": setup.memory, "FSIZE": setup.disk, "NOFILE": 1024, "CORE": 0}
     if sys.platform == "linux":
         # This limit is the account's.
         others = (each.info for each in psutil.process_iter(["uids", "num_threads"]))
         running = sum(each["num_threads"] or 1 for each in others if each["uids"] and each["uids"].real == os.getuid())
-        most["NPROC"] = running + tasks
+        most["NPROC"] = running + setup.processes + _THREADS
     for name, limit in most.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         if not 0 <= resource.getrlimit(kind)[1] < limit:  # root may raise a lower one
@@ -239,10 +237,6 @@ def confine(setup: WorkerSetup) -> None:
         libc = _libc()
         adopt_orphans()
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        is_separate = False
-        with contextlib.suppress(OSError):  # not every system lets it
-            _have_own_namespaces(libc, setup)
-            is_separate = True
         libc.capset(ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)), ctypes.byref((ctypes.c_uint32 * 6)()))
         if can_confine():
             _restrict_files(libc, setup)
@@ -258,13 +252,10 @@ def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
     number = (0x20, 0, 0, 0)
     # Nor by the numbers of other machines, such as those of 32 bits.
     code = [(0x20, 0, 0, 4), (0x15, 1, 0, known.machine), refuse, number, (0x35, 0, 1, 1 << 30), refuse]
-    for ranges, end in (
-        (f"{known.refused} {_REFUSED}", refuse),
-        (_UNKNOWN, ignore),
-        (f"{known.changes} {_CHANGES}", refuse),
-    ):
-        if known.changes in ranges and may_change_files:
-            continue
+    groups = [(known.refused, refuse), (_UNKNOWN, ignore)]
+    if not may_change_files:
+        groups.append((known.changes, refuse))
+    for ranges, end in groups:
         for text in ranges.split():
             first, _, last = text.partition("-")
             code += [(0x35, 2, 0, int(last or first) + 1), (0x35, 0, 1, int(first)), end]
@@ -298,19 +289,15 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     for name, text in maps.items():
         Path("/proc/self", name).write_text(text)
     mount(None, b"/", None, _PRIVATE)
-    mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, f"size={setup.disk}")
     mount(folder, folder, None, _BIND)
     for path in setup.hidden:
         if path.is_dir():
             mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, "size=4k,mode=555")
         elif path.exists() and not can_confine():
             mount(b"/dev/null", os.fsencode(path), None, _BIND)
-    for place, flags, attributes in (
-        (b"/", _BELOW_TOO, (_READ_ONLY, 0)),
-        (folder, 0, (0, _READ_ONLY)),
-        (b"/dev/shm", 0, (0, _READ_ONLY)),
-    ):
+    for place, flags, attributes in ((b"/", _BELOW_TOO, (_READ_ONLY, 0)), (folder, 0, (0, _READ_ONLY))):
         check(libc.syscall(_SET_MOUNT_ATTRIBUTES, -1, place, flags, struct.pack("QQQQ", *attributes, 0, 0), 32))
+    mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, f"size={setup.disk}")
     os.chdir(folder)
 
 
@@ -349,3 +336,54 @@ def _readable(path: Path, hidden: list[Path]) -> dict[Path, int]:
         if not each.is_symlink():
             found |= _readable(each, hidden)
     return found
+
+
+def launcher(setup: WorkerSetup, worker: str) -> list[str]:
+    """Return the command that starts a module in the namespaces of a worker, below a process that ends with it."""
+    if sys.platform != "linux":
+        return [*_PYTHON, worker]
+    # A folder isn't covered if the worker needs something in it.
+    used = [path.resolve() for path in (*setup.folders, *setup.readable, Path(sys.prefix))]
+    hidden = (path for path in setup.hidden if not any(place.is_relative_to(path.resolve()) for place in used))
+    return [*_PYTHON, __name__, worker, *map(str, (setup.memory, setup.disk, setup.processes, *hidden))]
+
+
+def _launch(worker: str, memory: str, disk: str, processes: str, *hidden: str) -> None:
+    setup = WorkerSetup(
+        (), hidden=tuple(map(Path, hidden)), memory=int(memory), disk=int(disk), processes=int(processes)
+    )
+    if child := os.fork():
+        _supervise(child)
+    # Files in memory count as memory here, and as disk space elsewhere.
+    for controller, limit in (("pids", setup.processes + _THREADS), ("memory", setup.memory + setup.disk)):
+        with contextlib.suppress(OSError):
+            (_limited_group(controller, os.getsid(0), limit) / "cgroup.procs").write_text(str(os.getpid()))
+    command = [*_PYTHON, worker]
+    with contextlib.suppress(OSError):  # not every system lets it
+        _have_own_namespaces(_libc(), setup)
+        command.append("separate")
+    # A new program, since one that runs, and what is open, is reached by the mounts of the time when it was opened.
+    os.execv(sys.executable, command)  # noqa: S606 - our own module
+
+
+def _supervise(child: int) -> None:
+    """Wait for a child, which runs published code, or for the end of the service."""
+    service = os.getppid()
+    hide_memory()  # through which published code would reach files by this process's mounts
+    adopt_orphans()
+    for descriptor in (0, 1, 2):
+        os.close(descriptor)
+    while os.getppid() == service and not os.waitpid(child, os.WNOHANG)[0]:
+        time.sleep(1)
+    leave(Path.cwd())
+
+
+def leave(folder: Path) -> None:
+    """End this process with what it started and wrote; if the service was killed, nobody else does."""
+    kill_descendants(psutil.Process())
+    clean_up(folder, os.getpid())
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    _launch(*sys.argv[1:])

@@ -36,6 +36,7 @@ from jupyter_funcs.service.publishing.confinement import (
     WorkerSetup,
     clean_up,
     kill_descendants,
+    launcher,
     ran_out_of_memory,
     remove_old_groups,
 )
@@ -120,7 +121,7 @@ class Worker:
         self._folder = Path(tempfile.mkdtemp(dir=folders))
         private = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE"), str(self._folder))
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-P", "-u", "-m", worker_process.__name__],
+            launcher(setup, worker_process.__name__),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -371,9 +372,9 @@ class Workers:
 
     def _queried(self, reply: WorkerReply, call: DuckDBCall, form: results.ReplyForm) -> ReplyContent | Compiled:
         """Run a query in a process that can be ended: DuckDB's functions ignore interrupts and its limit of memory."""
-        order = QueryOrder(reply.text, bytes(reply.content), reply.tables, form, reply.is_remote)
+        order = QueryOrder(reply.text, bytes(reply.content), reply.tables, form)
         if reply.is_remote and hasattr(call, "dialect"):  # it runs elsewhere, and a worker may say so falsely
-            return order.compiled()
+            return replace(order.compiled(), is_remote=True)
         engine = call.engine
         if engine not in self._queries:
             data = engine.data(call.check_cancelled)

@@ -30,11 +30,8 @@ from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery, results
 from jupyter_funcs.service.publishing.confinement import (
     WorkerSetup,
-    adopt_orphans,
-    clean_up,
     confine,
-    hide_memory,
-    kill_descendants,
+    leave,
 )
 from jupyter_funcs.service.publishing.notebooks import NotebookRun
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Parameter
@@ -76,7 +73,6 @@ class QueryOrder:
     schema: bytes
     tables: Mapping[str, bytes]
     form: results.ReplyForm
-    is_remote: bool = False
 
     def compiled(self) -> Compiled:
         """Read the query, which published code may have forged; raises `ValueError` if that isn't possible."""
@@ -84,7 +80,7 @@ class QueryOrder:
 
         try:
             tables = {name: results.read_stream(content) for name, content in self.tables.items()}
-            return Compiled(self.sql, pa.ipc.read_schema(pa.py_buffer(self.schema)), tables, self.is_remote)
+            return Compiled(self.sql, pa.ipc.read_schema(pa.py_buffer(self.schema)), tables)
         except (pa.ArrowException, OSError):
             raise ValueError("Its query can't be read.") from None
 
@@ -163,7 +159,7 @@ class WorkerCall:
         # The service has ended, nobody waits for the result, or it can't come: this process runs nothing else.
         self.cancelled = True
         time.sleep(GRACE_SECONDS)
-        _leave(folder)
+        leave(folder)
 
     def serve(self) -> None:
         """Load the functions, then execute orders."""
@@ -320,35 +316,14 @@ def _is_emptied(folder: Path) -> bool:
     return False
 
 
-def _supervise(child: int) -> None:
-    """Wait for a child, which runs published code, or for the end of the service."""
-    service = os.getppid()
-    hide_memory()  # through which published code would reach files by this process's mounts
-    adopt_orphans()
-    for descriptor in (0, 1, 2):
-        os.close(descriptor)
-    while os.getppid() == service and not os.waitpid(child, os.WNOHANG)[0]:
-        time.sleep(1)
-    _leave(Path.cwd())
-
-
-def _leave(folder: Path) -> None:
-    """End this process with what it started and wrote; if the service was killed, nobody else does."""
-    kill_descendants(psutil.Process())
-    clean_up(folder, os.getpid())
-    os._exit(1)
-
-
 def main() -> None:
     """Execute the orders on standard input."""
-    if sys.platform == "linux" and (child := os.fork()):
-        _supervise(child)
     orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what functions print goes to the log
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     setup: WorkerSetup = pickle.load(orders)  # noqa: S301 - from the service
-    confine(setup)
+    confine(setup, is_separate="separate" in sys.argv)
     WorkerCall(setup, orders, replies).serve()
 
 

@@ -33,6 +33,7 @@ import os
 import platform
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 from pathlib import Path
@@ -209,6 +210,22 @@ def change(path: str) -> dict:
     return tried(CHANGES, Path(path))
 
 
+def keeping(path):
+    os.chmod(path, os.stat(path).st_mode & 0o7777)
+
+
+@function
+def reopen() -> dict:
+    """Set the modes, as they are, of what was open before: files, the program itself, its root and its folders."""
+    found = {}
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if not stat.S_ISFIFO(os.fstat(int(name)).st_mode):
+                found[os.readlink(f"/proc/self/fd/{name}")] = lambda name=name: keeping(f"/proc/self/fd/{name}")
+    places = ["/proc/self/exe", "/proc/self/root", "/proc/self/cwd/..", f"/proc/{os.getppid()}/exe"]
+    return tried(found | {place: lambda place=place: keeping(place) for place in places})
+
+
 @function
 def disturb() -> dict:
     return {str(pid): tried(PROCESSES, pid) for pid in others()} | {"user": tried(OF_USER)}
@@ -281,7 +298,7 @@ from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 if __name__ == "__main__":
     confinement.hide_memory()
     folder, orders = Path(sys.argv[1]), json.loads(sys.argv[2])
-    setup = WorkerSetup((folder / "functions",), default_asset="a", hidden=(folder / "state", folder / "service.toml"))
+    setup = WorkerSetup((folder / "functions",), default_asset="a", hidden=(Path(sys.argv[3]), folder / "service.toml"))
     workers = Workers(setup)
     call = DuckDBEngine(companies.reference(), None).call()
     found = {}
@@ -325,9 +342,18 @@ def team(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(mode: str, team: Path, *orders: tuple[str, dict[str, str]]) -> list[Any]:
+def run(mode: str, team: Path, *orders: tuple[str, dict[str, str]], hidden: Path | None = None) -> list[Any]:
     """Run functions in a service of its own, and return what each returned, or its error."""
-    command = [sys.executable, "-W", "error", "-c", SERVICE, str(team), json.dumps(orders)]
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-c",
+        SERVICE,
+        str(team),
+        json.dumps(orders),
+        str(hidden or team / "state"),
+    ]
     if mode == MODES[1]:
         command = ["unshare", "--user", "--map-root-user", "sh", "-c", WITHOUT, *command]
     if mode == MODES[2]:
@@ -365,6 +391,15 @@ def test_a_function_changes_nothing_outside_its_folder(mode: str, team: Path) ->
 
 
 @pytest.mark.fault(145)
+def test_a_function_changes_nothing_that_was_open_before_it(mode: str, team: Path) -> None:
+    """A file that is open, or a program that runs, is also reached by the mounts of the time when it was opened."""
+    [[found]] = run(mode, team, ("Reopen", {}))
+    assert "/proc/self/exe" in found
+    assert "/dev/null" in found
+    assert [place for place, error in found.items() if not error] == []
+
+
+@pytest.mark.fault(145)
 def test_a_function_disturbs_no_other_process(mode: str, team: Path) -> None:
     """It can't signal, trace, read, write or slow the service, its supervisor, or all processes of the account."""
     [[found]] = run(mode, team, ("Disturb", {}))
@@ -387,6 +422,23 @@ def test_a_worker_leaves_no_memory_semaphores_or_queues(mode: str, team: Path) -
     assert made == []
     assert "Operation not permitted" in hoarded
     assert system_v() == ""
+
+
+def test_functions_are_published_from_a_folder_below_the_state_folder(team: Path) -> None:
+    """It is readable as before, and what is beside it isn't."""
+    (team / "functions" / "read.py").write_text(
+        "from pathlib import Path\nfrom jupyter_funcs.service import function\n"
+        "@function\ndef read(path: str) -> str: return Path(path).read_text()"
+    )
+    [here, beside] = run(
+        MODES[0],
+        team,
+        ("Read", {"path": str(team / "functions" / "sales.csv")}),
+        ("Read", {"path": str(team / "other")}),
+        hidden=team,
+    )
+    assert here == "as it was"
+    assert "Permission denied" in beside
 
 
 def test_a_function_uses_its_own_folder(mode: str, team: Path) -> None:
