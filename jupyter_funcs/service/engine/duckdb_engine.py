@@ -65,8 +65,7 @@ class EngineData:
 
     def engine(self, reference: Reference) -> DuckDBEngine:
         """Open the data."""
-        limit = f"{self.memory}B"
-        opened = DuckDBEngine(reference, lambda: self.cards, database=self.database, memory_limit=limit)
+        opened = DuckDBEngine(reference, lambda: self.cards, database=self.database, memory_limit=f"{self.memory}B")
         if self.cards:
             opened.open()
         return opened

@@ -316,6 +316,14 @@ if __name__ == "__main__":
 """
 
 
+WARN = """
+import logging
+from jupyter_funcs.service.server import hosted
+logging.basicConfig()
+hosted._warn_of_system()
+"""
+
+
 def can_forbid_namespaces() -> bool:
     """Tell whether a process here may have a user namespace that forbids other ones."""
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", WITHOUT, "true"]
@@ -342,6 +350,13 @@ def team(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def command_in(mode: str, *command: str) -> list[str]:
+    """Return the command that runs a program in a mode."""
+    if mode == MODES[1]:
+        return ["unshare", "--user", "--map-root-user", "sh", "-c", WITHOUT, *command]
+    return [*OTHER_USER, *command] if mode == MODES[2] else [*command]
+
+
 def run(mode: str, team: Path, *orders: tuple[str, dict[str, str]], hidden: Path | None = None) -> list[Any]:
     """Run functions in a service of its own, and return what each returned, or its error."""
     command = [
@@ -354,11 +369,7 @@ def run(mode: str, team: Path, *orders: tuple[str, dict[str, str]], hidden: Path
         json.dumps(orders),
         str(hidden or team / "state"),
     ]
-    if mode == MODES[1]:
-        command = ["unshare", "--user", "--map-root-user", "sh", "-c", WITHOUT, *command]
-    if mode == MODES[2]:
-        command = [*OTHER_USER, *command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command_in(mode, *command), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     found: list[Any] = json.loads(done.stdout)
     return found
@@ -422,6 +433,15 @@ def test_a_worker_leaves_no_memory_semaphores_or_queues(mode: str, team: Path) -
     assert made == []
     assert "Operation not permitted" in hoarded
     assert system_v() == ""
+
+
+@pytest.mark.fault(145)
+def test_serve_says_what_it_could_not_get(mode: str) -> None:
+    """Without namespaces, what functions can do and what they can't."""
+    command = command_in(mode, sys.executable, "-W", "error", "-c", WARN)
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stderr
+    is_separate = mode != MODES[1] and confinement.can_separate()
+    assert ("can't set modes and times of files, even of their own" in said) == (not is_separate)
 
 
 def test_functions_are_published_from_a_folder_below_the_state_folder(team: Path) -> None:
