@@ -9,9 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 import time
+import weakref
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,7 +31,6 @@ from jupyter_funcs.service.engine.calls import (
     check_bytes,
     check_size,
 )
-from jupyter_funcs.service.engine.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -107,10 +110,14 @@ class DuckDBEngine:
         from jupyter_funcs.service.engine import sandbox
 
         database = self._options["database"] and self._options["database"].absolute()
+
+        # Another process has another working folder.
         if cards is not None:
             cards = replace(cards, files=tuple(map(os.path.abspath, cards.files)))
+
         with self.cursor() as cursor:
             files, memory = sandbox.files(cursor), sandbox.memory_limit(cursor)
+
         patterns = [*cards.files] if cards else []
         # DuckDB lists the folder of a pattern, and looks for what belongs to a database beside it.
         folders = [Path(f"{_WILDCARDS.split(pattern)[0]}.").parent for pattern in patterns]
@@ -353,3 +360,50 @@ def _has_usual_years(table: pa.Table) -> bool:
     first, end = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
     times = [column.to_numpy() for column in table.columns if str(column.type).startswith(("date", "timestamp"))]
     return not any(((each < first) | (each >= end)).any() for each in times)
+
+
+class PrivateFolder:
+    """A folder of this process, whose name begins with a prefix; also removes those that ended processes have left."""
+
+    def __init__(self, prefix: str) -> None:
+        for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+            with contextlib.suppress(OSError):  # already gone, or in use
+                if sys.platform != "win32" and left.lstat().st_uid == os.getuid():
+                    _end(left, _locked(left))
+        new = Path(tempfile.mkdtemp(prefix=f"new.{prefix}"))
+        lock: int | None = None
+        with contextlib.suppress(OSError):  # a file system without locks: no other process can lock the folder either
+            lock = _locked(new)
+        # Others find it by this name, so it is locked before.
+        self.path = new.rename(new.with_name(new.name.removeprefix("new.")))
+        self.close = weakref.finalize(self, _end, self.path, lock)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder, whatever is in it."""
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists() and sys.platform != "win32":  # what is too deep for Python, or can't be read
+        command = 'chmod -R u+rwx "$0"; rm -rf "$0"'
+        subprocess.run(["/bin/sh", "-c", command, folder], stderr=subprocess.DEVNULL, check=False)  # noqa: S603 - our own
+
+
+def _locked(path: Path) -> int | None:
+    """Lock a folder and return the descriptor that holds the lock; raises `OSError` if another process has it."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
+
+
+def _end(path: Path, lock: int | None) -> None:
+    remove(path)
+    if lock is not None:
+        os.close(lock)

@@ -118,8 +118,8 @@ def attached(con: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
 
 def files(con: duckdb.DuckDBPyConnection) -> list[Path]:
     """Return the files that queries read."""
-    [(found,)] = con.execute("SELECT current_setting('allowed_paths')").fetchall()
-    return list(map(Path, found))
+    [(paths,)] = con.execute("SELECT current_setting('allowed_paths')").fetchall()
+    return list(map(Path, paths))
 
 
 def memory_limit(con: duckdb.DuckDBPyConnection) -> int:

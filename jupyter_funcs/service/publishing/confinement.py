@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from jupyter_funcs.service.engine import private_folder
+from jupyter_funcs.service.engine.duckdb_engine import remove
 
 # Limits on processes also count threads, of which libraries start some for each processor.
 _THREADS = 16 * (os.cpu_count() or 1)
@@ -131,7 +131,7 @@ def kill_descendants(process: psutil.Process) -> None:
 
 def clean_up(folder: Path, pid: int) -> None:
     """Remove the folder and the control groups of a worker that has ended."""
-    private_folder.remove(folder)
+    remove(folder)
     for controller in _LIMITS:
         with contextlib.suppress(OSError):
             control_group(controller, pid).rmdir()
@@ -245,26 +245,34 @@ def confine(setup: WorkerSetup, *, is_separate: bool) -> None:
 
 def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
     """Refuse what would reach beyond this process: with a limit of its processor time, it could end the service."""
-    known = _SYSTEM_CALLS.get(os.uname().machine)
-    if known is None:
+    numbers = _SYSTEM_CALLS.get(os.uname().machine)
+    if numbers is None:
         return
     refuse, ignore, allow = (6, 0, 0, 0x50000 | errno.EPERM), (6, 0, 0, 0x50000 | errno.ENOSYS), (6, 0, 0, 0x7FFF0000)
     number = (0x20, 0, 0, 0)
     # Nor by the numbers of other machines, such as those of 32 bits.
-    code = [(0x20, 0, 0, 4), (0x15, 1, 0, known.machine), refuse, number, (0x35, 0, 1, 1 << 30), refuse]
-    groups = [(known.refused, refuse), (_UNKNOWN, ignore)]
+    code = [(0x20, 0, 0, 4), (0x15, 1, 0, numbers.machine), refuse, number, (0x35, 0, 1, 1 << 30), refuse]
+
+    groups = [(numbers.refused, refuse), (_UNKNOWN, ignore)]
     if not may_change_files:
-        groups.append((known.changes, refuse))
+        groups.append((numbers.changes, refuse))
     for ranges, end in groups:
         for text in ranges.split():
             first, _, last = text.partition("-")
             code += [(0x35, 2, 0, int(last or first) + 1), (0x35, 0, 1, int(first)), end]
-    for call, argument in known.for_others:
+
+    # Each of these only with 0 as the argument that says for whom.
+    for call, argument in numbers.for_others:
         code += [number, (0x15, 0, 3, call), (0x20, 0, 0, 16 + 8 * argument), (0x15, 1, 0, 0), refuse]
-    code += [number, (0x15, 0, 3, known.clone), (0x20, 0, 0, 16), (0x45, 0, 1, _NEW_NAMESPACES), refuse]
+
+    # A new process, but not in new namespaces.
+    code += [number, (0x15, 0, 3, numbers.clone), (0x20, 0, 0, 16), (0x45, 0, 1, _NEW_NAMESPACES), refuse]
+
+    # By their kind, which is the second byte of the command.
     if not may_change_files:
-        code += [number, (0x15, 0, 5, known.ioctl), (0x20, 0, 0, 24), (0x54, 0, 0, 0xFF00)]
+        code += [number, (0x15, 0, 5, numbers.ioctl), (0x20, 0, 0, 24), (0x54, 0, 0, 0xFF00)]
         code += [(0x15, 2, 0, _HARMLESS[0]), (0x15, 1, 0, _HARMLESS[1]), refuse]
+
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in [*code, allow]))
     libc.prctl(_SET_SECCOMP, 2, struct.pack("HP", len(code) + 1, ctypes.addressof(program)), 0, 0)
 
@@ -288,6 +296,8 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"} if user else {}
     for name, text in maps.items():
         Path("/proc/self", name).write_text(text)
+
+    # What is mounted here concerns nobody else.
     mount(None, b"/", None, _PRIVATE)
     mount(folder, folder, None, _BIND)
     for path in setup.hidden:
@@ -295,9 +305,13 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
             mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, "size=4k,mode=555")
         elif path.exists() and not can_confine():
             mount(b"/dev/null", os.fsencode(path), None, _BIND)
+
+    # Everything that is mounted now is read-only, and then the folder isn't.
     for place, flags, attributes in ((b"/", _BELOW_TOO, (_READ_ONLY, 0)), (folder, 0, (0, _READ_ONLY))):
         check(libc.syscall(_SET_MOUNT_ATTRIBUTES, -1, place, flags, struct.pack("QQQQ", *attributes, 0, 0), 32))
+
     mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, f"size={setup.disk}")
+    # The working folder was reached by the mount of before.
     os.chdir(folder)
 
 
@@ -343,6 +357,7 @@ def launcher(setup: WorkerSetup, worker: str) -> list[str]:
     if sys.platform != "linux":
         return [*_PYTHON, worker]
     # A folder isn't covered if the worker needs something in it.
+    # Links are followed, because the mount follows them.
     used = [path.resolve() for path in (*setup.folders, *setup.readable, Path(sys.prefix))]
     hidden = (path for path in setup.hidden if not any(place.is_relative_to(path.resolve()) for place in used))
     return [*_PYTHON, __name__, worker, *map(str, (setup.memory, setup.disk, setup.processes, *hidden))]
@@ -354,10 +369,12 @@ def _launch(worker: str, memory: str, disk: str, processes: str, *hidden: str) -
     )
     if child := os.fork():
         _supervise(child)
+
     # Files in memory count as memory here, and as disk space elsewhere.
     for controller, limit in (("pids", setup.processes + _THREADS), ("memory", setup.memory + setup.disk)):
         with contextlib.suppress(OSError):
             (_limited_group(controller, os.getsid(0), limit) / "cgroup.procs").write_text(str(os.getpid()))
+
     command = [*_PYTHON, worker]
     with contextlib.suppress(OSError):  # not every system lets it
         _have_own_namespaces(_libc(), setup)

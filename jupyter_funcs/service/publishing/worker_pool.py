@@ -29,7 +29,7 @@ import msgspec
 import psutil
 
 from jupyter_funcs.service.engine.calls import MOST_BYTES, Call, CallCancelledError, Compiled, MemoryLimitError
-from jupyter_funcs.service.engine.private_folder import PrivateFolder
+from jupyter_funcs.service.engine.duckdb_engine import PrivateFolder
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.confinement import (
@@ -367,8 +367,10 @@ class Workers:
         """Return the table or the rows that a function asked for."""
         if reply.kind == "table":
             return call.table(reply.text), getattr(call, "dialect", None)
-        found = self._queried(reply, call, "arrow")
-        return results.stream(call.arrow(found)) if isinstance(found, Compiled) else bytes(found.content)
+        rows = self._queried(reply, call, "arrow")
+        if isinstance(rows, Compiled):
+            return results.stream(call.arrow(rows))
+        return bytes(rows.content)
 
     def _queried(self, reply: WorkerReply, call: DuckDBCall, form: results.ReplyForm) -> ReplyContent | Compiled:
         """Run a query in a process that can be ended: DuckDB's functions ignore interrupts and its limit of memory."""
@@ -378,7 +380,10 @@ class Workers:
         engine = call.engine
         if engine not in self._queries:
             data = engine.data(call.check_cancelled)
+            # No more than the engine has, if that is little.
             memory = min(data.memory, max(data.memory // _MOST_QUERIES, _LEAST_MEMORY))
+
+            # It publishes nothing and hides nothing: it reads the data alone.
             setup = WorkerSetup(
                 (),
                 reference=engine.reference,
@@ -387,6 +392,8 @@ class Workers:
                 memory=memory + _OVERHEAD,
                 disk=memory,
             )
+
+            # Another thread may have been quicker.
             self._queries.setdefault(engine, Workers(setup))
         return self._queries[engine].run(order, call, 0)
 

@@ -292,8 +292,13 @@ def _queried(order: QueryOrder, engine: DuckDBEngine) -> WorkerReply:
         return _failure(error, [])
 
 
-def _body(found: results.ReplyContent) -> WorkerReply:
-    return WorkerReply("body", text=found.media_type, content=memoryview(found.content), rows=found.rows)
+def _body(body: results.ReplyContent) -> WorkerReply:
+    return WorkerReply(
+        "body",
+        text=body.media_type,
+        content=memoryview(body.content),
+        rows=body.rows,
+    )
 
 
 def _failure(error: BaseException, arguments: Sequence[Any]) -> WorkerReply:

@@ -24,8 +24,7 @@ import pytest
 from jupyter_funcs.service.builtin import companies, demo, functions, queries
 from jupyter_funcs.service.engine import calls
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, Query
-from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.engine.private_folder import PrivateFolder
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, PrivateFolder
 from jupyter_funcs.service.engine.remote import connect_engine
 from jupyter_funcs.service.engine.tables import CARDS, Cards
 from jupyter_funcs.service.messages import SetupError
@@ -405,7 +404,7 @@ def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_e
 
 HOLDER = """
 import sys
-from jupyter_funcs.service.engine.private_folder import PrivateFolder
+from jupyter_funcs.service.engine.duckdb_engine import PrivateFolder
 folder = PrivateFolder("jupyter_funcs.queries.")
 (folder.path / "spilt.tmp").write_bytes(b"x")
 print(folder.path, flush=True)
