@@ -30,6 +30,15 @@ _MAX_PROFILE_NAME = 32
 _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
 _KEYS = {"url", "file", "keep", "kind", "allow_server", *_SOURCES}
+# What a program needs of the environment. Most of the rest, such as tokens, is for others.
+_INHERITED = re.compile(
+    r"HOME|LOGNAME|PATH|SHELL|USER|LANG|LANGUAGE|LC_\w+|TZ|TE?MP|TMPDIR|(?:HTTPS?|ALL|NO)_PROXY"
+    r"|\w*SSL_CERT_(?:FILE|DIR)|\w+_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
+    r"|XDG_\w+_(?:HOME|DIRS?)|VIRTUAL_ENV|CONDA_PREFIX|PYTHON(?:PATH|HOME|UTF8|IOENCODING)|(?:DYLD|LD)_\w*LIBRARY_PATH"
+    r"|(?:LOCAL)?APPDATA|HOMEDRIVE|HOMEPATH|PATHEXT|PROCESSOR_ARCHITECTURE|SYSTEM(?:DRIVE|ROOT)|USERNAME|USERPROFILE"
+    r"|COMSPEC|WINDIR|(?:COMMON)?PROGRAM(?:DATA|FILES|W6432)(?:\(X86\))?|ALLUSERSPROFILE|NUMBER_OF_PROCESSORS|OS",
+    re.IGNORECASE | re.ASCII,
+)
 _KINDS = ("service", "openapi", "mcp", "python")
 _PROFILE_HINT = (
     "A profile has url (or file) and one of token_env, token_file, token_command, token_keyring (or api_key_…), login; "
@@ -210,7 +219,7 @@ def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str
     if command := profile.get("command"):
         named = tuple(profile.get("env", ()))
         connection = Connection(name, f"mcp:{name}", NO_TOKEN, where=name, kind="mcp", target=tuple(command), env=named)
-        variables(connection, env)  # raises if one isn't set
+        command_environment(connection, env)  # raises if a variable isn't set
         return connection
     key = next((key for key in _SOURCES if key in profile), None)
     url, kind = str(profile.get("file") or profile["url"]), profile.get("kind", "")
@@ -225,10 +234,11 @@ def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str
     return replace(connection, name=name, where=name, allow_server=profile.get("allow_server", ""))
 
 
-def variables(connection: Connection, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that a profile names for its command."""
+def command_environment(connection: Connection, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the command of a profile gets: what programs need, and what the profile names."""
     label = f"env of profile {quote(connection.name)}"
-    return {name: _text(name, label, env) for name in connection.env}
+    needed = {name: value for name, value in env.items() if _INHERITED.fullmatch(name)}
+    return needed | {name: _text(name, label, env) for name in connection.env}
 
 
 def _text(name: str, label: str, env: Mapping[str, str]) -> str:

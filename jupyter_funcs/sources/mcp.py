@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import os
-import re
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.values import json_args
+from jupyter_funcs.connection.profiles import command_environment
 from jupyter_funcs.connection.replies import Reply, too_large
 from jupyter_funcs.connection.retries import Proof, pause
 from jupyter_funcs.connection.secrets import redacted_line
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Variables of a terminal or a kernel, which don't decide what a program answers; and our tokens, which it doesn't get.
-_NOT_DECIDING = re.compile(
-    "_|COLUMNS|LINES|OLDPWD|PWD|SHLVL|TERM|WINDOWID|FUNCS_(TOKEN|API_KEY)"
-    "|(JPY|KERNEL|PYDEVD|PYTEST|SSH|VSCODE|XDG_SESSION)_.*"
-)
 _MOST_TOOLS, _MOST_PAGES, _MAX_LISTING = 10_000, 1000, 64 * 2**20  # the last in bytes
 _MOST_NAMES = 5  # of tools left out, in one warning
 _WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
@@ -84,7 +79,7 @@ class McpSource:
         folder = ""
         with suppress(OSError):  # it was deleted
             folder = os.getcwd()  # noqa: PTH109  # as the command gets it
-        variables = sorted(item for item in os.environ.items() if not _NOT_DECIDING.fullmatch(item[0]))
+        variables = sorted(command_environment(self._transport.connection, os.environ).items())
         return hashlib.sha256(repr([folder, variables]).encode()).hexdigest()
 
     async def close(self) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import logging
 import os
-import re
 from contextlib import asynccontextmanager, closing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,13 +17,12 @@ import httpx2
 import mcp_types as types
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import ClientSession, MCPError
-from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 
-from jupyter_funcs.connection.profiles import same_origin, variables
+from jupyter_funcs.connection.profiles import command_environment, same_origin
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, too_large
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import redacted_all, redacted_line
@@ -63,13 +61,6 @@ _LONG = 2**16  # bytes
 _LONGEST = 300
 # What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
 _NO_HANDSHAKE = {types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST}
-# What a command inherits beside the SDK's own: how texts are written, where things are, and the ways to the network.
-_INHERITED = re.compile(
-    r"LANG|LANGUAGE|LC_\w+|TZ|TE?MP|TMPDIR|(?:HTTPS?|ALL|NO)_PROXY|\w*SSL_CERT_(?:FILE|DIR)|\w+_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
-    r"|XDG_\w+_(?:HOME|DIRS?)|VIRTUAL_ENV|CONDA_PREFIX|PYTHON(?:PATH|HOME|UTF8|IOENCODING)|(?:DYLD|LD)_\w*LIBRARY_PATH"
-    r"|COMSPEC|WINDIR|(?:COMMON)?PROGRAM(?:DATA|FILES|W6432)(?:\(X86\))?|ALLUSERSPROFILE|NUMBER_OF_PROCESSORS|OS",
-    re.IGNORECASE | re.ASCII,
-)
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
 
 for _name in ("mcp", "client", "httpx2"):  # our errors say what these log, which goes to stderr if nobody listens
@@ -104,7 +95,7 @@ class Link:
         self.name = self.server = transport.connection.name
         target = transport.connection.target
         self.command = tuple(map(str, target)) if isinstance(target, tuple | list) else ()
-        self._env = variables(transport.connection, os.environ)
+        self._env = command_environment(transport.connection, os.environ)
         self.functions: dict[str, Function] | None = None  # None if not known, or changed
         self.received = 0  # bytes
         self.opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
@@ -223,9 +214,7 @@ class Link:
     @asynccontextmanager
     async def _pipes(self) -> AsyncIterator[tuple[Any, Any]]:
         # Not the SDK's: its lines take time that grows with the square of their length, and it can't say why it ended.
-        # Most of what is in the environment, such as tokens, is for others.
-        env = get_default_environment() | {name: os.environ[name] for name in os.environ if _INHERITED.fullmatch(name)}
-        self._process = process = await anyio.open_process(self.command, env=env | self._env, start_new_session=True)
+        self._process = process = await anyio.open_process(self.command, env=self._env, start_new_session=True)
         received, incoming = anyio.create_memory_object_stream[SessionMessage](0)
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](256)
         # A stray child may hold the pipes open, and anyio has no other way to close them.

@@ -44,7 +44,7 @@ app = MCPServer("Data")
 
 @app.tool(annotations=ToolAnnotations(read_only_hint=True))
 def rows(n: int = 1) -> list[dict[str, str]]:
-    return [{"of": " ".join([*sys.argv[1:3], os.getcwd(), os.environ.get("DATABASE", ""), str(os.getpid())])}]
+    return [{"of": " ".join([*sys.argv[1:3], os.getcwd(), os.environ.get("XDG_DATA_HOME", ""), str(os.getpid())])}]
 
 
 app.run()
@@ -228,10 +228,10 @@ def test_a_command_in_another_folder_or_environment_is_another_source(
     found = [asked(tools("data.db"), "call")]
     monkeypatch.setenv("COLUMNS", "77")
     assert asked(tools("data.db"), "call") == found[0]
-    monkeypatch.setenv("DATABASE", "two")
+    monkeypatch.setenv("XDG_DATA_HOME", "two")
     running = tools("data.db")
     found.append(asked(running, "call"))
-    monkeypatch.setenv("DATABASE", "three")
+    monkeypatch.setenv("XDG_DATA_HOME", "three")
     assert asked(running, "call") == found[1]
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
