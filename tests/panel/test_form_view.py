@@ -722,3 +722,20 @@ def test_what_the_service_found_is_shown_until_the_field_changes(answering: Call
     assert view.values()["preset"] == "mine"
     view.take({"Symbol": None})
     assert view.values()["preset"] == ""
+
+
+@pytest.mark.fault(151)
+def test_parameters_may_be_named_as_what_every_object_of_a_page_has() -> None:
+    """They are drawn, set and sent by their names."""
+
+    def odd(constructor: list[str], toString: str = "a", __proto__: int = 1, hasOwnProperty: bool = False) -> list[str]:  # noqa: N803
+        return [*constructor, toString, str(__proto__), str(hasOwnProperty)]
+
+    panel = jf.connect([odd]).panel("odd")
+    values = {"constructor": ["b", "c"], "toString": "d", "__proto__": "2", "hasOwnProperty": "true"}
+    for seq, (field, value) in enumerate(values.items(), 1):
+        background.run(panel._answer({"v": 1, "id": seq, "kind": "set", "seq": seq, "field": field, "value": value}))
+    assert [field["name"] for field in json.loads(panel._view)["fields"]] == list(values)
+    panel.run()
+    assert list(panel.result(60)["Result"]) == ["b", "c", "d", "2", "True"]
+    panel.close()

@@ -746,3 +746,22 @@ test("two panels of a page share no id", async () => {
   await one.close();
   await two.close();
 });
+
+test("fields and options may be named as what every object of the page has", async () => {
+  const names = ["constructor", "toString", "__proto__", "hasOwnProperty"];
+  const listed = page(names.map((name) => [name]));
+  for (const control of ["text", "list", "several"]) {
+    const fields = names.map((name) => field(name, control));
+    // What is empty is left out by the kernel.
+    const options = control === "several" ? { ["__proto__"]: listed } : {};
+    const values = { ...VALUES, fields: {} };
+    const { $, model, close } = await shown({ view: { ...VIEW, fields }, values, options });
+    for (const name of names) assert.equal(box($, name).value, "");
+    type(box($, "__proto__"), "constructor");
+    await pause(10);
+    if (control !== "text") press(box($, "__proto__"), "Enter");
+    const value = control === "text" ? "constructor" : ["constructor"];
+    await soon(() => assert.deepEqual(sent(model).at(-1), ["__proto__", value]));
+    await close();
+  }
+});

@@ -27,12 +27,18 @@ interface Signal<T> {
 /** The name of the trait that an event is about. */
 const trait = (event: string) => event.replace(/^change:/, "change:_");
 
+/** A function may have a parameter named `constructor`, which each object with a prototype has, too. */
+function withoutPrototype(_: string, value: unknown) {
+  const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
+  return isMap ? Object.setPrototypeOf(value, null) : value;
+}
+
 /** The value of a trait, with the long parts of fields, which are in a trait of their own. */
 function parsed(name: string, text: string, long: string) {
   if (!text) return null;
-  const value = JSON.parse(text);
+  const value = JSON.parse(text, withoutPrototype);
   if (name !== "values") return value;
-  for (const [field, parts] of Object.entries(JSON.parse(long || "{}"))) {
+  for (const [field, parts] of Object.entries(JSON.parse(long || "{}", withoutPrototype))) {
     Object.assign(value.fields[field] ?? {}, parts);
   }
   return value;

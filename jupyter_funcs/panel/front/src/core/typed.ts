@@ -55,7 +55,7 @@ export class TypedValues {
 
   /** The kernel's values, with these in their place. */
   over(values: P.Values): P.Values {
-    const fields = { ...values.fields };
+    const fields: P.Values["fields"] = Object.assign(Object.create(null), values.fields);
     for (const [name, { value }] of this.held) {
       if (fields[name]) fields[name] = { ...fields[name], value, carried: false };
     }
