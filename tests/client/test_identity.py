@@ -452,6 +452,7 @@ def told():
 }
 
 
+@pytest.mark.slow
 def test_a_module_that_is_edited_runs_again_in_the_next_kernel(tmp_path: Path) -> None:
     """Itself or what it imports; unchanged, its results are used again."""
     for name, text in MODULES.items():
