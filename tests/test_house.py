@@ -54,7 +54,7 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 79_200,
+    "TypeScript tokens": 79_300,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 3,
 }

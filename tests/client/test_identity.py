@@ -212,7 +212,7 @@ def asked(session: Session, way: str) -> str:
     return str(frame["of"][0])
 
 
-@pytest.mark.parametrize("way", ["call", "sweep"])
+@pytest.mark.parametrize("way", ["call", pytest.param("sweep", marks=pytest.mark.slow)])
 def test_a_profile_whose_command_changes_answers_for_the_new_one(tools: Callable[..., Session], way: str) -> None:
     """The same name, the same tool, the same arguments; and the old rows again for the old command."""
     first = asked(tools("--db", "one.db"), way)
@@ -221,6 +221,7 @@ def test_a_profile_whose_command_changes_answers_for_the_new_one(tools: Callable
     assert asked(tools("--db", "one.db"), way) == first
 
 
+@pytest.mark.slow
 def test_a_command_in_another_folder_or_environment_is_another_source(
     tools: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

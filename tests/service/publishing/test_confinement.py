@@ -20,7 +20,11 @@ pytestmark = pytest.mark.skipif(not confinement.can_confine(), reason="needs Lan
 WITHOUT = 'echo 0 > /proc/sys/user/max_mnt_namespaces; echo 0 > /proc/sys/user/max_ipc_namespaces; exec "$0" "$@"'
 # And in one in which its user isn't root.
 OTHER_USER = ["unshare", "--user", "--map-user=65534", "--map-group=65534"]
-MODES = ["as the system allows", "without namespaces", "as another user"]
+MODES = [
+    "as the system allows",
+    pytest.param("without namespaces", marks=pytest.mark.slow),
+    pytest.param("as another user", marks=pytest.mark.slow),
+]
 
 ATTACKS = '''
 """Functions that try to change what isn't theirs."""

@@ -172,8 +172,9 @@ def test_an_expression_that_ignores_interrupts_ends_with_its_run(serve: Callable
     assert serve().rows("Distance", many=5) == [{"n": 5}]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(148)
-@pytest.mark.parametrize("kind", ["rows", pytest.param("expression", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["rows", "expression"])
 def test_a_query_that_claims_to_be_for_another_engine_ends_as_well(serve: Callable[..., Wire], kind: str) -> None:
     wire = serve(run_seconds=4)
     assert serve().rows("Count") == [{"n": 24}]
@@ -197,8 +198,9 @@ GREEDY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(148)
-@pytest.mark.parametrize("value", [GREEDY[0], *(pytest.param(sql, marks=pytest.mark.slow) for sql in GREEDY[1:])])
+@pytest.mark.parametrize("value", GREEDY)
 def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(serve: Callable[..., Wire], value: str) -> None:
     """The service's memory stays as it was, and that of its processes within the limit and what Python takes."""
     wire = serve(run_seconds=60)
