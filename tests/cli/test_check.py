@@ -44,6 +44,7 @@ def test_it_shows_the_form_of_each_function(capsys: pytest.CaptureFixture[str]) 
     assert logging.getLogger("jupyter_funcs.service").level == before
 
 
+@pytest.mark.slow
 def test_it_reports_every_error_with_its_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One error doesn't hide another: each gets its lines, what works gets its form, and the exit code is 1."""
     for name, (text, _) in WRONG.items():
@@ -73,6 +74,7 @@ def test_it_goes_on_after_a_file_that_ends_its_process_or_never_ends(
     assert out.startswith("Get One")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -83,6 +83,7 @@ def test_rules_in_a_circle_end_and_are_said(cyclic: tuple[Service, Session]) -> 
     panel.close()
 
 
+@pytest.mark.slow
 @pytest.mark.fault(79)
 def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
     """A's values need B and B's need A, a third needs itself: typed values are accepted, and nothing loops."""
@@ -128,6 +129,7 @@ def many() -> Iterator[tuple[Service, Session]]:
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.fault(79)
 def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(many: tuple[Service, Session]) -> None:
     """The browser gets a part of the list; the field says how many there are; all of them are accepted."""

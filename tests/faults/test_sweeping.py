@@ -143,6 +143,7 @@ def test_a_refused_run_is_sent_again_and_is_no_failure(session: Session, service
     assert told["attempts"] == sum(service.came.values()) == 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "wished"),
     [("429 Too Many Requests", "1"), ("429 Too Many Requests", None), ("503 Busy", "0"), ("503 Busy", None)],

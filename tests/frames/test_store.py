@@ -563,6 +563,7 @@ print("intact")
 """
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_full_disk_at_any_byte_leaves_the_others_intact(tmp_path: Path) -> None:
     """FAULTS.md 117: a disk that fills at any byte of a file leaves no part of it, and what was there before."""

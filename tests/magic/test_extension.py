@@ -75,6 +75,7 @@ def test_loading_imports_nothing_of_the_standard_library_that_takes_time() -> No
     assert {name.partition(".")[0] for name in names} == light
 
 
+@pytest.mark.slow
 def test_a_run_in_the_background_is_a_line_that_follows_it(kernel: BlockingKernelClient) -> None:
     """--background returns the job at once; a notebook shows one line, updated while it runs and when it ends."""
     shown: list[dict[str, Any]] = []

@@ -138,6 +138,7 @@ def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     assert JsonTree(b'[{"a": 1}]').find("a") == {"hits": [], "more": False, "all": False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [b'{"a": "' + b"x" * 3_000_000 + b'"}', b"[" + b"1.25," * 600_000 + b"2]"])
 def test_a_level_is_small_whatever_the_reply_holds(data: bytes) -> None:
     """Sends a few thousand characters of a very long text, and of a very long array."""

@@ -443,6 +443,7 @@ def test_a_lock_of_2_mb_is_not_read(folder: Path) -> None:
 STRANGE = "x\u202ey\x1b[2Jz\u2066\u200b"
 
 
+@pytest.mark.slow
 @pytest.mark.fault(152)
 @pytest.mark.parametrize("service", [STRANGE, "https://service.example"])
 def test_the_texts_of_a_stranger_are_shown_inert(

@@ -363,6 +363,7 @@ TOKENS = re.compile(r"'[^']*'|\"[^\"]*\"|\$\$.*?\$\$|\w+|\s+|.", re.DOTALL)
 GAPS = ["", " ", "\n", "\t", "/**/", " /* ' */ ", "-- ;\n", "\u00a0"]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(2000))
 @given(text=st.sampled_from(WRONG), data=st.data())
 def test_no_spelling_of_refused_sql_is_accepted(text: str, data: st.DataObject) -> None:

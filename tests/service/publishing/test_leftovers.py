@@ -83,6 +83,7 @@ def kill(service: psutil.Process) -> None:
     psutil.wait_procs([service, *workers], timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.fault(154)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs locks of folders")
 def test_the_next_service_removes_what_killed_workers_have_left(
@@ -103,6 +104,7 @@ def test_the_next_service_removes_what_killed_workers_have_left(
     assert (temporary.parent / "outside" / "file").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.fault(154)
 def test_a_service_that_ends_leaves_nothing(temporary: Path) -> None:
     workers = Workers(WorkerSetup((temporary.parent / "functions",), default_asset="a"))

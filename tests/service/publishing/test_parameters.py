@@ -501,6 +501,7 @@ def test_a_long_value_is_refused_before_it_is_converted(found: Parameter, sent: 
         assert_linear(read, len(sent) // 4)
 
 
+@pytest.mark.slow
 def test_numbers_whose_hashes_collide_take_no_longer_than_others() -> None:
     """FAULTS.md 133: Python's tables of numbers take quadratic time for the numbers of somebody who knows them."""
     mask, at = 2**17 - 1, 1

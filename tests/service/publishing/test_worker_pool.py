@@ -391,6 +391,7 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
     assert "hostile.py" not in str([getattr(each, "__file__", "") for each in sys.modules.values()])
 
 
+@pytest.mark.slow
 @pytest.mark.fault(135)
 def test_a_function_without_memory_for_an_answer_does_not_wait_for_it(wire: Wire) -> None:
     """Here, because the process of the test before has loaded ibis."""
@@ -520,6 +521,7 @@ def test_a_forged_reply_does_not_fill_the_memory_of_the_service(wire: Wire, kind
     assert most[0] - before < 200e6
 
 
+@pytest.mark.slow
 @pytest.mark.fault(135)
 def test_a_function_that_loops_is_ended_after_its_time(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
@@ -664,6 +666,7 @@ def test_a_file_whose_import_takes_too_long_is_left_out(
     assert record.getMessage() == f"{tmp_path / 'long.py'} takes more than 3 seconds to import. It is not published."
 
 
+@pytest.mark.slow
 def test_a_file_that_breaks_later_concerns_its_own_functions_only(tmp_path: Path, publish: Callable[..., Wire]) -> None:
     """A worker that starts while a file is broken, as under --reload, runs the functions of the others."""
     for name in ("ok", "bad"):
@@ -678,6 +681,7 @@ def test_a_file_that_breaks_later_concerns_its_own_functions_only(tmp_path: Path
         assert "bad.py, line 1: SyntaxError" in failed(wire, "Bad")
 
 
+@pytest.mark.slow
 @pytest.mark.fault(135)
 def test_a_file_that_fills_the_disk_at_import_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "fills.py"

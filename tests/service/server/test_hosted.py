@@ -208,6 +208,7 @@ def test_what_is_published_is_recorded_when_it_changes(home: Path, caplog: pytes
     assert len(set(said[-1])) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes are POSIX's")
 def test_what_a_function_says_of_its_file_is_not_believed(home: Path) -> None:
     """FAULTS.md 140: a pipe would keep the service from starting."""
@@ -221,6 +222,7 @@ def test_what_a_function_says_of_its_file_is_not_believed(home: Path) -> None:
     assert record.detail == f"Own: {home}/pipe, SHA-256 unknown"
 
 
+@pytest.mark.slow
 def test_a_run_in_a_worker_is_recorded_with_its_rows(home: Path) -> None:
     """FAULTS.md 140."""
     config = written(home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n")
