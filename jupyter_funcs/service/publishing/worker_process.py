@@ -179,7 +179,7 @@ class WorkerCall:
                 continue
             reply = self._executed(order)
             is_alone = _thread._count() <= threads and _has_children() <= had_children  # noqa: SLF001 - see above
-            reply.is_reusable = is_alone and _is_emptied(folder)
+            reply.is_reusable = is_alone and _is_emptied(folder) and not _has_shared_files()
             self._send(reply)
             os.chdir(folder)
 
@@ -319,6 +319,14 @@ def _is_emptied(folder: Path) -> bool:
             shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
         return True
     return False
+
+
+def _has_shared_files() -> bool:
+    """Tell whether the worker's own ``/dev/shm``, which it may not list, holds what a function left."""
+    if "separate" not in sys.argv:
+        return False
+    shared = os.statvfs("/dev/shm")  # noqa: S108 - not a temporary file
+    return shared.f_bfree < shared.f_blocks
 
 
 def main() -> None:
