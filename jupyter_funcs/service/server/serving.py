@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.service.messages import SetupError, quoted
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from jupyter_funcs.service.config.settings import Server, Settings
     from jupyter_funcs.service.server.hosted import Hosted
 
@@ -52,6 +55,13 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _end(_signal: int, _frame: FrameType | None) -> None:
+    """End the process; a later signal doesn't interrupt the removal of its folders."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise SystemExit(0)
+
+
 def _serve(given: argparse.Namespace) -> None:
     from jupyter_funcs.service.accounts import state
     from jupyter_funcs.service.config import settings
@@ -72,6 +82,9 @@ def _serve(given: argparse.Namespace) -> None:
         from jupyter_funcs.service.server.hosted import LiveService
 
         confinement.hide_memory()
+        # While the service is ready, the server has handlers of its own.
+        signal.signal(signal.SIGTERM, _end)
+        signal.signal(signal.SIGINT, _end)
         process.configure_logs(server.log)
         live = opened.enter_context(contextlib.closing(LiveService(load, given.config)))
         state.warn_of_others(live.service.folder, opened)

@@ -200,6 +200,23 @@ def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None
     assert "Traceback" not in service.said
 
 
+@pytest.mark.slow
+def test_many_signals_leave_no_folder(
+    serve: Callable[..., Served], config: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """A program that ends another may repeat its signal at any time, also while the folders are removed."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    environment["TMPDIR"] = str(folder)
+    service = serve("--config", config)
+    assert [*folder.iterdir()]
+    while service.process.poll() is None:
+        service.process.send_signal(signal.SIGTERM)
+        time.sleep(0.001)
+    assert service.process.returncode == 0
+    assert [*folder.iterdir()] == []
+
+
 def test_a_port_in_use_is_named_with_the_next_step(environment: dict[str, str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
