@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _REDACTED = "[…]"
 # Shorter arguments are in numbers, names and paths.
 _SHORTEST = 6
-# Beside an argument, what makes it a part of a longer word or of a path.
-_BEFORE = re.compile(r"[\w./\\-]")
-_AFTER = re.compile(r"[\w/\\-]|\.\w")
+# Beside an argument, what makes it a part of a longer word or of a path; a backslash may begin an escape such as \n.
+_BEFORE = re.compile(r"(?<!\\)[\w./\\-]\Z")
+_AFTER = re.compile(r"[\w/-]|\.\w")
 _LONGEST_MESSAGE = 2000
 # Above this, searching takes too long, and messages are left out.
 _MOST_TEXT = 100_000
@@ -82,7 +82,7 @@ def _redacted(message: str, texts: set[str]) -> str:
         at = folded.find(text)
         while at >= 0:
             end = at + len(text)
-            if not (_BEFORE.match(folded[max(at - 1, 0) : at]) or _AFTER.match(folded[end : end + 2])):
+            if not (_BEFORE.search(folded[max(at - 2, 0) : at]) or _AFTER.match(folded[end : end + 2])):
                 hidden[at:end] = b"\1" * len(text)
             at = folded.find(text, at + 1)
     shown = (char if not hidden[at] else "" if at and hidden[at - 1] else _REDACTED for at, char in enumerate(message))

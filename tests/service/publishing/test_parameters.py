@@ -297,6 +297,8 @@ PLACE = "at /data/panels/prices.py, line 15, in get_panels: prices-2024 has no p
         (["secret part"], "a secret part of it", "a […] of it"),
         (["x" * 3000], f"it was {'x' * 3000} there", "it was […] there"),
         (["STRASSE 1"], "Straße 1", "[…]"),
+        (["Hidden Market"], r"'no\nHidden Market\nthere'", r"'no\n[…]\nthere'"),
+        (["market"], r"no C:\market", r"no C:\market"),
     ],
     ids=str,
 )

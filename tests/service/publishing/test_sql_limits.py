@@ -192,7 +192,6 @@ GREEDY = [
     "len(replace(repeat('a', 1000000), 'a', repeat('b', 2000)))",
     "len(regexp_replace(repeat('a', 1000000), 'a', repeat('b', 2000), 'g'))",
     "len(list_resize([1], 500000000, 7))",
-    "len(bitstring('1', 2000000000))",
     "len(range(2000000000))",
     "len(string_split(repeat('a,', 50000000), ','))",
 ]

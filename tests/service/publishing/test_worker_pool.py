@@ -691,14 +691,3 @@ def test_a_file_that_fills_the_disk_at_import_is_refused(tmp_path: Path) -> None
         pytest.raises(SetupError, match=r"fills.py can't be imported. .* more than 10,000,000 bytes of disk"),
     ):
         workers.load()
-
-
-@pytest.mark.slow
-def test_a_warm_call_of_a_small_function_starts_no_process(wire: Wire) -> None:
-    """What a call costs is measured by the benchmark of the service."""
-    wire.rows("Small")
-    service = psutil.Process()
-    before = {process.pid for process in service.children(recursive=True)}
-    for _ in range(20):
-        wire.rows("Small")
-    assert {process.pid for process in service.children(recursive=True)} <= before
