@@ -1,0 +1,1 @@
+"""What each kind of source sends for hundreds of forms, recorded in bodies.txt and compared."""
