@@ -30,7 +30,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from jupyter_funcs.service.accounts.records import Asset
-from jupyter_funcs.service.builtin import companies, demo, functions, synthesis
+from jupyter_funcs.service.builtin import card_functions, companies, demo, synthesis
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.publishing.registry import Registry
@@ -122,12 +122,12 @@ def demo_engine() -> DuckDBEngine:
 def fetched(engine: DuckDBEngine, symbol: str = SYMBOL) -> Rows:
     """Run Get Panel Daily with growth as the service does, from the arguments to the records."""
     call = engine.call()
-    return call.fetch(functions.get_panel_daily(call, PANEL, symbol, PoPGrowth="Yes"))
+    return call.fetch(card_functions.get_panel_daily(call, PANEL, symbol, PoPGrowth="Yes"))
 
 
 def quarters(engine: DuckDBEngine) -> Any:
     call = engine.call()
-    return functions.get_panel_fq(call, PANEL, SYMBOL, PoPGrowth="Yes", PeriodToDate="Yes")
+    return card_functions.get_panel_fq(call, PANEL, SYMBOL, PoPGrowth="Yes", PeriodToDate="Yes")
 
 
 class Raw:
@@ -155,7 +155,7 @@ def daily() -> list[Measured]:
     plain, typed = DAILY.format(kind=""), DAILY.format(kind="::BIGINT")
     assert fetched(engine) == raw(plain) == tuned(typed)
     call = engine.call()
-    query = functions.get_panel_daily(call, PANEL, SYMBOL, PoPGrowth="Yes")
+    query = card_functions.get_panel_daily(call, PANEL, SYMBOL, PoPGrowth="Yes")
     ours, arrow, theirs, best = medians(
         60, lambda: fetched(engine), lambda: engine.call().arrow(query), lambda: raw(plain), lambda: tuned(typed)
     )
@@ -191,9 +191,9 @@ def cold() -> list[Measured]:
     """Compare a process that starts, asks once and ends."""
     path = demo.spend_file()
     ours = """
-from jupyter_funcs.service.builtin import companies, demo, functions
+from jupyter_funcs.service.builtin import companies, demo, card_functions
 call = demo.DuckDBEngine(companies.reference(), demo.cards).call()
-daily = functions.get_panel_daily(call, "Demo Card Panel", "BKQU US EQUITY", PoPGrowth="Yes")
+daily = card_functions.get_panel_daily(call, "Demo Card Panel", "BKQU US EQUITY", PoPGrowth="Yes")
 assert len(call.fetch(daily)) == 1826
 """
     theirs = f"""
@@ -306,7 +306,7 @@ def generate(path: Path, copies: int) -> int:
 def listing() -> list[Measured]:
     """Measure the listing of ten thousand functions: made and encoded, and once more."""
     reference = companies.reference()
-    built_in = functions.published(reference, asset="a")
+    built_in = card_functions.published(reference, asset="a")
     published = [
         dataclasses.replace(each, name=f"{each.name} {number}") for number in range(1429) for each in built_in
     ][:10_000]

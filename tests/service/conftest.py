@@ -23,7 +23,7 @@ import pytest
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, demo, functions
+from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Reference
 from jupyter_funcs.service.engine.tables import CARDS, Cards, arrow_schema
@@ -266,7 +266,7 @@ def serve_rows(tmp_path: Path) -> Callable[..., Wire]:
             reports=[],
             calendars=calendars,
         )
-        registry = Registry(functions.published(reference, asset="a"), author="t")
+        registry = Registry(card_functions.published(reference, asset="a"), author="t")
         return serving(registry, DuckDBEngine(reference, lambda: Cards.parquet(path)))
 
     return serve

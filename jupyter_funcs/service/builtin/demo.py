@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, functions
+from jupyter_funcs.service.builtin import card_functions, companies
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry
@@ -99,7 +99,7 @@ def embedded() -> Embedded:
 
 def published(asset: str = PANEL_DATA, reports_asset: str | None = REPORTS) -> Sequence[PublishedFunction]:
     """Return the demo's functions, in the given assets."""
-    return functions.published(companies.reference(), asset=asset, reports_asset=reports_asset, note=_NOTE)
+    return card_functions.published(companies.reference(), asset=asset, reports_asset=reports_asset, note=_NOTE)
 
 
 def add_accounts(grants: Grants) -> None:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.records import Asset, folded
-from jupyter_funcs.service.builtin import companies, demo
-from jupyter_funcs.service.builtin import functions as built_in_functions
+from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.config.settings import Settings, load
 from jupyter_funcs.service.engine.remote import IN_MEMORY, connect_engine
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
@@ -209,7 +208,7 @@ def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedF
         from jupyter_funcs.service.config import team_data
 
         reference, cards = team_data.load(settings, settings.data)
-        built_in = built_in_functions.published(reference, asset=asset)
+        built_in = card_functions.published(reference, asset=asset)
     engine = connect_engine(settings.engine, reference, cards, memory_limit=settings.memory_limit)
     if settings.data is not None or settings.engine != IN_MEMORY:
         engine.open()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.service.builtin import functions, queries
+from jupyter_funcs.service.builtin import card_functions, queries
 from jupyter_funcs.service.engine import calendar
 from tests.service.builtin.compiled import compiled
 from tests.service.conftest import python
@@ -51,7 +51,7 @@ def test_a_zero_denominator_gives_null_in_the_engine_already(serve_rows: Callabl
     wire = serve_rows([*rows, row(day + timedelta(365), 7, 7, 7)], {})
     assert wire.engine
     call = wire.engine.call()
-    found = call.fetch(functions.get_panel_daily(call, "P", A, PoPGrowth="Yes"))
+    found = call.fetch(card_functions.get_panel_daily(call, "P", A, PoPGrowth="Yes"))
     assert [each["Spend per Transaction"] for each in found[:2]] == [None, 5 / 3]
     assert [each["Transactions per Card"] for each in found[:2]] == [0, None]
     assert [each["Transaction Count Growth"] for each in found[2:]] == [None, 7 / 3 - 1]
@@ -159,17 +159,17 @@ def test_a_lookback_is_a_number_of_years_as_text_or_a_number(serve_rows: Callabl
 
 COMPILED = """
 import sys
-from jupyter_funcs.service.builtin import companies, demo, functions
+from jupyter_funcs.service.builtin import companies, demo, card_functions
 
 panel = {"PanelName": "Demo Card Panel"}
 symbol = panel | {"Symbol": "BKQU US EQUITY"}
 runs = [
-    (functions.get_panels, {}),
-    (functions.get_universe, {}),
-    (functions.get_kpis, symbol),
-    (functions.get_panel_dimensions, panel | {"Dimensions": ["Brand"]}),
-    (functions.get_panel_daily, symbol | {"PoPGrowth": "Yes"}),
-    (functions.get_panel_fq, symbol | {"PoPGrowth": "Yes", "PeriodToDate": "Yes"}),
+    (card_functions.get_panels, {}),
+    (card_functions.get_universe, {}),
+    (card_functions.get_kpis, symbol),
+    (card_functions.get_panel_dimensions, panel | {"Dimensions": ["Brand"]}),
+    (card_functions.get_panel_daily, symbol | {"PoPGrowth": "Yes"}),
+    (card_functions.get_panel_fq, symbol | {"PoPGrowth": "Yes", "PeriodToDate": "Yes"}),
 ]
 
 def rows():

@@ -20,7 +20,7 @@ import pytest
 from jupyter_funcs.service.config import settings, team_data
 from jupyter_funcs.service.engine.remote import connect_engine
 from tests.examples import row_id
-from tests.service.builtin.test_functions import MEASURES, WITH_GROWTH, assert_same, by_day, by_window
+from tests.service.builtin.test_card_functions import MEASURES, WITH_GROWTH, assert_same, by_day, by_window
 from tests.service.engine.test_engines import postgres, sail, serve
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo, functions, queries
+from jupyter_funcs.service.builtin import card_functions, companies, demo, queries
 from jupyter_funcs.service.engine.calls import CallCancelledError, Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 
@@ -28,10 +28,12 @@ def engine() -> DuckDBEngine:
 
 PANEL = companies.PANELS[0].name
 KINDS: dict[str, Callable[[DuckDBCall, str], Any]] = {
-    "daily": lambda call, symbol: functions.get_panel_daily(call, PANEL, symbol, PoPGrowth="Yes"),
+    "daily": lambda call, symbol: card_functions.get_panel_daily(call, PANEL, symbol, PoPGrowth="Yes"),
     # Each call has its own table, all under one name.
-    "quarters": lambda call, symbol: functions.get_panel_fq(call, PANEL, symbol, PoPGrowth="Yes", PeriodToDate="Yes"),
-    "an expression": lambda call, symbol: functions.get_panel_daily(
+    "quarters": lambda call, symbol: card_functions.get_panel_fq(
+        call, PANEL, symbol, PoPGrowth="Yes", PeriodToDate="Yes"
+    ),
+    "an expression": lambda call, symbol: card_functions.get_panel_daily(
         call, PANEL, symbol, Dimensions=["Region"]
     ).expression(call.table),
 }

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo, functions
+from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.engine import remote
 from jupyter_funcs.service.engine.backends import EngineURL
 from jupyter_funcs.service.engine.calls import CallCancelledError
@@ -195,7 +195,7 @@ def duckdb(stored: Path, reference: Reference) -> DuckDBEngine:
 
 
 def serve(engine: Any, reference: Reference) -> Wire:
-    return serving(Registry(functions.published(reference, asset="a"), author="t"), engine)
+    return serving(Registry(card_functions.published(reference, asset="a"), author="t"), engine)
 
 
 @pytest.mark.parametrize(("name", "args"), CASES, ids=[row_id(f"{name} {args}") for name, args in CASES])

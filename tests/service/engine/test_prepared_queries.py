@@ -9,7 +9,7 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo, functions, queries
+from jupyter_funcs.service.builtin import card_functions, companies, demo, queries
 from jupyter_funcs.service.engine.calls import Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.statements import Statements
@@ -82,7 +82,7 @@ def test_a_value_of_any_other_type_is_refused(call: DuckDBCall, value: Any) -> N
 
 def test_no_value_becomes_a_part_of_the_sql(engine: DuckDBEngine, call: DuckDBCall) -> None:
     texts = [f"{text}unmistakable" for text in NASTY]
-    query = functions.get_panel_daily(call, texts[1], texts[2], texts, PoPGrowth="Yes", Dimensions=["Region"])
+    query = card_functions.get_panel_daily(call, texts[1], texts[2], texts, PoPGrowth="Yes", Dimensions=["Region"])
     statement = Statements(lambda: engine.names).compile(query, call.table)
     assert "unmistakable" not in statement.sql
     assert set(statement.values.values()) == set(texts)
@@ -92,24 +92,24 @@ def test_no_value_becomes_a_part_of_the_sql(engine: DuckDBEngine, call: DuckDBCa
 QUERIES: dict[str, Callable[[DuckDBCall], Any]] = {
     "panels": lambda _call: Query(queries.panels),
     "universe": lambda _call: Query(queries.universe),
-    "kpis": lambda call: functions.get_kpis(call, NVRA, PrimaryOnly="No"),
-    "kpis of a panel": lambda call: functions.get_kpis(call, NVRA, P),
-    "dimensions": lambda call: functions.get_panel_dimensions(call, P, ["Region", "Age Group"]),
-    "daily": lambda call: functions.get_panel_daily(call, P, NVRA),
-    "daily growth": lambda call: functions.get_panel_daily(
+    "kpis": lambda call: card_functions.get_kpis(call, NVRA, PrimaryOnly="No"),
+    "kpis of a panel": lambda call: card_functions.get_kpis(call, NVRA, P),
+    "dimensions": lambda call: card_functions.get_panel_dimensions(call, P, ["Region", "Age Group"]),
+    "daily": lambda call: card_functions.get_panel_daily(call, P, NVRA),
+    "daily growth": lambda call: card_functions.get_panel_daily(
         call, P, NVRA, PoPGrowth="Yes", PoPLookback=2, Dimensions=["Brand", "Region"]
     ),
-    "daily brands": lambda call: functions.get_panel_daily(
+    "daily brands": lambda call: card_functions.get_panel_daily(
         call, P, Brand=["Mochandrel", "Cluckmoor", "Fennloft"], PoPGrowth="Yes", Dimensions=["Brand"]
     ),
-    "quarters": lambda call: functions.get_panel_fq(call, P, MCHQ, Dimensions=["Region"]),
-    "quarters' growth": lambda call: functions.get_panel_fq(
+    "quarters": lambda call: card_functions.get_panel_fq(call, P, MCHQ, Dimensions=["Region"]),
+    "quarters' growth": lambda call: card_functions.get_panel_fq(
         call, P, MCHQ, ["Steepandra"], PoPGrowth="Yes", UseReportedForCurrentPeriod="No", PeriodToDate="Yes"
     ),
-    "report": lambda call: functions.get_report(
+    "report": lambda call: card_functions.get_report(
         call, companies.REPORTS[0].id, "month", date(2024, 1, 31), "Gen Z", ["Mochandrel"]
     ),
-    "whole report": lambda call: functions.get_report(call, companies.REPORTS[1].id, "quarter"),
+    "whole report": lambda call: card_functions.get_report(call, companies.REPORTS[1].id, "quarter"),
 }
 
 

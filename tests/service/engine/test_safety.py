@@ -21,7 +21,7 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo, functions, queries
+from jupyter_funcs.service.builtin import card_functions, companies, demo, queries
 from jupyter_funcs.service.engine import calls
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, PrivateFolder
@@ -83,7 +83,7 @@ TEXTS = [
     "../../etc/passwd",
 ]
 VALID = {"PanelName": P, "Symbol": NVRA, "Dimensions": ["Region"], "report_id": "RPT-101"}
-FUNCTIONS = functions.published(companies.reference(), asset="tests")
+FUNCTIONS = card_functions.published(companies.reference(), asset="tests")
 PARAMETERS = [(each.name, parameter.name) for each in FUNCTIONS for parameter in each.parameters]
 
 
@@ -105,11 +105,11 @@ def test_sql_in_any_argument_is_a_value_and_harms_no_table(service: Wire, name: 
 def test_sql_that_passes_for_a_name_finds_nothing(engine: DuckDBEngine, text: str) -> None:
     call = engine.call()
     # If any part became SQL, or a name to look up, the query would fail or find rows.
-    assert call.fetch(functions.get_kpis(call, text, text, "No")) == []
-    assert call.fetch(functions.get_panel_dimensions(call, text, ["Brand"])) == []
-    daily = functions.get_panel_daily(call, text, text, [text], PoPGrowth="Yes", Dimensions=["Region"])
+    assert call.fetch(card_functions.get_kpis(call, text, text, "No")) == []
+    assert call.fetch(card_functions.get_panel_dimensions(call, text, ["Brand"])) == []
+    daily = card_functions.get_panel_daily(call, text, text, [text], PoPGrowth="Yes", Dimensions=["Region"])
     assert call.fetch(daily) == []
-    assert functions.get_panel_fq(call, text, text, [text], PoPGrowth="Yes", PeriodToDate="Yes") == []
+    assert card_functions.get_panel_fq(call, text, text, [text], PoPGrowth="Yes", PeriodToDate="Yes") == []
 
 
 # FAULTS 113: files, extensions, settings
@@ -190,7 +190,7 @@ def told(text: str, stored: Path) -> str:
 def unharmed(engine: DuckDBEngine, stored: Path, before: tuple[int, int]) -> bool:
     call = engine.call()
     assert len(call.fetch(Query(queries.panels))) == 2
-    assert len(call.fetch(functions.get_panel_daily(call, P, NVRA, PoPGrowth="Yes"))) > 1000
+    assert len(call.fetch(card_functions.get_panel_daily(call, P, NVRA, PoPGrowth="Yes"))) > 1000
     return written_at(stored) == before and {path.name for path in stored.parent.iterdir()} <= {
         "cards.parquet",
         "other.parquet",
@@ -312,7 +312,9 @@ def test_a_call_cancelled_while_the_data_are_made_does_not_wait_for_them(stored:
     engine = DuckDBEngine(companies.reference(), make)
     first, second = engine.call(), engine.call()
     with ThreadPoolExecutor(2) as threads:
-        waiting = [threads.submit(each.fetch, functions.get_panel_daily(each, P, NVRA)) for each in (first, second)]
+        waiting = [
+            threads.submit(each.fetch, card_functions.get_panel_daily(each, P, NVRA)) for each in (first, second)
+        ]
         assert asked.wait(60)
         first.cancel()
         assert isinstance(waiting[0].exception(SOON), CallCancelledError)
@@ -357,7 +359,7 @@ def test_a_query_over_the_memory_limit_says_so_and_the_engine_keeps_working(smal
     with pytest.raises(MemoryLimitError, match="more memory than all queries may share"):
         small.call().fetch(own_sql(GREEDY[kind]))
     call = small.call()
-    assert len(call.fetch(functions.get_panel_daily(call, P, NVRA, PoPGrowth="Yes", Dimensions=["Region"]))) > 1000
+    assert len(call.fetch(card_functions.get_panel_daily(call, P, NVRA, PoPGrowth="Yes", Dimensions=["Region"]))) > 1000
 
 
 @pytest.mark.parametrize("read", ["fetch", "arrow"])
@@ -570,6 +572,6 @@ def test_files_are_found_by_a_pattern_and_mapped(tmp_path: Path) -> None:
     cards = Cards(CARDS, columns, files=(f"{tmp_path}/*/it's.parquet",), panel="P", spend_unit="units")
     engine = DuckDBEngine(companies.reference(), lambda: cards)
     call = engine.call()
-    rows = call.fetch(functions.get_panel_daily(call, "P", "x y"))
+    rows = call.fetch(card_functions.get_panel_daily(call, "P", "x y"))
     assert [row["Spend"] for row in rows] == [3.0] * 10
     engine.close()

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo, functions
+from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.engine.calendar import Period
 from jupyter_funcs.service.engine.reference import Brand, Company, Reference
 from jupyter_funcs.service.publishing.registry import ArgumentsError
@@ -476,13 +476,13 @@ def known(**changes: Any) -> Reference:
     ids=["all", "no KPIs", "no reports", "neither"],
 )
 def test_only_functions_that_the_data_can_answer_are_published(changes: dict[str, Any], absent: set[str]) -> None:
-    names = {each.name for each in functions.published(companies.reference(), asset="a")}
-    assert names - {each.name for each in functions.published(known(**changes), asset="a")} == absent
+    names = {each.name for each in card_functions.published(companies.reference(), asset="a")}
+    assert names - {each.name for each in card_functions.published(known(**changes), asset="a")} == absent
 
 
 def test_descriptions_follow_the_data_and_say_nothing_of_the_demo() -> None:
     reference = known(dimensions={"Channel": "channel", "Brand": "merchant"}, generations=())
-    found = {each.name: each for each in functions.published(reference, asset="a")}
+    found = {each.name: each for each in card_functions.published(reference, asset="a")}
     text = json.dumps(
         [
             [each.description, *(p.description(each.rules, reference) for p in each.parameters)]
@@ -498,7 +498,7 @@ def test_descriptions_follow_the_data_and_say_nothing_of_the_demo() -> None:
 
 
 def test_assets_and_the_note_are_those_that_were_given() -> None:
-    found = functions.published(companies.reference(), asset="one", reports_asset="two", note="(mine)")
+    found = card_functions.published(companies.reference(), asset="one", reports_asset="two", note="(mine)")
     assert {each.asset for each in found[:-1]} == {"one"}
     assert found[-1].asset == "two"
     assert all(each.description.endswith(" (mine).") for each in found)
