@@ -359,7 +359,8 @@ class _Document(Once):
             parts = _PLACE.split(only(str, one.get("url")))  # every second one is a name
             parts[1::2] = [only(str, only(dict, known.get(name)).get("default")) for name in parts[1::2]]
             with suppress(ValueError):
-                servers.append(urljoin(base, "".join(parts)).rstrip("/"))
+                if sum(map(len, parts)) <= _MAX_TEXT:
+                    servers.append(urljoin(base, "".join(parts)).rstrip("/"))
         servers = servers or [urljoin(base, default).rstrip("/")]
         allowed = next((url for url in servers if _may_ask(self._connection, url)), None)
         return allowed or servers[0], allowed is not None

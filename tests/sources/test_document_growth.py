@@ -92,6 +92,10 @@ KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
         "paths": paths(n),
         "servers": [{"url": "http://127.0.0.1:1/" + "".join(f"{{a{at}}}" for at in range(4 * n))}],
     },
+    "a long variable that a server uses again": lambda n: {
+        "paths": paths(1),
+        "servers": [{"url": "/" + "{a}" * 9 * n, "variables": {"a": {"default": "x" * 9 * n}}}, {"url": "/"}],
+    },
     "path items": lambda n: sharing({}, n, parameters=[query(TEXT, f"a{at}") for at in range(n)]),
     "parameters of an operation": lambda n: sharing({"parameters": [query(TEXT, f"a{at}") for at in range(n)]}, n),
     "schemes": lambda n: {

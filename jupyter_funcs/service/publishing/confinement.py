@@ -39,12 +39,16 @@ _SET_SECCOMP, _NEW_MOUNTS, _NEW_IPC, _NEW_USERS = 22, 0x20000, 0x8000000, 0x1000
 _PRIVATE, _BIND, _SET_MOUNT_ATTRIBUTES, _BELOW_TOO, _READ_ONLY = 0x44000, 0x1000, 442, 0x8000, 1
 
 
+BYTES_AN_ENTRY = 4096
+"""What a file or folder counts for besides its content: a file system has no endless number of them."""
+
+
 class _SystemCalls(NamedTuple):
     """The numbers of system calls on a kind of machine: single ones, and ranges as ``first-last``."""
 
     machine: int
-    # Each with the argument that must be 0, which is oneself.
-    for_others: tuple[tuple[int, int], ...]
+    # Each as ``number:argument``, with the argument that must be 0, which is oneself.
+    for_others: str
     clone: int
     ioctl: int
     # Of System V and named queues; of keyrings; of mounts, roots and namespaces; which processors, and which input and
@@ -58,7 +62,7 @@ class _SystemCalls(NamedTuple):
 _SYSTEM_CALLS = {
     "x86_64": _SystemCalls(
         0xC000003E,
-        ((302, 0), (141, 0), (141, 1), (144, 0), (314, 0)),
+        "302:0 141:0 141:1 144:0 314:0",
         clone=56,
         ioctl=16,
         refused="29-31 64-71 155 161 165-166 203 220 240-245 248-251 272 298 304 308 321 323 425-433 442-443",
@@ -66,7 +70,7 @@ _SYSTEM_CALLS = {
     ),
     "aarch64": _SystemCalls(
         0xC00000B7,
-        ((261, 0), (140, 0), (140, 1), (119, 0), (274, 0)),
+        "261:0 140:0 140:1 119:0 274:0",
         clone=220,
         ioctl=29,
         refused="30 39-41 51 97 122 180-197 217-219 241 265 268 280 282 425-433 442-443",
@@ -262,7 +266,8 @@ def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
             code += [(0x35, 2, 0, int(last or first) + 1), (0x35, 0, 1, int(first)), end]
 
     # Each of these only with 0 as the argument that says for whom.
-    for call, argument in numbers.for_others:
+    for text in numbers.for_others.split():
+        call, argument = map(int, text.split(":"))
         code += [number, (0x15, 0, 3, call), (0x20, 0, 0, 16 + 8 * argument), (0x15, 1, 0, 0), refuse]
 
     # A new process, but not in new namespaces.
@@ -310,7 +315,7 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     for place, flags, attributes in ((b"/", _BELOW_TOO, (_READ_ONLY, 0)), (folder, 0, (0, _READ_ONLY))):
         check(libc.syscall(_SET_MOUNT_ATTRIBUTES, -1, place, flags, struct.pack("QQQQ", *attributes, 0, 0), 32))
 
-    mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, f"size={setup.disk}")
+    mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, f"size={setup.disk},nr_inodes={setup.disk // BYTES_AN_ENTRY}")
     # The working folder was reached by the mount of before.
     os.chdir(folder)
 

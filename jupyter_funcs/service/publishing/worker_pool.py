@@ -33,6 +33,7 @@ from jupyter_funcs.service.engine.duckdb_engine import PrivateFolder
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.confinement import (
+    BYTES_AN_ENTRY,
     WorkerSetup,
     clean_up,
     kill_descendants,
@@ -248,10 +249,10 @@ class Worker:
                 info = each.memory_full_info()
                 memory += getattr(info, "pss", info.uss)  # also its part of what it shares with others
             nameless |= _nameless(each.pid)
-        for folder, _, names in os.walk(self._folder, onerror=_refuse):
-            for name in names:
+        for folder, folders, names in os.walk(self._folder, onerror=_refuse):
+            for name in (*folders, *names):
                 with contextlib.suppress(OSError):
-                    disk += os.lstat(f"{folder}/{name}").st_blocks * 512
+                    disk += os.lstat(f"{folder}/{name}").st_blocks * 512 + BYTES_AN_ENTRY
         disk += sum(nameless.values())
         for used, limit, of in ((memory, self._setup.memory, "memory"), (disk, self._setup.disk, "disk space")):
             if used > limit:

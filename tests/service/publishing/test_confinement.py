@@ -20,11 +20,7 @@ pytestmark = pytest.mark.skipif(not confinement.can_confine(), reason="needs Lan
 WITHOUT = 'echo 0 > /proc/sys/user/max_mnt_namespaces; echo 0 > /proc/sys/user/max_ipc_namespaces; exec "$0" "$@"'
 # And in one in which its user isn't root.
 OTHER_USER = ["unshare", "--user", "--map-user=65534", "--map-group=65534"]
-MODES = [
-    "as the system allows",
-    pytest.param("without namespaces", marks=pytest.mark.slow),
-    pytest.param("as another user", marks=pytest.mark.slow),
-]
+MODES = ["as the system allows", "without namespaces", "as another user"]
 
 ATTACKS = '''
 """Functions that try to change what isn't theirs."""
@@ -334,7 +330,7 @@ def can_forbid_namespaces() -> bool:
     return bool(shutil.which("unshare")) and subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(params=[MODES[0], *(pytest.param(mode, marks=pytest.mark.slow) for mode in MODES[1:])])
 def mode(request: pytest.FixtureRequest) -> str:
     if request.param != MODES[0] and not can_forbid_namespaces():
         pytest.skip("needs user namespaces")

@@ -99,6 +99,22 @@ def fill() -> int:
 
 
 @function(asset="a")
+def many_files() -> int:
+    for number in range(0, 60_000, 2):
+        os.mkdir(f"{number}")
+        os.mknod(f"{number + 1}")
+    time.sleep(20)
+    return 1
+
+
+@function(asset="a")
+def share_many_files() -> int:
+    for number in range(60_000):
+        os.mknod(f"/dev/shm/{number}")
+    return 1
+
+
+@function(asset="a")
 def nowhere() -> int:
     """Write to files that are in no folder."""
     files = [os.memfd_create(str(number)) for number in range(3)]
@@ -462,6 +478,22 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             *("Share Files", "Share Files failed: [Errno 28] No space left on device"),
             marks=pytest.mark.skipif(not confinement.can_separate(), reason="needs namespaces"),
             id="Share Files",
+        ),
+        pytest.param(
+            *(
+                "Many Files",
+                "Many Files failed: It was ended because it used more than 200,000,000 bytes of disk space.",
+            ),
+            marks=pytest.mark.slow,
+            id="Many Files",
+        ),
+        pytest.param(
+            *("Share Many Files", "Share Many Files failed: [Errno 28] No space left on device"),
+            marks=[
+                pytest.mark.slow,
+                pytest.mark.skipif(not confinement.can_separate(), reason="needs namespaces"),
+            ],
+            id="Share Many Files",
         ),
         pytest.param(
             *("Share", "Share needs more memory than the service allows. Ask for less."),
