@@ -200,29 +200,22 @@ def funcs(request: pytest.FixtureRequest) -> Iterator[Session]:
     session.close()
 
 
-@pytest.fixture(autouse=True)
-def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is sent again be sent at once, and let no test pay for what another has broken."""
-    monkeypatch.setattr(retries, "_FIRST_PAUSE", 0.001)
-    for health in retries.HEALTH.values():
-        health.budget, health.breaker = retries.Budget(), retries.Breaker()
-
-
-@pytest.fixture(autouse=True)
-def _no_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each test begin with a history of its own: sessions with one service share theirs; none is kept in a file."""
-    kept = Path(_FAVOURITES.name) / "history.sqlite"
-    kept.unlink(missing_ok=True)
-    monkeypatch.setenv("FUNCS_HISTORY", str(kept))
-    history._logs.clear()
-
-
+_HISTORY = Path(_FAVOURITES.name) / "history.sqlite"
 _numbers = itertools.count()
 
 
+# One fixture of all: a fixture of its own takes longer than what these do, once for each test.
 @pytest.fixture(autouse=True)
-def _no_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each test begin without kept results; the folder is made by what is kept in it."""
+def _start_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is sent again be sent at once, and let no test see what another has broken, sent or kept."""
+    monkeypatch.setattr(retries, "_FIRST_PAUSE", 0.001)
+    for health in retries.HEALTH.values():
+        health.budget, health.breaker = retries.Budget(), retries.Breaker()
+    # Sessions with one service share their history; none is kept in a file.
+    _HISTORY.unlink(missing_ok=True)
+    monkeypatch.setenv("FUNCS_HISTORY", str(_HISTORY))
+    history._logs.clear()
+    # The folder is made by what is kept in it.
     monkeypatch.setenv("FUNCS_RESULTS_DIR", f"{_FAVOURITES.name}/results-{next(_numbers)}")
 
 

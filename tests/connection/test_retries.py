@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def _quick_retries() -> None:
+def _start_afresh() -> None:
     """Nothing is sent here, so the real pauses cost nothing."""
 
 
