@@ -27,7 +27,7 @@ def assert_linear(
     or `time.process_time` where other threads do the work.
     """
     size = min(start, most)
-    while (took := least(use, size, clock)) < ENOUGH:
+    while (took := least(use, size, clock, times=3)) < ENOUGH:
         size *= 2
         if size > most:
             return
@@ -43,14 +43,16 @@ def assert_linear(
     raise AssertionError(f"{size} takes {took:.3f} s, and four times that {longer:.3f} s")
 
 
-def least(use: Callable[[int], object], size: int, clock: Callable[[], float], enough: float = ENOUGH) -> float:
-    """Return the least of five times, or the first one that is below `enough`."""
-    times: list[float] = []
-    while len(times) < TIMES:
-        times.append(seconds(use, size, clock))
-        if times[-1] < enough:
+def least(
+    use: Callable[[int], object], size: int, clock: Callable[[], float], enough: float = ENOUGH, times: int = TIMES
+) -> float:
+    """Return the least of several times, or the first one that is below `enough`."""
+    taken: list[float] = []
+    while len(taken) < times:
+        taken.append(seconds(use, size, clock))
+        if taken[-1] < enough:
             break
-    return min(times)
+    return min(taken)
 
 
 def seconds(use: Callable[[int], object], size: int, clock: Callable[[], float] = time.thread_time) -> float:

@@ -135,7 +135,14 @@ def test_help_says_what_the_parameters_are(catalog: Session, sent: list[str]) ->
     assert len(sent) == before
 
 
-@pytest.mark.parametrize("code", ["fn(", "funcs.get_panel_daily(", "x = fn(PanelName='a', "])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "fn(",
+        pytest.param("funcs.get_panel_daily(", marks=pytest.mark.slow),
+        pytest.param("x = fn(PanelName='a', ", marks=pytest.mark.slow),
+    ],
+)
 def test_jedi_knows_the_signature_and_the_words(catalog: Session, sent: list[str], code: str) -> None:
     """jedi, which completes in most front ends, sees the parameters with their types, without a request."""
     before = len(sent)

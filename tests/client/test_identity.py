@@ -212,7 +212,8 @@ def asked(session: Session, way: str) -> str:
     return str(frame["of"][0])
 
 
-@pytest.mark.parametrize("way", ["call", pytest.param("sweep", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["call", "sweep"])
 def test_a_profile_whose_command_changes_answers_for_the_new_one(tools: Callable[..., Session], way: str) -> None:
     """The same name, the same tool, the same arguments; and the old rows again for the old command."""
     first = asked(tools("--db", "one.db"), way)
@@ -242,6 +243,7 @@ def test_a_command_in_another_folder_or_environment_is_another_source(
     assert f"{tmp_path / 'other'} three" in found[2]
 
 
+@pytest.mark.slow
 def test_a_worker_with_another_command_runs_nothing(tools: Callable[..., Session], tmp_path: Path) -> None:
     """A profile that was changed since the session connected is another source for an executor's processes."""
     from concurrent.futures import ProcessPoolExecutor

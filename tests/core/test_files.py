@@ -244,6 +244,7 @@ def test_a_pipe_or_a_device_in_place_of_a_file_is_a_named_error(tmp_path: Path) 
     assert python(NO_FILES, str(tmp_path)) == "named"
 
 
+@pytest.mark.slow
 @pytest.mark.fault(132)
 def test_without_file_descriptors_each_error_says_so(tmp_path: Path) -> None:
     """Nothing hangs, the files stay as they are, and once there are descriptors again everything works."""
@@ -286,6 +287,7 @@ def test_the_next_write_removes_what_a_killed_one_has_left(tmp_path: Path) -> No
     assert path.read_text() == "at last"
 
 
+@pytest.mark.slow
 @pytest.mark.fault(154)
 @pytest.mark.skipif(sys.platform == "win32", reason="there a file that is open can't be replaced")
 def test_processes_that_write_one_file_at_once_remove_nothing_of_each_other(tmp_path: Path) -> None:

@@ -409,7 +409,9 @@ writer.close()
 
 
 @pytest.mark.fault(154)
-@pytest.mark.parametrize("options", [{"repair": True}, {"plain": True}, {}], ids=str)
+@pytest.mark.parametrize(
+    "options", [*(pytest.param(options, marks=pytest.mark.slow) for options in ({"repair": True}, {"plain": True})), {}]
+)
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
 def test_what_a_killed_process_has_left_is_removed_at_the_next_start(tmp_path: Path, options: dict[str, bool]) -> None:
     """At once, however young it is; the file of a process that is alive stays, however old, and becomes complete."""

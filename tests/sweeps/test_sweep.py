@@ -463,7 +463,10 @@ def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(service
 
 
 @pytest.mark.fault(124)
-@pytest.mark.parametrize("options", [{}, {"cache": False}, {"max_memory": 1}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, *(pytest.param(options, marks=pytest.mark.slow) for options in ({"cache": False}, {"max_memory": 1}))],
+)
 def test_a_table_of_mostly_missing_values_is_refused_and_its_runs_are_kept(
     service: Service, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:

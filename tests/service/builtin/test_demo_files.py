@@ -146,6 +146,7 @@ def test_a_temporary_folder_replaces_a_cache_that_cannot_be_written(
     assert home.is_file() or not [each for each in home.iterdir() if each.suffix == ".part"]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(154)
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
 def test_what_a_killed_process_has_left_is_removed_at_the_next_start(home: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from jupyter_funcs.service.builtin import card_functions, queries
 from jupyter_funcs.service.engine import calendar
 from tests.service.builtin.compiled import compiled
@@ -181,6 +183,7 @@ assert all(rows()) and not {"ibis", "sqlglot"} & sys.modules.keys()
 """
 
 
+@pytest.mark.slow
 def test_the_frequent_runs_need_neither_ibis_nor_sqlglot() -> None:
     """They answer from SQL that was compiled beforehand."""
     python(COMPILED)

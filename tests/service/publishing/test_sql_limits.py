@@ -155,7 +155,7 @@ STUBBORN = [
 @pytest.mark.parametrize("value", [STUBBORN[0], *(pytest.param(sql, marks=pytest.mark.slow) for sql in STUBBORN[1:])])
 def test_a_query_that_ignores_interrupts_ends_with_its_run(serve: Callable[..., Wire], value: str) -> None:
     """Nothing computes any longer once the run has given up its place."""
-    wire = serve(run_seconds=4)
+    wire = serve(run_seconds=1)
     assert serve().rows("Count") == [{"n": 24}]
     assert wire.call("Ask", {"text": f"SELECT {value} AS n"}).status_code in {500, 504}
     assert becomes(lambda: wire.app.state.runs.admitted == 0, 30)

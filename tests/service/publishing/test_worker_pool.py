@@ -457,7 +457,10 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
     [
         pytest.param(
             *("Fork", "Fork failed: It was ended because it used more than 30 processes."),
-            marks=pytest.mark.skipif(not confinement.can_limit_processes(), reason="processes can't be limited"),
+            marks=[
+                pytest.mark.slow,
+                pytest.mark.skipif(not confinement.can_limit_processes(), reason="processes can't be limited"),
+            ],
             id="Fork",
         ),
         pytest.param("Allocate", "Allocate needs more memory than the service allows. Ask for less.", id="Allocate"),
@@ -665,22 +668,32 @@ def test_a_thread_of_a_run_ends_with_it(wire: Wire) -> None:
 
 
 @pytest.mark.fault(137)
-def test_no_file_that_a_notebook_makes_is_taken_for_its_result(tmp_path: Path, publish: Callable[..., Wire]) -> None:
+@pytest.mark.parametrize(
+    ("makes", "body", "error"),
+    [
+        pytest.param("os.mkfifo(path)", "1", "", marks=pytest.mark.slow, id="a pipe"),
+        pytest.param("os.symlink(state, path)", "1", "", id="a link"),
+        pytest.param(
+            *("with open(path, 'w') as file:\n    file.truncate(10**10)", None, "File too large"),
+            marks=pytest.mark.slow,
+            id="a large file",
+        ),
+    ],
+)
+def test_no_file_that_a_notebook_makes_is_taken_for_its_result(
+    tmp_path: Path, publish: Callable[..., Wire], makes: str, body: str | None, error: str
+) -> None:
     """The result leaves by a pipe, within bounds: the service opens no file of a run."""
     (tmp_path / "state").write_text(f'"{SECRET}"')
     (tmp_path / "shop").mkdir()
-    makes = {
-        "pipe": "os.mkfifo(path)",
-        "link": f"os.symlink({str(tmp_path / 'state')!r}, path)",
-        "large": "with open(path, 'w') as file:\n    file.truncate(10**10)",
-    }
+    state = f"state = {str(tmp_path / 'state')!r}"
     path = "path = os.environ.get('JUPYTER_FUNCS_RESULT', os.path.abspath('result.json'))"
-    for name, made in makes.items():
-        written(tmp_path / "shop" / f"{name}.ipynb", "import os", path, made, "1")
+    written(tmp_path / "shop" / "make.ipynb", "import os", state, path, makes, "1")
     with contextlib.closing(Workers(WorkerSetup((tmp_path / "shop",), default_asset="a", disk=10**8))) as workers:
         wire = publish(*workers.load(), limits=Limits(run_seconds=20))
-        assert [wire.call(name).json()["body"] for name in ("Pipe", "Link")] == ["1", "1"]
-        assert "File too large" in failed(wire, "Large")
+        reply = wire.call("Make").json()
+    assert reply["body"] == body
+    assert error in (reply["error"] or "")
 
 
 @pytest.mark.slow
