@@ -364,6 +364,7 @@ print([str(warning.message) for warning in caught])
 """
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_full_disk_leaves_what_was_kept(tmp_path: Path) -> None:
     """FAULTS.md 117: a disk that is full keeps the old results, leaves no part of a new one, and is warned of once."""

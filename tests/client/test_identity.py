@@ -517,6 +517,7 @@ def test_a_function_whose_code_is_replaced_runs_again(folder: Path) -> None:
     assert function(n=1).iloc[0, 0] == "new"
 
 
+@pytest.mark.slow
 def test_no_key_can_be_tried_out_without_the_salt(tools: Callable[..., Session]) -> None:
     """The words of a command may hold a key: the files of the cache show neither it nor a hash that it alone makes."""
     asked(tools("one.db", "--api-key", CANARY), "call")

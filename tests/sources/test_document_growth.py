@@ -158,7 +158,7 @@ def assert_linear(work: Callable[[int], Callable[[], object]]) -> None:
     growth.assert_linear(lambda size: prepared(size)(), most=2000, start=50)
 
 
-FAST = ["servers", "path items", "security", "schemes"]
+FAST = ["security", "schemes"]
 SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind not in FAST]
 
 
