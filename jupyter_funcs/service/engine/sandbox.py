@@ -74,11 +74,9 @@ def open_database(
     return con
 
 
-def _limit_memory(con: duckdb.DuckDBPyConnection, memory_limit: str | None) -> None:
-    [(own,)] = con.execute("SELECT current_setting('memory_limit')").fetchall()
+def _limit_memory(con: duckdb.DuckDBPyConnection, limit: str | None) -> None:
     # DuckDB's default is 80 % of the memory; ours is 50 %.
-    number, unit = own.split()
-    limit = memory_limit or f"{float(number) * 5 / 8:.1f}{unit}"
+    limit = limit or f"{memory_limit(con) * 5 // 8}B"
     try:
         for name in ("memory_limit", "max_temp_directory_size"):
             con.execute(f"SET {name} = {_literal(limit)}")

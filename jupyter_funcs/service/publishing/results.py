@@ -346,7 +346,7 @@ def _encoding_error(records: Any, error: Exception) -> ResultError:
 def _as_json(value: Any) -> Any:
     """Return a value of a type that the encoder knows."""
     for kind in type(value).__mro__:
-        convert = _CONVERTERS.get((kind.__module__.partition(".")[0], kind.__name__))
+        convert = _CONVERTERS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
         if convert is not None:
             return convert(value)
     if isinstance(value, Mapping):
@@ -355,18 +355,18 @@ def _as_json(value: Any) -> Any:
 
 
 # By library and name, so that no library is imported for it.
-_CONVERTERS: dict[tuple[str, str], Callable[[Any], Any]] = {
-    ("builtins", "float"): float,
-    ("builtins", "int"): int,
-    ("builtins", "str"): str,
-    ("numpy", "datetime64"): lambda value: str(value) if value == value else None,  # noqa: PLR0124 - NaT != NaT
-    ("numpy", "generic"): methodcaller("item"),
-    ("numpy", "ndarray"): methodcaller("tolist"),
-    ("pandas", "Interval"): str,
-    ("pandas", "NAType"): lambda _: None,
-    ("pandas", "NaTType"): lambda _: None,
-    ("pandas", "Period"): str,
-    ("pandas", "Timedelta"): methodcaller("to_pytimedelta"),
-    ("pandas", "Timestamp"): methodcaller("isoformat"),
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "builtins.float": float,
+    "builtins.int": int,
+    "builtins.str": str,
+    "numpy.datetime64": lambda value: str(value) if value == value else None,  # noqa: PLR0124 - NaT != NaT
+    "numpy.generic": methodcaller("item"),
+    "numpy.ndarray": methodcaller("tolist"),
+    "pandas.Interval": str,
+    "pandas.NAType": lambda _: None,
+    "pandas.NaTType": lambda _: None,
+    "pandas.Period": str,
+    "pandas.Timedelta": methodcaller("to_pytimedelta"),
+    "pandas.Timestamp": methodcaller("isoformat"),
 }
 _ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=_as_json)
