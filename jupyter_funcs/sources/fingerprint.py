@@ -16,12 +16,13 @@ import sys
 import uuid
 import weakref
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
-_OWN_NAMES = {"STORE_GLOBAL", "STORE_DEREF"}
-_DATA = {*sys.stdlib_module_names, "numpy", "pandas", "pyarrow"}  # whose objects differ by what they hold
+_OF_CODE = ("co_code", "co_exceptiontable", "co_flags", "co_names", "co_varnames", "co_consts")
+_COPIES = ("__getstate__", "__reduce__", "__reduce_ex__")
 _DERIVED = ("__dict__", "__weakref__", "_abc_impl", "__pydantic")
 _COLLECTS = {"add", "append", "clear", "extend", "insert", "pop", "remove", "update"}
 _WRAPPED = ("__dict__", "__func__", "__self__", "fget", "fset", "fdel")  # of wrappers, methods and properties
@@ -35,8 +36,8 @@ def fingerprint(python: Any) -> str:
     hasher = _Hasher(_module(python))
     try:
         hasher.dump(python)
-    except Exception:  # noqa: BLE001  # objects may fail in any way; then only this one is the same
-        hasher.digest.update(_number(python).encode())
+    except Exception:  # noqa: BLE001  # objects may fail in any way; then nothing is the same
+        hasher.digest.update(uuid.uuid4().bytes)
     for name in sorted(hasher.modules & sys.modules.keys()):
         hasher.digest.update(_file(sys.modules[name]))
     return hasher.digest.hexdigest()
@@ -53,18 +54,28 @@ class _Hasher(pickle.Pickler):
         self._root = _top(module)
         self._seen: dict[int, tuple[int, Any]] = {}
 
+    def persistent_id(self, value: Any) -> Any:
+        """Return the items of a set in an order that is the same in each process."""
+        return sorted(value, key=repr) if type(value) in {set, frozenset} else None
+
     def reducer_override(self, value: Any) -> Any:
         is_code = isinstance(value, CodeType | ModuleType | property | type) or inspect.isroutine(value)
-        is_code = is_code or hasattr(value, "__wrapped__")
-        if value is object or (not is_code and self._is_data(value)):
+        is_code |= hasattr(value, "__wrapped__")
+        is_data = not is_code and self._is_data(value)
+        if value is object or (is_data and not self._is_own(_module(type(value)))):
             return NotImplemented
         if id(value) in self._seen:  # it refers to itself
             return object, (), self._seen[id(value)][0]
         self._seen[id(value)] = len(self._seen), value  # held, so that no other gets its id
+        if is_data:
+            return NotImplemented
         return object, (), self._parts(value) if is_code else _text(value)
 
     def _is_data(self, value: Any) -> bool:
-        if self._is_own(_module(type(value))) or _top(_module(type(value))) in _DATA:
+        """Return whether an object is told by what a copy of it would hold."""
+        kind = type(value)
+        is_known = self._is_own(_module(kind)) or _top(_module(kind)) in sys.stdlib_module_names
+        if is_known or any(getattr(kind, name, None) is not getattr(object, name) for name in _COPIES):
             with suppress(Exception):
                 return bool(value.__reduce_ex__(5))
         return False
@@ -72,41 +83,47 @@ class _Hasher(pickle.Pickler):
     def _parts(self, value: Any) -> Any:
         """Return what code says itself, and the values that it refers to."""
         if isinstance(value, CodeType):
-            constants = [sorted(map(repr, part)) if isinstance(part, frozenset) else part for part in value.co_consts]
-            return value.co_code, value.co_exceptiontable, value.co_flags, value.co_names, constants
+            return [getattr(value, name) for name in _OF_CODE]
         module = _module(value)
         if inspect.ismethod(value):
-            fields = getattr(value.__self__, "__dict__", None)
-            if not isinstance(fields, dict):
-                return value.__func__, value.__self__
-            kept = sorted(fields.keys() - _names(value.__func__, {"STORE_ATTR"})[1])
-            return value.__func__, type(value.__self__), [(name, fields[name]) for name in kept]
-        if isinstance(value, type) and self._is_own(module):
+            # The attributes that a method stores are its state.
+            owner, changed = value.__self__, _names(value)[1]["ATTR"]
+            fields = getattr(owner, "__dict__", None)
+            if changed and isinstance(fields, dict):
+                owner = type(owner), [(name, fields[name]) for name in sorted(fields.keys() - changed)]
+            return value.__func__, owner
+        is_own = self._is_own(module)
+        if is_own:
             self.modules.add(module)
+        if isinstance(value, type) and is_own:
             members = [item for item in vars(value).items() if not item[0].startswith(_DERIVED)]
-            return type(value), value.__bases__, members
-        if inspect.isfunction(value) and self._is_own(module):
-            self.modules.add(module)
-            names, stored = _names(value, _OWN_NAMES)
-            used = value.__globals__ | dict(zip(value.__code__.co_freevars, value.__closure__ or (), strict=True))
-            values = [(name, self._used(used[name], names)) for name in sorted(names & used.keys() - stored)]
+            return type(value), value.__bases__, members, getattr(value, "__pydantic_fields__", None)
+        if inspect.isfunction(value) and is_own:
+            names, stored, imports = _names(value)
+            used = {name: value.__globals__[name] for name in names & value.__globals__.keys() - stored["GLOBAL"]}
+            cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+            used |= {name: cell.cell_contents for name, cell in cells if name not in stored["DEREF"]}
+            for level, wanted, name in imports:
+                if level or self._is_own(name):
+                    with suppress(Exception):  # it isn't there, or fails
+                        used[f"{level} {name}"] = __import__(name, value.__globals__, None, wanted, level)
+            values = [(name, self._used(used[name], names)) for name in sorted(used)]
             return value.__code__, value.__defaults__, value.__kwdefaults__, values, vars(value)
         version = getattr(sys.modules.get(_top(module)), "__version__", None)
         inner = [getattr(value, name, None) for name in _WRAPPED] if not isinstance(value, type | ModuleType) else []
         return inner, module, getattr(value, "__qualname__", ""), str(version)
 
     def _used(self, value: Any, names: set[str]) -> Any:
-        value = getattr(value, "cell_contents", value)
-        if isinstance(value, ModuleType) and self._is_own(value.__name__):
-            return [(name, self._used(vars(value)[name], names)) for name in sorted(names & vars(value).keys())]
-        if not isinstance(value, list | set):
+        if not isinstance(value, ModuleType) or not self._is_own(value.__name__):
             return value
-        # What a function may collect itself is its state.
-        return _number(value) if names & _COLLECTS else sorted(map(repr, value)) if isinstance(value, set) else value
+        self.modules.add(value.__name__)
+        return [(name, self._used(vars(value)[name], names)) for name in sorted(names & vars(value).keys())]
 
     def _is_own(self, module: str) -> bool:
         top = _top(module)
-        file = getattr(sys.modules.get(top), "__file__", None) or ""
+        file = ""
+        with suppress(Exception):  # it has none
+            file = find_spec(top).origin or ""  # type: ignore[union-attr]
         is_installed = "-packages" in file or top in sys.stdlib_module_names or top == _top(__name__)
         return top == self._root or not is_installed
 
@@ -116,19 +133,32 @@ def _text(value: Any) -> str:
     if _top(_module(type(value))) in {"_thread", "threading"}:
         return type(value).__name__
     text = repr(value)
-    is_partial = text.startswith("<") or "..." in text or "…" in text
-    return _number(value) if is_partial else text
+    return _number(value) if any(mark in text for mark in ("<", "...", "…", "**")) else text
 
 
-def _names(function: Any, stores: set[str]) -> tuple[set[str], set[str]]:
-    """Return the names that a function uses, with the code in it, and those that it stores, which are its state."""
-    names, stored = set[str](), set[str]()
-    pending = [function.__code__] if inspect.isfunction(function) else []
+def _names(function: Any) -> tuple[set[str], dict[str, set[str]], list[Any]]:
+    """
+    Return the names that a function uses, with the code in it; those that it stores, by their kind; and its imports.
+
+    What a function stores, or collects in, is its state.
+    """
+    names = set[str]()
+    stored: dict[str, set[str]] = {"GLOBAL": set(), "DEREF": set(), "ATTR": set()}
+    imports = []
+    pending = [function.__code__] if hasattr(function, "__code__") else []
     for code in pending:
         names.update(code.co_names, code.co_freevars)
-        stored.update(step.argval for step in dis.get_instructions(code) if step.opname in stores)
+        steps = list(dis.get_instructions(code))
+        for at, step in enumerate(steps):
+            if step.opname == "IMPORT_NAME":
+                imports.append([each.argval for each in steps[at - 2 : at + 1]])
+            collects = step.opname in {"LOAD_ATTR", "LOAD_METHOD"} and step.argval in _COLLECTS
+            changed = steps[at - 1] if collects else step
+            action, _, kind = changed.opname.partition("_")
+            if kind in stored and (collects or action == "STORE"):
+                stored[kind].add(changed.argval)
         pending += [part for part in code.co_consts if isinstance(part, CodeType)]
-    return names, stored
+    return names, stored, imports
 
 
 def _module(value: Any) -> str:

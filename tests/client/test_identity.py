@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 import jupyter_funcs as jf
 from jupyter_funcs.client.cache import Cache
@@ -291,6 +292,21 @@ class Opaque:
         raise TypeError
 
 
+class Fitted:
+    """An object of a package that says less of itself than a copy holds."""
+
+    __module__ = "httpx"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return "Fitted()"
+
+    def __getstate__(self) -> dict[str, str]:
+        return vars(self)
+
+
 def closed_over(value: Any) -> Callable[..., Any]:
     def f(n: int = 1) -> str:
         return f"{getattr(value, 'name', value)} {n}"
@@ -373,6 +389,34 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         )
         for text in "12"
     ),
+    "order of a helper's parameters": (
+        made("def g(a, b): return a\ndef f(n=1): return g(a='1', b='2')"),
+        made("def g(b, a): return b\ndef f(n=1): return g(a='1', b='2')"),
+    ),
+    "global of a name that an inner function has": tuple(
+        made(
+            "def f(n=1):\n  def g():\n    limit = 0\n    return (lambda: limit)()\n  return [g(), limit][1]", limit=text
+        )
+        for text in "12"
+    ),
+    "method of a dictionary": tuple(
+        made(f"class C(dict):\n  def m(self, n=1): return self['a']\nf = C(a='{text}').m") for text in "12"
+    ),
+    "method of a text": tuple(
+        made(f"class C(str):\n  def m(self, n=1): return str(self)\nf = C('{text}').m") for text in "12"
+    ),
+    "slots of a base": tuple(
+        made(f"{SLOTS}class D(C):\n  def m(self, n=1): return self.a\nf = D('{text}').m") for text in "12"
+    ),
+    "masked": tuple(made("def f(n=1): return X.get_secret_value()", X=SecretStr(text)) for text in "12"),
+    "object that says how it is copied": tuple(made("def f(n=1): return X.name", X=Fitted(text)) for text in "12"),
+    "factory of a model": tuple(
+        made(
+            "import pydantic\nclass C(pydantic.BaseModel):\n"
+            f"  a: str = pydantic.Field(default_factory=lambda: '{text}')\ndef f(n=1): return C().a"
+        )
+        for text in "12"
+    ),
     "recursive": (
         made("def f(n=1): return '1' if n < 1 else f(n - 1)"),
         made("def f(n=1): return '2' if n < 1 else f(n - 1)"),
@@ -412,6 +456,30 @@ def test_what_a_function_counts_or_collects_is_no_part_of_it() -> None:
     assert (runs, len(collected), database.runs) == (1, 1, 1)
 
 
+def test_a_list_that_a_notebook_changes_is_another_one() -> None:
+    """Also for a function that appends to another list of its own."""
+    symbols = ["1"]
+    function = made("def f(n=1):\n  rows = []\n  rows.append(symbols[0])\n  return rows", symbols=symbols)
+    bound = next(iter(jf.connect([function]))).with_options(**CACHED)
+    told = [bound(n=1).iloc[0, -1]]
+    symbols[0] = "2"
+    told.append(bound(n=1).iloc[0, -1])
+    assert told == ["1", "2"]
+
+
+def test_nothing_is_taken_for_the_same_if_it_cannot_be_read() -> None:
+    """A list that holds itself hides what follows it."""
+    endless: list[Any] = []
+    endless.append(endless)
+    space: dict[str, Any] = {"__name__": "__main__", "A": endless, "B": "1"}
+    exec("def f(n=1): return [B, A is A][0]", space)
+    bound = next(iter(jf.connect([space["f"]]))).with_options(**CACHED)
+    told = [bound(n=1).iloc[0, -1]]
+    space["B"] = "2"
+    told.append(bound(n=1).iloc[0, -1])
+    assert told == ["1", "2"]
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(tmp_path)
@@ -435,14 +503,22 @@ def run_in_a_kernel(folder: Path) -> str:
 MODULES = {
     "team_of_keys.py": """
 import time, threading
+from dataclasses import dataclass
 from helper_of_keys import helped
 import helper_of_keys as other
 LIMIT = ["1"]
 LOCK = threading.Lock()
+KINDS = {"a": {"p", "q", "r", "s", "t"}}
+@dataclass
+class Told:
+    text: str = "1"
 def rows(n: int = 1):
+    from lazy_of_keys import later
     kinds = {"a", "b", "c"}
     with LOCK:
-        texts = [helped(), other.told(), LIMIT[0], str("a" in {"x", "y", "a"}), str(time.time())]
+        texts = [helped(), other.told(), LIMIT[0], str("a" in {"x", "y", "a"}), later(), Told().text]
+        texts.append(str(sorted(KINDS["a"])).replace(" ", ""))
+        texts.append(str(time.time()))
         return {"n": n, "of": " ".join(texts)}
 """,
     "helper_of_keys.py": """
@@ -451,6 +527,14 @@ def helped():
     return "1"
 def told():
     return NAME
+""",
+    "lazy_of_keys.py": """
+def later():
+    import later_of_keys
+    return getattr(later_of_keys, "NAME")
+""",
+    "later_of_keys.py": """
+NAME = "1"
 """,
 }
 
@@ -467,11 +551,13 @@ def test_a_module_that_is_edited_runs_again_in_the_next_kernel(tmp_path: Path) -
         ("team_of_keys.py", 'LIMIT = ["1"]', 'LIMIT = ["2"]'),
         ("helper_of_keys.py", 'return "1"', 'return "2"'),
         ("helper_of_keys.py", 'NAME = "1"', 'NAME = "2"'),
+        ("later_of_keys.py", 'NAME = "1"', 'NAME = "2"'),
+        ("team_of_keys.py", 'text: str = "1"', 'text: str = "2"'),
     ]:
         (tmp_path / file).write_text((tmp_path / file).read_text().replace(before, after))
         told.append(run_in_a_kernel(tmp_path))
     assert run_in_a_kernel(tmp_path) == told[-1]
-    assert len({text.split()[-1] for text in told}) == len(told) == 5
+    assert len({text.split()[-1] for text in told}) == len(told) == 7
 
 
 def test_an_object_that_a_notebook_replaces_in_a_module_is_another_one(folder: Path) -> None:
