@@ -151,7 +151,7 @@ def _names(function: Any) -> tuple[set[str], dict[str, set[str]], list[Any]]:
         steps = list(dis.get_instructions(code))
         for at, step in enumerate(steps):
             if step.opname == "IMPORT_NAME":
-                imports.append([each.argval for each in steps[at - 2 : at + 1]])
+                imports.append([part.argval for part in steps[at - 2 : at + 1]])
             collects = step.opname in {"LOAD_ATTR", "LOAD_METHOD"} and step.argval in _COLLECTS
             changed = steps[at - 1] if collects else step
             action, _, kind = changed.opname.partition("_")
