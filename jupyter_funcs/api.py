@@ -8,7 +8,7 @@ from jupyter_funcs.client.function import RemoteCall
 from jupyter_funcs.connection.profiles import Connection, config_problem, resolve
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
-from jupyter_funcs.core.errors import ConfigError
+from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.records.recorded import RecordedClient
 
@@ -245,11 +245,20 @@ class Session(RecordedClient[RemoteFunction]):
             Whether the panel's page may save files, name variables and read them. By default it may, except in Voila,
             whose pages are seen by visitors.
         **values
-            Values to fill the form with.
+            Values to fill the form with. If the function has a parameter ``trusted``, set that in ``panel.form``.
+
+        Raises
+        ------
+        ArgumentError
+            A name is not a parameter, or there are values without a function.
         """
         from jupyter_funcs.panel.panel import Panel
 
         if name is None:
+            if values:
+                raise ArgumentError("Values need a function to fill in.", 'Write funcs.panel("NAME", …).')
             return Panel(self, trusted=trusted)
         function = self[name]
-        return Panel(self, function, function.form(**values), trusted=trusted)
+        form = function.form(**values)
+        form.refuse_own("trusted", trusted)
+        return Panel(self, function, form, trusted=trusted)

@@ -61,7 +61,8 @@ class Form:
     function
         A function of a session (``funcs["Get Panel Daily"]``).
     validate
-        ``False`` enforces nothing: values are sent as given, and required ones may be missing.
+        ``False`` enforces nothing: values are sent as given, and required ones may be missing. If the function has a
+        parameter of this name, set that with ``form["validate"] = …``.
     **values
         Initial values, by parameter.
 
@@ -88,13 +89,13 @@ class Form:
         Called with a field's wire name after each change of its value.
     """
 
-    def __init__(self, function: HasFields, /, *, validate: bool = True, **values: Any) -> None:
+    def __init__(self, function: HasFields, /, *, validate: bool | None = None, **values: Any) -> None:
         if not hasattr(function, "fields"):
             what = f"A form needs a function, not {quote(function)} ({type(function).__name__})."
             raise ArgumentError(what, 'Write jf.Form(funcs["Get Panel Daily"]).')
         self.function = function.name
         self.fields: tuple[Field, ...] = tuple(function.fields)
-        self.validate = validate
+        self.validate = validate is not False
         self.values: dict[str, Any] = {}
         self.variables: Callable[[], Mapping[str, Any]] = dict
         self.choices: Callable[[Field, Args], Sequence[Choice]] = lambda _field, _args: ()
@@ -104,7 +105,14 @@ class Form:
         self._by_name = by_name(self.fields)
         self._by_identifier = {field.identifier: field for field in self.fields}
         self._spellings = spellings(self._by_name)
+        self.refuse_own("validate", validate)
         self.update(values)
+
+    def refuse_own(self, name: str, given: object) -> None:
+        """Refuse an option that is given where a parameter has its name, because either may be meant."""
+        if given is not None and folded(name) in self._spellings:
+            text = f"{self.function} has a parameter {quote(name)}, so {name}=… may be that or the option."
+            raise ArgumentError(text, f'Set the parameter with form["{name}"] = ….')
 
     def field(self, name: str) -> Field:
         """

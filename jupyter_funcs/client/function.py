@@ -210,7 +210,8 @@ class RemoteCall:
             A name is not a parameter, or a value was passed without a name.
         """
         self.refuse_options(values)
-        form = Form(self, validate=self.options.validate)
+        form = Form(self)
+        form.validate = self.options.validate
         form.choices = self.known_choices
         for other in unnamed:
             if not isinstance(other, Form):

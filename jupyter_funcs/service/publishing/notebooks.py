@@ -90,7 +90,7 @@ class NotebookRun:
     parameters_at: int
     defaults: Mapping[str, Any] = field(repr=False)
 
-    def __call__(self, **values: Any) -> Any:
+    def __call__(self, /, **values: Any) -> Any:
         """Run the cells, and return the value of the last one."""
         from IPython.core.interactiveshell import InteractiveShell
         from traitlets.config import Config

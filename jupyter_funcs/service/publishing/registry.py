@@ -65,7 +65,7 @@ class PublishedFunction:
         # So that help and completion show the signature and docstring of the Python function.
         vars(self).update(__wrapped__=self.python, __doc__=self.python.__doc__)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the Python function directly."""
         return self.python(*args, **kwargs)
 
