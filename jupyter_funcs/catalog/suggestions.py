@@ -25,8 +25,8 @@ class Choice(NamedTuple):
 
 _LINES = re.compile(r"[\r\n\t]+")
 _NUMBERS = re.compile(r"[\s,;]+")
-_DAY = re.compile(r"(\d{4})\D?(\d{1,2})\D?(\d{1,2})", re.ASCII)
-_YEAR_LAST = re.compile(r"(\d{1,2})\D(\d{1,2})\D(\d{4})", re.ASCII)
+_DAY = re.compile(r"(?a)(\d{4})\D?(\d{1,2})\D?(\d{1,2})")
+_YEAR_LAST = re.compile(r"(?a)(\d{1,2})\D(\d{1,2})\D(\d{4})")
 _NUMERIC = {Kind.INTEGER, Kind.NUMBER}
 
 

@@ -32,12 +32,11 @@ _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file"
 _KEYS = {"url", "file", "keep", "kind", "allow_server", *_SOURCES}
 # What a program needs of the environment. Most of the rest, such as tokens, is for others.
 _INHERITED = re.compile(
-    r"HOME|LOGNAME|PATH|SHELL|USER|LANG|LANGUAGE|LC_\w+|TZ|TE?MP|TMPDIR|(?:HTTPS?|ALL|NO)_PROXY"
+    r"(?ia)HOME|LOGNAME|PATH|SHELL|USER|LANG|LANGUAGE|LC_\w+|TZ|TE?MP|TMPDIR|(?:HTTPS?|ALL|NO)_PROXY"
     r"|\w*SSL_CERT_(?:FILE|DIR)|\w+_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
     r"|XDG_\w+_(?:HOME|DIRS?)|VIRTUAL_ENV|CONDA_PREFIX|PYTHON(?:PATH|HOME|UTF8|IOENCODING)|(?:DYLD|LD)_\w*LIBRARY_PATH"
     r"|(?:LOCAL)?APPDATA|HOMEDRIVE|HOMEPATH|PATHEXT|PROCESSOR_ARCHITECTURE|SYSTEM(?:DRIVE|ROOT)|USERNAME|USERPROFILE"
-    r"|COMSPEC|WINDIR|(?:COMMON)?PROGRAM(?:DATA|FILES|W6432)(?:\(X86\))?|ALLUSERSPROFILE|NUMBER_OF_PROCESSORS|OS",
-    re.IGNORECASE | re.ASCII,
+    r"|COMSPEC|WINDIR|(?:COMMON)?PROGRAM(?:DATA|FILES|W6432)(?:\(X86\))?|ALLUSERSPROFILE|NUMBER_OF_PROCESSORS|OS"
 )
 _KINDS = ("service", "openapi", "mcp", "python")
 _PROFILE_HINT = (
@@ -50,7 +49,7 @@ _CONNECT_HINT = "Pass an address (https://…) or the name of a profile, and the
 _FILE = "jupyter_funcs.toml"
 # A variable's name that can't be a token written there by mistake: few digits, and only after letters.
 _WORD = r"(?:[A-Z]{1,16}|[a-z]{1,16})\d{0,2}"
-_VARIABLE = re.compile(rf"{_WORD}(?:_(?:{_WORD}|\d{{1,4}}))*", re.ASCII)
+_VARIABLE = re.compile(rf"(?a){_WORD}(?:_(?:{_WORD}|\d{{1,4}}))*")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 

@@ -87,7 +87,7 @@ def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
     start = _time(headers.get("date", "")) or now
     waits: list[float] = []
     for item in _BETWEEN.split(headers.get("retry-after", "")):
-        if re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]*)?\s*", item, re.ASCII):
+        if re.fullmatch(r"(?a)\s*[0-9]{1,9}(\.[0-9]*)?\s*", item):
             waits.append(float(item))
         elif (at := _time(item)) is not None:
             waits.append(max(0.0, at - start))

@@ -28,12 +28,8 @@ _LARGEST = 1e150  # beyond it, the range of an axis overflows a float
 _LARGEST_TO_SUM = 1e12  # sums of larger integers may overflow
 # A quick check before parsing millions of texts.
 _LIKE_A_DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?)?")
-_PERIOD_FIRST = re.compile(
-    r"(?:[FC]?(?P<part>[QH][1-4])|FY)[ _/-]?(?:FY|CY)?'?(?P<year>[0-9]{4}|[0-9]{2})[AE]?", re.IGNORECASE
-)
-_YEAR_FIRST = re.compile(
-    r"(?:FY|CY)?(?P<year>[0-9]{4})(?:[ _/-]?[FC]?(?P<part>[QH][1-4]|W[0-9]{2}))?[AE]?", re.IGNORECASE
-)
+_PERIOD_FIRST = re.compile(r"(?i)(?:[FC]?(?P<part>[QH][1-4])|FY)[ _/-]?(?:FY|CY)?'?(?P<year>[0-9]{4}|[0-9]{2})[AE]?")
+_YEAR_FIRST = re.compile(r"(?i)(?:FY|CY)?(?P<year>[0-9]{4})(?:[ _/-]?[FC]?(?P<part>[QH][1-4]|W[0-9]{2}))?[AE]?")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|%")
 
 # Last words of names of identifiers.
@@ -50,8 +46,8 @@ _NOT_ADDITIVE = _SHARE | {
 }
 
 
-_GROWTH = re.compile(r"growth|(?<![a-z])(?:yoy|pop|qoq|mom|wow|dod)(?![a-z])", re.IGNORECASE)
-_IN_PERCENT = re.compile(r"%|\b(?:in percent|percentage|pct|bps|basis points)\b", re.IGNORECASE)
+_GROWTH = re.compile(r"(?i)growth|(?<![a-z])(?:yoy|pop|qoq|mom|wow|dod)(?![a-z])")
+_IN_PERCENT = re.compile(r"(?i)%|\b(?:in percent|percentage|pct|bps|basis points)\b")
 _USUAL_GROWTH = 3.0  # a larger median means that the values are in percent already
 
 

@@ -29,13 +29,13 @@ _DEEPEST = 200  # nested brackets
 _MARKS = re.compile(r"#[^\n]*|[()\[\]{},]|\"\"\"|'''|[\"']")
 # The content of a string, by its quotes: up to the closing ones, the end of the line, or the end of the text.
 _STRINGS = {
-    **{quote: re.compile(rf"(?:\\.|[^{quote}\\\n])*+", re.DOTALL) for quote in "'\""},
-    **{quote * 3: re.compile(rf"(?:\\.|(?!{quote * 3})[^\\])*+", re.DOTALL) for quote in "'\""},
+    **{quote: re.compile(rf"(?s)(?:\\.|[^{quote}\\\n])*+") for quote in "'\""},
+    **{quote * 3: re.compile(rf"(?s)(?:\\.|(?!{quote * 3})[^\\])*+") for quote in "'\""},
 }
 _SESSION = ("jupyter_funcs.api", "Session")
 _FUNCTION = ("jupyter_funcs.api", "RemoteFunction")
 _OPTIONS = ("jupyter_funcs.client.options", "CallOptions")
-_ARGUMENT = re.compile(r"\s*(?P<name>\w+)\s*=(?!=)\s*(?P<value>.*)", re.DOTALL)
+_ARGUMENT = re.compile(r"(?s)\s*(?P<name>\w+)\s*=(?!=)\s*(?P<value>.*)")
 # The methods of a function that take its parameters.
 _TAKE_PARAMETERS = {"submit", "form", "panel", "request", "sweep"}
 

@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from jupyter_funcs.magic.state import MagicState
 
 _LINE = re.compile(r"\s*+(?:[^%=#'\"]+=\s*)?%funcs\s(?P<line>.*)")
-_CELL = re.compile(r"\s*%%funcs\s(?P<line>[^\n]*)(?P<body>\n.*)?", re.DOTALL)
+_CELL = re.compile(r"(?s)\s*%%funcs\s(?P<line>[^\n]*)(?P<body>\n.*)?")
 _LONGEST_CODE = 20_000  # before the cursor; a call that began earlier isn't completed
 _WITH_A_VALUE = {spelling for name, option in OPTIONS.items() if option.value for spelling in name.split("/")}
 _TAKE_A_VARIABLE = {"--to", "--executor"}
 # In a body of JSON.
-_PAIR = re.compile(r'\s*"(?P<name>(?:[^"\\]|\\.)*+)"\s*:\s*(?P<value>.*)', re.DOTALL)
+_PAIR = re.compile(r'(?s)\s*"(?P<name>(?:[^"\\]|\\.)*+)"\s*:\s*(?P<value>.*)')
 _KEYS = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*+)"\s*:')
 # In a body of lines, a value ends with its line, so that spaces in it need no quotes.
 _TO_LINE_END = Quoting(lambda text: text == text.strip() and text[:1] not in {*QUOTES, "[", "$", ""})

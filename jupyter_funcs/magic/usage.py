@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _VARIABLE = re.compile(r"\$\w+")
-_COUNT = re.compile(r"\d{1,18}|\d{1,3}(?:,\d{3}){1,5}", re.ASCII)  # also 1,000,000, as messages write it
+_COUNT = re.compile(r"(?a)\d{1,18}|\d{1,3}(?:,\d{3}){1,5}")  # also 1,000,000, as messages write it
 
 _WIDTH = 80
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 FIRST_ROWS = 40  # a block of the page, as in front/src/table/pages.ts
 _BINS = 24
 _WIDEST, _NARROWEST, _CHARACTER = 220, 72, 6.9  # pixels
-_DAY = re.compile(r"\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?", re.ASCII)
-_TYPED = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)", re.ASCII)
+_DAY = re.compile(r"(?a)\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?")
+_TYPED = re.compile(r"(?a)([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)")
 _OF_ARROW = {"i": "Int64", "u": "UInt64", "f": "Float64", "b": "boolean", "U": "string"}  # by the kind of the type
 _COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 # Errors from values of any type: they can't be compared, are too large, or contain themselves.
@@ -243,12 +243,12 @@ class TableColumn:
     def found(self, text: str, ref: str) -> Coded | None:
         """Test for the text of a search, if it can occur: numbers must match whole, as typed or as shown."""
         if self.kind == "date":
-            if not re.fullmatch(r"[\d: -]+", text, re.ASCII):
+            if not re.fullmatch(r"(?a)[\d: -]+", text):
                 return None
             shown = self._distinct(ref).dt.strftime("%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S")
             return self._spread(shown.str.contains(text, regex=False, na=False))
         if not self.right:
-            possible = self.kind != "number" or re.fullmatch(r"[\d.e+-]+", text, re.ASCII | re.IGNORECASE)
+            possible = self.kind != "number" or re.fullmatch(r"(?ai)[\d.e+-]+", text)
             return self.contains(text, ref) if possible else None
         typed = _TYPED.fullmatch(text.strip().replace("−", "-").replace(",", ""))
         percent = self.type == "percent"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.config.config_file import Key
 
 _VARIABLE = re.compile(r"\$\{(\w*)\}")
-_MEMORY = re.compile(r"[0-9]+(\.[0-9]+)? ?[KMGT]i?B", re.IGNORECASE)
+_MEMORY = re.compile(r"(?i)[0-9]+(\.[0-9]+)? ?[KMGT]i?B")
 _LIMITS = Limits()
 
 

@@ -32,7 +32,7 @@ _PLAIN = re.compile(
     re.VERBOSE,
 )
 _OPTION = re.compile(r"[?;&]([^=?;&#]+)=([^?;&#]*)")
-_SECRET = re.compile(r"pass|pwd|token|secret|key|cred|auth", re.IGNORECASE)
+_SECRET = re.compile(r"(?i)pass|pwd|token|secret|key|cred|auth")
 # In a gRPC error, which starts with the name of its class.
 _DETAILS = re.compile(r'\bdetails = "([^"\n]+)"')
 _LONGEST_REASON = 200

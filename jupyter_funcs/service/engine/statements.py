@@ -104,7 +104,7 @@ _TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
 _ALL_TABLE_FUNCTIONS = {*_TABLE_FUNCTIONS, "explode", "exploding_generate_series"}
 _STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES, TokenType.L_PAREN}
 # What is written in SQL without quotes: words, numbers and the bound of a window.
-_WORD = re.compile(r"\w*|\d[\w.]*(e[+-]?\d+)?|CURRENT ROW", re.ASCII | re.IGNORECASE)
+_WORD = re.compile(r"(?ai)\w*|\d[\w.]*(e[+-]?\d+)?|CURRENT ROW")
 # DuckDB ignores the case of these letters only.
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 # Reading a longer one takes seconds. Other engines get tables in memory as literal rows.

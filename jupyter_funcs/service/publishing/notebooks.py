@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _ADVICE = "End the notebook with the value alone on its last line."
 _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _FOR_TOOLS = re.compile(r"noqa\b|type:\s*ignore|pragma:|pylint:")
-_TYPE_COMMENT = re.compile(r"type:\s*(\S+)\s*\|?\s*(.*)", re.DOTALL)
+_TYPE_COMMENT = re.compile(r"(?s)type:\s*(\S+)\s*\|?\s*(.*)")
 # What an annotation may refer to.
 _TYPES: tuple[Any, ...] = (str, int, float, bool, list, dict, date, Annotated, Literal, Optional)
 _MARKERS = (AtLeastOne, Between, Help, ListedBy, Options)

@@ -46,7 +46,7 @@ _NAMES = {
 }
 _JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}
 _SCHEMAS: dict[Any, dict[str, Any]] = {kind: msgspec.json.schema(kind) for kind in (str, int, float, date)}
-_WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
+_WHOLE = re.compile(r"(?a)0|-?[1-9]\d{0,17}")
 
 
 @dataclass(frozen=True, slots=True)

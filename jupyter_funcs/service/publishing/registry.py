@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_UNKNOWN = 20
 _ENDS = (".", "!", "?", ":", ";")
-_SECTION = re.compile(r"^[^\S\n]*+-{3,}+[^\S\n]*+$", re.MULTILINE)
+_SECTION = re.compile(r"(?m)^[^\S\n]*+-{3,}+[^\S\n]*+$")
 # Words that stay lower-case within a title, and words with a spelling of their own.
 _SMALL = frozenset(
     ("a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "per", "the", "to", "vs")
