@@ -11,7 +11,7 @@ from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.catalog.values import Each, Variable, WrongValueError, as_json, only, to_wire
 from jupyter_funcs.connection.replies import RUN_PATH
 from jupyter_funcs.core.errors import FuncsError
-from jupyter_funcs.core.line import in_double_quotes
+from jupyter_funcs.core.line import LETTER_ESCAPE, in_double_quotes
 from jupyter_funcs.core.text import json_text
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _MOST_VALUES = 1_000  # of a sweep
 # What a magic reads unquoted: nothing that could start or end IPython syntax, a quote, a list or a variable.
-_BARE = re.compile(r"[\w.+:/@-]*\w", re.ASCII)
-_PLAIN_NAME = re.compile(r"\w+", re.ASCII)
+_BARE = re.compile(r"(?a)[\w.+:/@-]*\w")
+_PLAIN_NAME = re.compile(r"(?a)\w+")
 # The header with its secret, from an environment variable.
 _SECRETS = {"Authorization": '"Authorization: Bearer $FUNCS_TOKEN"', "X-Api-Key": '"X-Api-Key: $FUNCS_API_KEY"'}
 _SECRET_ONLY = {"Authorization": '"$FUNCS_TOKEN"', "X-Api-Key": '"$FUNCS_API_KEY"'}
@@ -82,7 +82,7 @@ def line(function: RemoteCall, args: Mapping[str, Any]) -> str:
     """Return the run as the end of a line of a magic, after its subcommand; empty if a value doesn't fit into one."""
     words = [f"{_magic_name(function, name)}={_magic_value(value)}" for name, value in args.items()]
     found = " ".join([_address(function), *words])
-    return found if found.isprintable() else ""
+    return found if found.isprintable() and not LETTER_ESCAPE.search(found) else ""
 
 
 def python(

@@ -1,10 +1,11 @@
 r"""
 Parse what follows %funcs: words, options, values, and the body of a cell. Nothing is evaluated or expanded.
 
-Lines are split as `shlex` does by POSIX's rules, with five exceptions for users who don't know them: an apostrophe
-after a letter or digit is part of the word (O'Brien), so is a backslash before a letter or digit (C:\data), typographic
-quotes work at the start of a value, a list in square brackets or a JSON object is one value, whatever is in it, and a
-word # begins a comment; in any other word it is text.
+Lines are split as `shlex` does by POSIX's rules, with exceptions for users who don't know them: an apostrophe after a
+letter or digit is part of the word (O'Brien), as in \' between two; so is a backslash before a letter or a digit
+(C:\data), and both that begin a network path (\\server\share). Typographic quotes work at the start of a value, a list
+in square brackets or a JSON object is one value, whatever is in it, and a word # begins a comment; in any other word
+it is text.
 """
 
 from __future__ import annotations
@@ -20,31 +21,36 @@ from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.text import did_you_mean, inert, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 ROTATE = "The history keeps what you type: set FUNCS_TOKEN instead. If this was a real token, have it replaced."
 _NO_HYPHENS = "Arguments have no hyphens: name=value."
 _SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
 QUOTES = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
-_STRAIGHT = "'\""
 
-_SINGLE = r"'[^']*'"
-_DOUBLE = r'"(?:[^"\\]++|\\.)*+"'
-# Without the quote that begins it, or each of many that are not closed would be searched for its end.
-_CURLY = "|".join(f"{begin}[^{begin}{end}]*{end}" for begin, end in QUOTES.items() if begin not in _STRAIGHT)
-_NOT_APOSTROPHE = r"(?<![^\W_])"
+_LETTER = r"[^\W_]"
+# Quotes of which \' between two letters is no end. Without the quote that begins it in between, or each of many that
+# are not closed would be searched for its end.
+_IN_QUOTES = {
+    begin: rf"{begin}(?:[^{begin}{end}]|(?<={_LETTER}\\){end}(?={_LETTER}))*+{end}" for begin, end in QUOTES.items()
+}
+_SINGLE = _IN_QUOTES["'"]
+_DOUBLE = _IN_QUOTES['"'] = r'"(?:[^"\\]++|\\.)*+"'
+_CURLY = "|".join(_IN_QUOTES[begin] for begin in "‘’“”")
+_NOT_APOSTROPHE = rf"(?<!{_LETTER})"
+# The two backslashes that begin \\server\share.
+_NETWORK = r"(?:^|(?<==))\\\\(?=[\w?.][^\\\s]*+\\[^\\\"\s])"
 # A quoted name may contain "=".
-NAME_AND_VALUE = re.compile(
-    rf"(?P<name>(?:\\[^=]|{_NOT_APOSTROPHE}{_SINGLE}|{_DOUBLE}|[^=])++)=(?P<value>.*)", re.DOTALL
-)
+NAME_AND_VALUE = re.compile(rf"(?s)(?P<name>(?:\\[^=]|{_NOT_APOSTROPHE}{_SINGLE}|{_DOUBLE}|[^=])++)=(?P<value>.*)")
 _PARTS = re.compile(
-    rf"\\(?P<escaped>[\W_])|{_NOT_APOSTROPHE}(?P<single>{_SINGLE})|(?P<double>{_DOUBLE})|(?:^|(?<==))(?P<curly>{_CURLY})",
-    re.DOTALL,
+    rf"(?s){_NETWORK}|\\(?P<escaped>[\W_])"
+    rf"|(?P<quoted>{_NOT_APOSTROPHE}{_SINGLE}|{_DOUBLE}|(?:^|(?<==))(?:{_CURLY}))"
 )
-_IN_DOUBLE = re.compile(r'\\(["\\])')
-# A fully quoted text; an apostrophe between two letters doesn't end it.
-_WHOLE = re.compile(rf"'(?:[^']|(?<=[^\W_])'(?=[^\W_]))*'|{_DOUBLE}|{_CURLY}", re.DOTALL)
+_IN_DOUBLE = re.compile(rf'{_NETWORK}|\\(["\\])')
+# A fully quoted text; an apostrophe between two letters doesn't end it, and a backslash may be its last character.
+_WHOLE = re.compile(rf"(?s)'(?:[^']|(?:(?<={_LETTER})|(?<={_LETTER}\\))'(?={_LETTER}))*'|{_DOUBLE}|\"[^\"]*\"|{_CURLY}")
 
+_LIST_OR_VARIABLE = re.compile(r"(?s)\[.*\]|\$[^\W\d]\w*")
 _MAX_TRIES = 20  # lines that could end a list
 
 # Clearer words for some of json's messages.
@@ -68,11 +74,9 @@ _TEXT = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
 _ITEM = rf"(?:(?>\s*)\[(?:{_TEXT},)*+{_TEXT}\](?>\s*)|{_TEXT})"
 _ITEMS = re.compile(_ITEM)
 _LIST = re.compile(rf"\[(?:{_ITEM},)*+{_ITEM}\]")
-_CLOSED = {
-    **{begin: re.compile(f"{begin}[^{end}]*{end}") for begin, end in QUOTES.items()},
-    '"': re.compile(_DOUBLE, re.DOTALL),
-    "[": _LIST,
-}
+_CLOSED = {begin: re.compile(f"(?s){pattern}") for begin, pattern in _IN_QUOTES.items()} | {"[": _LIST}
+# A tab in JSON, but in a list of texts it is more likely part of a path, as on the rest of a line.
+LETTER_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+\\[bfnrt]")
 
 
 class JsonList(list[Any]):
@@ -147,14 +151,15 @@ def _object_end(text: str, begin: int = 0) -> int:
 
 def unquoted(word: str) -> str:
     """Return a word without its quotes and backslashes."""
-    return _PARTS.sub(_plain, word)
+    return _PARTS.sub(lambda part: _inside(part[0]) if part["quoted"] else part["escaped"] or part[0], word)
 
 
-def _plain(part: re.Match[str]) -> str:
-    if part["escaped"] is not None:
-        return part["escaped"]
-    inner = part[0][1:-1]
-    return _IN_DOUBLE.sub(r"\1", inner) if part["double"] is not None else inner
+def _inside(quoted: str) -> str:
+    """Return the text inside quotes."""
+    end = quoted[-1]
+    if end == '"':
+        return _IN_DOUBLE.sub(lambda part: part[1] or part[0], quoted[1:-1])
+    return quoted[1:-1].replace(f"\\{end}", end)
 
 
 def name_and_arguments(words: list[str]) -> tuple[str, list[str]]:
@@ -175,8 +180,9 @@ def _in_parts(word: str) -> str:
     name, equals, value = unquoted(word).partition("=")
     if not (name and equals):
         return word
-    is_read = (value.startswith("[") and value.endswith("]")) or (value.startswith("$") and value[1:].isidentifier())
-    return f"{in_double_quotes(name)}={value if is_read else in_double_quotes(_unwrapped(value))}"
+    if not _LIST_OR_VARIABLE.fullmatch(value):
+        value = in_double_quotes(_unwrapped(value))
+    return f"{in_double_quotes(name)}={value}"
 
 
 def in_double_quotes(text: str) -> str:
@@ -184,17 +190,17 @@ def in_double_quotes(text: str) -> str:
     return '"{}"'.format(text.replace("\\", r"\\").replace('"', r"\""))
 
 
+def _unwrapped(text: str) -> str:
+    return _inside(text) if _WHOLE.fullmatch(text) else text
+
+
 def read_word(text: str, namespace: Mapping[str, Any]) -> Any:
     """Read a value after ``name=`` on a line: ``$variable``, a list in brackets, or text, with its quotes removed."""
-    return _read(text, namespace, unquoted)
+    return read_value(text, namespace, unquoted)
 
 
-def read_value(text: str, namespace: Mapping[str, Any]) -> Any:
+def read_value(text: str, namespace: Mapping[str, Any], as_text: Callable[[str], str] = _unwrapped) -> Any:
     """Read a value outside of a line, such as in a body: as `read_word`, but only full quotes are removed."""
-    return _read(text, namespace, _unwrapped)
-
-
-def _read(text: str, namespace: Mapping[str, Any], as_text: Any) -> Any:
     if text.startswith("$"):
         name = text[1:]
         if name in namespace:
@@ -202,22 +208,16 @@ def _read(text: str, namespace: Mapping[str, Any], as_text: Any) -> Any:
         hint = did_you_mean(name, (key for key in namespace if not key.startswith("_")))
         raise ArgumentError(f"There is no variable {quote(name)}.", hint or f"Define it, or quote the value: '{text}'.")
     if text.startswith("[") and text.endswith("]"):
-        try:
-            return JsonList(text)
-        except (ValueError, RecursionError):
-            return _items(text)
+        if "{" in text or not LETTER_ESCAPE.search(text):
+            with suppress(ValueError, RecursionError):
+                return JsonList(text)
+        return _items(text)
     return text if text.startswith("{") and _object_end(text) == len(text) else as_text(text)
 
 
 def _items(text: str) -> list[Any]:
     items = (item.strip() for item in _ITEMS.findall(text[1:-1]))
     return [_items(item) if _LIST.fullmatch(item) else _unwrapped(item) for item in items if item]
-
-
-def _unwrapped(text: str) -> str:
-    if not _WHOLE.fullmatch(text):
-        return text
-    return _IN_DOUBLE.sub(r"\1", text[1:-1]) if text.startswith('"') else text[1:-1]
 
 
 def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,7 +237,7 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
             raise ArgumentError(what, excerpt=_excerpt(body.split("\n")[len(above) - 1], len(above[-1]))) from None
         except (ValueError, RecursionError) as error:
             raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Write one object of arguments.") from None
-    values: dict[str, Any] = {}
+    pairs: list[tuple[str, Any]] = []
     lines, at = body.splitlines(), 0
     while at < len(lines):
         line, number, at = lines[at], at + 2, at + 1
@@ -253,11 +253,8 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
             end = "]" if value.startswith("[") else QUOTES.get(value[:1])
             if end is not None and end not in value[1:]:
                 raise _unclosed(line, begins, f" in line {number} of the cell")
-            name = _unwrapped(name.strip())
-            if name in values:
-                raise given_twice(name)
-            values[name] = read_value(value, namespace)
-    return values
+            pairs.append((_unwrapped(name.strip()), read_value(value, namespace)))
+    return _once(pairs)
 
 
 def with_items_below(value: str, lines: Sequence[str]) -> tuple[str, int]:

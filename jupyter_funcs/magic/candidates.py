@@ -67,20 +67,19 @@ class Quoting(NamedTuple):
         compared = without_quote(typed).casefold()
         if "\\" not in compared:
             values = (value for value in values if value.casefold().startswith(compared))
-        if end := QUOTES.get(typed[:1]):
-            closing = "" if after.startswith(end) else end  # many editors close a quote themselves
-            for value in values:
-                if (inner := self.escape(value, end)) is not None:
-                    yield Candidate(inner, f"{typed[:1]}{inner}{closing}")
-            return
+        begin = typed[:1] if typed[:1] in QUOTES else ""
         for value in values:
-            if self.is_plain(value):
+            if not begin and self.is_plain(value):
                 yield Candidate(value, value)
                 continue
-            inners = ((quote, self.escape(value, quote)) for quote in "\"'")
-            quoted = next((f"{quote}{inner}{quote}" for quote, inner in inners if inner is not None), None)
-            if quoted is not None:
-                yield Candidate(value, quoted)
+            for quote in begin or "\"'":
+                inner = self.escape(value, end := QUOTES[quote])
+                if inner is not None:
+                    closing = "" if begin and after.startswith(end) else end  # many editors close a quote themselves
+                    # A backslash may be typed once or twice.
+                    alike = value if value.casefold().startswith(compared) else inner
+                    yield Candidate(alike, f"{quote}{inner}{closing}")
+                    break
 
 
 IN_LINE = Quoting(_PLAIN_WORD.fullmatch)

@@ -11,9 +11,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import jupyter_funcs as jf
+from jupyter_funcs.client import snippets
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.line import (
     NAME_AND_VALUE,
+    in_double_quotes,
     name_and_arguments,
     read_body,
     read_value,
@@ -131,7 +134,7 @@ def test_what_shlex_reads_is_read_alike(line: str) -> None:
 @given(st.text(st.sampled_from("ab1'\"\\ =$;-#%\n"), max_size=20))
 def test_any_line_that_holds_no_exception_is_read_as_shlex_does(line: str) -> None:
     """Including lines that are refused."""
-    assume(not re.search(r"[ab1]'|\\[ab1]|\\$|(^|\s)#(\s|$)", line))
+    assume(not re.search(r"[ab1]'|[ab1]\\'[ab1]|\\[ab1]|\\$|(^|\s)#(\s|$)", line))
     assert as_read(line) == like_shlex(line)
 
 
@@ -448,3 +451,67 @@ def test_a_long_hostile_line_is_read_in_one_go(begin: str, piece: str) -> None:
             read_word(word.removeprefix("k="), {})
             read_value(word.removeprefix("k="), {})
             NAME_AND_VALUE.fullmatch(word)
+
+
+PATHS = [r"\\srv\share\t.csv", r"\\srv\new", r"\\?\C:\temp", r"\\10.0.0.1\b$\x y", "C:\\temp\\new", "C:\\data\\"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_path_is_read_as_it_is_typed(path: str) -> None:
+    """In each kind of quotes, in lists and in the lines of a body, both backslashes of a network path stay."""
+    closing = "\\" if path.endswith("\\") else ""  # before a double quote, the last one is written twice
+    texts = [f'"{path}{closing}"', f"'{path}'", f"‘{path}’", f"“{path}”"]
+    texts += [] if " " in path or closing else [path]
+    for text in texts:
+        assert [read_word(word, {}) for word in split_line(text)] == [path]
+        for several in (f"[{text}]", f"[a, {text}, b]"):
+            assert split_line(f"f x={several} y") == ["f", f"x={several}", "y"]
+            assert path in read_word(several, {}) == read_value(several, {})
+        assert read_word(f"[[{text}], [b]]", {}) == [[path], ["b"]]
+        assert read_body(f"x: {text}\ny: [{text}]", {}) == {"x": path, "y": [path]}
+    assert read_body(f'x: {path}\ny: "{path}"', {}) == {"x": path, "y": path}
+
+
+@pytest.mark.parametrize("text", ["'it\\'s'", "[‘it\\’s’]", "‘it\\’s’", "['it\\'s', b]", "[['it\\'s'], ['b']]"])
+def test_an_escaped_apostrophe_is_an_apostrophe(text: str) -> None:
+    """In single quotes, too, which a shell would end there."""
+    for read in (read_word, read_value):
+        assert "\\" not in (found := str(read(text, {})))
+        assert "it's" in found.replace("’", "'")
+    assert split_line(f"f x={text} y") == ["f", f"x={text}", "y"]
+
+
+def test_a_letter_after_a_backslash_is_a_letter_except_in_json() -> None:
+    """A list of texts is read as the rest of a line; an object and its list are JSON."""
+    assert read_word(r'["a\nb", "c\\nd"]', {}) == [r"a\nb", r"c\nd"]
+    assert read_word(r'[{"a": "b\nc"}]', {}) == [{"a": "b\nc"}]
+    assert read_body('{"a": ["b\\nc"]}', {}) == {"a": ["b\nc"]}
+
+
+def run(a: str = "", b: str = "") -> list[str]:
+    return [a, b]
+
+
+RUN = jf.connect([run])["run"]
+TEXTS = st.text() | st.text(st.sampled_from("\\\"'‘’“”ab ?.$[]{},=\tnu0041#;"), max_size=12) | st.sampled_from(PATHS)
+
+
+@given(TEXTS)
+def test_what_is_written_in_double_quotes_is_read_back(text: str) -> None:
+    """On a line, and anywhere else."""
+    word = in_double_quotes(text)
+    assert [read_word(found.removeprefix("k="), {}) for found in split_line(f"k={word}")] == [text]
+    assert read_value(word, {}) == text
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b"]), TEXTS | st.lists(TEXTS, min_size=1) | st.lists(st.lists(TEXTS))))
+def test_a_magic_reads_back_the_values_that_it_was_made_from(args: dict[str, Any]) -> None:
+    """A line, or a cell of JSON where a line can't have the value."""
+    shown = snippets.magic(RUN, args)
+    if shown.startswith("%%"):
+        assert read_body(shown.partition("\n")[2], {}) == args
+        return
+    name, words = name_and_arguments(split_line(shown.removeprefix("df = %funcs call ")))
+    found = [match for match in map(NAME_AND_VALUE.fullmatch, words) if match]
+    read = {unquoted(match["name"]): read_word(match["value"], {}) for match in found}
+    assert (name, read) == ("run", args)
