@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import compress, islice
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.text import folded
@@ -20,46 +20,42 @@ QUOTES = "'\"‘’“”`"
 _QUOTED = rf"(?<!\w)[{QUOTES}]((?:[^{QUOTES}]|(?<=\w)[{QUOTES}](?=\w)){{1,100}})[{QUOTES}](?!\w)"
 _NOTE = r"\s{0,9}\([^()]{0,100}\)"
 _AND = r"\s{0,9}(?:,|/|;|\||\bor\b|\band\b)\s{0,9}(?:(?:or|and)\b\s{0,9})?"
-_QUOTED_LIST = re.compile(rf"{_QUOTED}(?:(?:{_NOTE})?{_AND}{_QUOTED})+", re.IGNORECASE)
+_QUOTED_LIST = re.compile(rf"(?i){_QUOTED}(?:(?:{_NOTE})?{_AND}{_QUOTED})+")
 _QUOTED_WORD = re.compile(_QUOTED)
 _NOTES = re.compile(_NOTE)
-_SEPARATOR = re.compile(r",|;|/|\||\bor\b|\band\b", re.IGNORECASE)
+_SEPARATOR = re.compile(r"(?i),|;|/|\||\bor\b|\band\b")
 
 _MARKER = re.compile(
-    r"\s*(?:\[\s*(required|optional)\s*\]|\(\s*(required|optional)\s*\)|(required|optional)(?=[.:]\s))\s*[:.,-]?\s*",
-    re.IGNORECASE,
+    r"(?i)\s*(?:\[\s*(required|optional)\s*\]|\(\s*(required|optional)\s*\)|(required|optional)(?=[.:]\s))\s*[:.,-]?\s*"
 )
 
 # A quoted list counts as options after one of these words ("Options are 'Age Group', 'Region'") or at the start of a
 # clause ("('Age Group', 'Region')").
 _LEADS_TO_OPTIONS = re.compile(
-    r"(?:^|[.;:,(\[{–-]|\b(?:options|values|choices|either|(?:one|more|any) of|is|are|be|set to"
-    r"|(?:choose|select|pick)(?: from)?|accepts|takes|supports|specify|give|enter|use|includes?|only))[\s:(\[{]{0,9}$",
-    re.IGNORECASE,
+    r"(?i)(?:^|[.;:,(\[{–-]|\b(?:options|values|choices|either|(?:one|more|any) of|is|are|be|set to"
+    r"|(?:choose|select|pick)(?: from)?|accepts|takes|supports|specify|give|enter|use|includes?|only))[\s:(\[{]{0,9}$"
 )
 _NOT_OPTIONS = re.compile(
-    r"\b(?:functions?|e\.g\.?|i\.e\.?|examples?|for instance|such as|like|including|recommended(?: \w+)? (?:is|are)"
+    r"(?i)\b(?:functions?|e\.g\.?|i\.e\.?|examples?|for instance|such as|like|including|recommended(?: \w+)? (?:is|are)"
     r"|preferr?ed(?: \w+)? (?:is|are)|not(?: be)?|cannot be|except(?: for)?|excluding|excludes|without|other than"
-    r"|ignor(?:es|ing)|characters?|(?:defaults?|default value)(?: to| is| are)?)[\s:,(\[{]{0,9}$",
-    re.IGNORECASE,
+    r"|ignor(?:es|ing)|characters?|(?:defaults?|default value)(?: to| is| are)?)[\s:,(\[{]{0,9}$"
 )
 _BEFORE = 60  # characters searched before a list
 # What announces the options, which may follow as a list or one by one, each with its explanation.
 _ALLOWED = r"(?:valid|allowed|allowable|possible|accepted|available|supported|permitted|known)"
 _ANNOUNCED = re.compile(
-    r"\b(?:(?:options|choices)\s?(?:are|include|:)|values:|"
+    r"(?i)\b(?:(?:options|choices)\s?(?:are|include|:)|values:|"
     rf"{_ALLOWED}(?:\s(?:[\w.{QUOTES}-]{{1,40}}\s){{1,4}}?(?:are|is|include)\b|(?:\s(?:values|choices|options|inputs))?\s?:"
     rf"| values(?=\s[{QUOTES}]))|(?<!at least )(?:one|any) of(?: the following)?|(?:the )?following(?: \w{{1,20}})"
-    r"{0,2}:)(?:[\s:.(\[{*•-]|(?:as follows|the following|one of|either|values|options)\b){0,9}",
-    re.IGNORECASE,
+    r"{0,2}:)(?:[\s:.(\[{*•-]|(?:as follows|the following|one of|either|values|options)\b){0,9}"
 )
 _MOST_ANNOUNCED = 20
 _LIST_END = re.compile(r"[^.;)\]}(]*(?:(?:\.(?=\w)|\([^()]{0,100}\))[^.;)\]}(]*)*")
 _SET = re.compile(rf"\{{\s{{0,9}}{_QUOTED}(?:\s{{0,9}},\s{{0,9}}{_QUOTED})+\s{{0,9}}\}}")
-_QUOTED_RUN = re.compile(rf"{_QUOTED}(?:(?:{_NOTE})?(?:{_AND}|\s{{1,9}}){_QUOTED})+", re.IGNORECASE)
+_QUOTED_RUN = re.compile(rf"(?i){_QUOTED}(?:(?:{_NOTE})?(?:{_AND}|\s{{1,9}}){_QUOTED})+")
 # One option and its explanation: 'D' = Daily, 'W': Weekly; 'D' for days; without quotes, ALL - every row.
 _EXPLAINED = tuple(
-    re.compile(rf"{_QUOTED}\s?(?:{pattern})", re.IGNORECASE)
+    re.compile(rf"(?i){_QUOTED}\s?(?:{pattern})")
     for pattern in ("[=:]", "[–—-]", r"\((?=\w)", r"\b(?:if|for|when|to)\b")
 )
 _EXPLAINED_WORD = re.compile(r"(?:^|[.;,]\s|\b(?:or|and)\s)([\w-]{1,40})(?:\s?[=:]\s|\s[–—-]\s)")
@@ -71,24 +67,33 @@ _NO_OPTION = re.compile(
 )
 # Yes/No, yes or no
 _BARE_YES_NO = re.compile(
-    r"\b(yes\s?(?:/|or|,|\|)\s?no|no\s?(?:/|or|,|\|)\s?yes|true\s?(?:/|or|,|\|)\s?false|false\s?(?:/|or|,|\|)\s?true"
-    r"|y\s?/\s?n)\b",
-    re.IGNORECASE,
+    r"(?i)\b(yes\s?(?:/|or|,|\|)\s?no|no\s?(?:/|or|,|\|)\s?yes|true\s?(?:/|or|,|\|)\s?false|false\s?(?:/|or|,|\|)\s?true"
+    r"|y\s?/\s?n)\b"
 )
 _YES_NO = (("yes", "no"), ("true", "false"), ("y", "n"))
 _FLAG = re.compile(
-    r"^bool(?:ean)?()\b|\b(?:(?:if|when)\s(?:set to\s)?|set(?: this| it)?(?: \w{1,20})? to\s|specify\s)"
-    rf"[{QUOTES}]?(true|false)\b(?![\w-])",
-    re.IGNORECASE,
+    r"(?i)^bool(?:ean)?()\b|\b(?:(?:if|when)\s(?:set to\s)?|set(?: this| it)?(?: \w{1,20})? to\s|specify\s)"
+    rf"[{QUOTES}]?(true|false)\b(?![\w-])"
 )
-_EITHER = re.compile(
-    r"\b(?:either|(?:must|can|should) be(?: either)?)\s([\w-]{1,40}) or ([\w-]{1,40})(?=[.,;)]|$)", re.IGNORECASE
-)
+_EITHER = re.compile(r"(?i)\b(?:either|(?:must|can|should) be(?: either)?)\s([\w-]{1,40}) or ([\w-]{1,40})(?=[.,;)]|$)")
 # One option after the other: Use 'a' for … . Use 'b' for …; If 'a', …; 'a' - …
 _USED = re.compile(
-    rf"(?:\b(?:use|specify|specifying|set (?:it )?to|choose)\s{_QUOTED}(?!\s(?:and|with))"
-    rf"|\b(?:if|when)\s(?:set to\s)?{_QUOTED},|(?:^|[.;:]\s)(?:[-*•]\s)?{_QUOTED}\s?[=:–—-])",
-    re.IGNORECASE,
+    rf"(?i)(?:\b(?:use|specify|specifying|set (?:it )?to|choose)\s{_QUOTED}(?!\s(?:and|with))"
+    rf"|\b(?:if|when)\s(?:set to\s)?{_QUOTED},|(?:^|[.;:]\s)(?:[-*•]\s)?{_QUOTED}\s?[=:–—-])"
+)
+
+# What is said of another parameter: requires `usemarker` to be set to `true`; only if format is 'csv' or 'json'.
+_VALUE = rf"(?:{_QUOTED}|(?:true|false|yes|no|null|\d{{1,18}})\b)"
+_OF_ANOTHER = re.compile(
+    r"(?i)(?:\b(?P<sure>only (?:if|when|where)|requires?(?: that)?) |\b(?P<maybe>if|when|where|unless) )?(?:the )?"
+    rf"(?P<quote>[{QUOTES}])?\b(?!(?:it|this|that|value)\b)(?P<name>\w{{1,60}})[{QUOTES}]?"
+    r"(?: (?:parameter|argument|field|option))?(?: (?:is|are|equals|(?P<must>(?:to|must|should|has to|needs to) be))"
+    rf"(?: set to| either| one of)? |\s?==?\s?){_VALUE}(?:{_AND}{_VALUE})*"
+)
+# A text that holds several values.
+JOINED = re.compile(
+    r"(?i)\b(?:comma|semicolon|colon|pipe|space)[- ](?:separated|delimited)(?! (?:file|format|output))"
+    r"|\b(?:separated|delimited|joined) (?:by|with) (?:a )?(?:comma|semicolon|colon|pipe|space)"
 )
 
 _UNSAID = r"(?:none|empty|blank|omitted|absent|nothing|left \w+|not \w+)"
@@ -98,7 +103,7 @@ _PLAIN_VALUE = (
     r"|(?:yes|no|true|false|none|null)\b(?!\s(?!if|when|unless)\w)"
 )
 _DEFAULTS = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    re.compile(f"(?i){pattern}")
     for pattern in (
         # If none, PoPGrowth defaults to 'No'; default 1; but not "defaults to 'Age Group' and 'Region'"
         rf"{_DEFAULT_LEAD}(?:{_QUOTED}(?!{_AND}[{QUOTES}])|({_PLAIN_VALUE}))",
@@ -132,10 +137,10 @@ _SOURCES = tuple(
 SAYS_WHERE = re.compile(rf"\b[Ff]unctions?:?\s[{QUOTES}A-Z][^.;]*")
 _SENTENCE_END = re.compile(r"(?<=[.;])\s+")
 _SAYS = (
-    re.compile(r"(?:valid |available )?(?:options|values|choices)\b|(?:must be )?one of\b", re.IGNORECASE),
-    re.compile(r"(?:if (?:none|not \w+|empty|omitted),? .*)?\bdefaults?\b", re.IGNORECASE),
-    re.compile(r"use (?:the )?function\b", re.IGNORECASE),
-    re.compile(r"(?:the )?format(?: is|:)? YYYY-MM-DD\W*$", re.IGNORECASE),
+    re.compile(r"(?i)(?:valid |available )?(?:options|values|choices)\b|(?:must be )?one of\b"),
+    re.compile(r"(?i)(?:if (?:none|not \w+|empty|omitted),? .*)?\bdefaults?\b"),
+    re.compile(r"(?i)use (?:the )?function\b"),
+    re.compile(r"(?i)(?:the )?format(?: is|:)? YYYY-MM-DD\W*$"),
 )
 
 _NEEDED = r"\b(?=[mnr])(?<!not )(?:required|needed|mandatory|must be (?:specified|provided|given|set|supplied))"
@@ -144,7 +149,7 @@ _ABSENT = rf"(?:absent|missing|empty|blank|omitted|none|null|unspecified|left (?
 _IS = r"(?:(?:is|are|was|were|ha(?:s|ve) been) )?+"
 _NAME = rf"(?:the )?([\w{QUOTES} ,/-]{{1,50}}?)(?: (?:parameters?|arguments?|fields?|values?))?+"
 _RULES = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    re.compile(f"(?i){pattern}")
     for pattern in (
         # Required if brand is not specified; required when Symbol is absent; needed if Symbol isn't given
         rf"{_NEEDED} (?:only )?(?:if|when|where) {_NAME} (?:{_IS}{_ABSENT}|(?:is|are)n[{QUOTES}]t {_GIVEN})\b",
@@ -163,10 +168,10 @@ _INTEGER = r"([-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?![\w%]|[.,]\d))"
 _CLAUSE = r"(?:(?:^|[.;:,(])\s?|\b(?:is|be|and|but|or|integer|number|values?|count)\s)(?:the )?"
 _LIMIT = r"(?: is| of|:| =)?"
 # Such a sentence says what happens beyond a bound, or what may not be: "greater than 10,000 throws".
-_NO_BOUND = re.compile(r"\b(?:if|when|unless|throws?|fails?|errors?|never|can ?not|reserved|changed)\b", re.IGNORECASE)
+_NO_BOUND = re.compile(r"(?i)\b(?:if|when|unless|throws?|fails?|errors?|never|can ?not|reserved|changed)\b")
 # Patterns with the offsets of the lower and the upper bound from the numbers; None where the pattern has no such bound.
 _BOUNDS = tuple(
-    (re.compile(pattern, re.IGNORECASE), low, high)
+    (re.compile(f"(?i){pattern}"), low, high)
     for pattern, low, high in (
         (rf"\b(?:between|range:?) {_INTEGER} (?:and|to) {_INTEGER}", 0, 0),
         (rf"\b(?:from|range:?) {_INTEGER}(?: to |\s?(?:-|–|\.\.)\s?){_INTEGER}", 0, 0),
@@ -178,10 +183,16 @@ _BOUNDS = tuple(
         (rf"(?:{_CLAUSE}(?:less|fewer|smaller) than|<)\s?{_INTEGER}", None, -1),
     )
 )
-_SIGNS = (
-    (re.compile(r"\bpositive (?:integer|whole number|number)\b", re.IGNORECASE), 1),
-    (re.compile(r"\bnon-?negative (?:integer|whole number|number)\b", re.IGNORECASE), 0),
+# What the number before it counts.
+_UNIT = re.compile(
+    r"(?i)[\s-](?:(?!(?:and|or|but|for|if|per|in|by|with|the|is|are|to)\b)[^\W\d]{2,20}[\s-])?"
+    r"(?!(?:this|its|was|has|does|plus|less|unless|always|defaults|inclusive)\b)(?:(?P<measure>characters?|chars?|digits?"
+    r"|letters?|words?|bits?|bytes?|[kmgt]i?b|pixels?|px|ms|(?:milli|micro)?seconds?|minutes?|hours?|days?|weeks?|months?"
+    r"|years?)|[^\W\d]{2,30}s)\b"
 )
+_OWN_UNITS = re.compile(r"(?i)(?:^|\b(?:in|number of|count of|how many) )([^\W\d]{2,30}(?: [^\W\d]{2,30}){0,3})")
+_COUNTS = re.compile(r"(?i)limit|size|count|top|max|num|per.?page|rows|take")
+_SIGN = re.compile(r"(?i)\b(non-?negative|positive) (?:integer|whole number|number)\b")
 
 
 def read_marker(description: str) -> tuple[bool, str]:
@@ -193,8 +204,20 @@ def read_marker(description: str) -> tuple[bool, str]:
 
 def without(text: str, *shown: bool) -> str:
     """Return a text without the sentences about options, default, source and date format, each if `shown`."""
-    says = [pattern for pattern, is_shown in zip(_SAYS, shown, strict=True) if is_shown]
+    says = list(compress(_SAYS, shown))
     return " ".join(one for one in _SENTENCE_END.split(text) if not any(pattern.match(one) for pattern in says))
+
+
+def about(name: str, text: str, others: Mapping[str, str]) -> str:
+    """Return a text about a parameter without what it says of others."""
+
+    def kept(rule: re.Match[str]) -> str:
+        other = folded(rule["name"])
+        is_name = rule["quote"] or other in others
+        is_other = rule["sure"] or (is_name and (rule["maybe"] or rule["must"]))
+        return "" if is_other and other != folded(name) else rule[0]
+
+    return _OF_ANOTHER.sub(kept, text)
 
 
 def is_yes_no(options: Iterable[str]) -> bool:
@@ -208,11 +231,12 @@ def read_options(text: str, others: Mapping[str, str] = {}) -> tuple[str, ...]:
     def valid(words: Iterable[str], lead: str = "") -> tuple[str, ...]:
         found = tuple(dict.fromkeys(word.strip() for word in words))
         plain = {folded(word) for word in found}
-        of_parameters = plain <= others.keys() and not re.search("option|value|choice", lead, re.IGNORECASE)
+        of_parameters = plain <= others.keys() and not re.search("(?i)option|value|choice", lead)
         are_times = all(word[:4].isdecimal() and word[10:11] == "T" for word in found)  # examples of their format
         return found if len(found) > 1 and all(plain) and not (of_parameters or are_times) else ()
 
-    if words := valid(_QUOTED_WORD.findall(start[0]) if (start := _SET.match(text)) else ()):
+    start = _SET.match(text)
+    if words := valid(_QUOTED_WORD.findall(start[0] if start else "")):
         return words
     for lead in islice(_ANNOUNCED.finditer(text), _MOST_ANNOUNCED):
         words = valid(_announced(text[lead.end() :]), lead[0])
@@ -244,13 +268,13 @@ def _one_by_one(text: str) -> Iterator[Iterable[str]]:
 def _announced(text: str) -> list[str]:
     """Return the options at the start of a text that was announced as holding them."""
     if _QUOTED_WORD.match(text):
-        run = _QUOTED_RUN.match(text)
-        style = next((pattern for pattern in _EXPLAINED if pattern.match(text)), None)
-        words = _QUOTED_WORD.findall(_NOTES.sub("", run[0])) if run else style.findall(text) if style else []
+        words = next((pattern.findall(text) for pattern in _EXPLAINED if pattern.match(text)), [])
+        if run := _QUOTED_RUN.match(text):
+            words = _QUOTED_WORD.findall(_NOTES.sub("", run[0]))
         return [word.rstrip(".,;") for word in words]
     found = _LIST_END.match(text)
     items = [item for item in map(str.strip, _SEPARATOR.split(_NOTES.sub("", found[0] if found else ""))) if item]
-    while items and re.match(r"defaults?\b", items[-1], re.IGNORECASE):
+    while items and re.match(r"(?i)defaults?\b", items[-1]):
         items.pop()
     if len(items) > 1 and all(_BARE_OPTION.fullmatch(item) and not _NO_OPTION.search(item) for item in items):
         return items
@@ -259,11 +283,10 @@ def _announced(text: str) -> list[str]:
 
 def read_flag(text: str, default: str | None) -> tuple[str, ...]:
     """Return both words of a flag if the description quotes only one: Set to 'Yes' for growth."""
-    named = dict.fromkeys([*_QUOTED_WORD.findall(text), *([default] if default is not None else [])])
+    named = [*_QUOTED_WORD.findall(text), *filter(None, [default])]
     for pair in _YES_NO:
         if named and all(word.casefold() in pair for word in named):
-            one = next(iter(named))
-            write = str.upper if one.isupper() else str.lower if one.islower() else str.capitalize
+            write = next((change for change in (str.upper, str.lower) if change(named[0]) == named[0]), str.capitalize)
             return tuple(map(write, pair))
     return ()
 
@@ -277,7 +300,7 @@ def read_default(text: str, options: tuple[str, ...]) -> str | None:
             return None if value.casefold() in {"none", "null"} else spelt.get(value.casefold(), value)
     for lead in re.finditer(_DEFAULT_LEAD, text, re.IGNORECASE):  # default is Age Group
         for option in options:
-            if re.match(rf"{re.escape(option)}(?!\w)", text[lead.end() : lead.end() + len(option) + 1], re.IGNORECASE):
+            if re.match(rf"(?i){re.escape(option)}(?!\w)", text[lead.end() : lead.end() + len(option) + 1]):
                 return option
     return None
 
@@ -300,19 +323,34 @@ def read_rule(name: str, text: str, spelt: Mapping[str, str]) -> tuple[tuple[str
     return None
 
 
-def read_bounds(text: str, *, whole: bool) -> tuple[int | None, int | None]:
-    """Return the inclusive lower and upper bounds of a number."""
-    low = high = None
+def read_bounds(name: str, text: str, *, whole: bool) -> tuple[int | None, int | None]:
+    """Return the inclusive lower and upper bounds of a number, if they are in its own unit."""
     text = " ".join(one for one in _SENTENCE_END.split(text) if not _NO_BOUND.search(one))
-    for pattern, above, below in _BOUNDS:
-        # "more than 0" means at least 1 only for whole numbers.
-        if (whole or not (above or below)) and (found := pattern.search(text)):
-            numbers = [int(group.replace(",", "")) for group in found.groups()]
-            if above is not None and low is None:
-                low = numbers[0] + above
-            if below is not None and high is None:
-                high = numbers[-1] + below
-    if low is None and whole:
-        low = next((least for pattern, least in _SIGNS if pattern.search(text)), None)
+
+    def bound(side: int) -> int | None:
+        """Return the first lower (0) or upper (-1) bound."""
+        for pattern, *offsets in _BOUNDS:
+            offset = offsets[side]
+            # "more than 0" means at least 1 only for whole numbers.
+            if offset is None or (offset and not whole):
+                continue
+            for match in pattern.finditer(text):
+                if _is_own_unit(name, text, match.end()):
+                    return int(match.groups()[side].replace(",", "")) + offset
+        return None
+
+    low = bound(0)
+    high = bound(-1)
+    if low is None and whole and (sign := _SIGN.search(text)):
+        low = int(sign[1][0] in "pP")
     # Bounds that exclude every number were misread.
     return (None, None) if low is not None and high is not None and low > high else (low, high)
+
+
+def _is_own_unit(name: str, text: str, end: int) -> bool:
+    """Return whether what follows a number is no unit, or that of the parameter: at most 30 days, of DaysBack."""
+    unit = _UNIT.match(text, end)
+    if not unit or (_COUNTS.search(name) and not unit["measure"]):
+        return True
+    stem = unit[0].split()[-1].casefold().removesuffix("s")
+    return any(stem in own.casefold() for own in [name, *_OWN_UNITS.findall(text)])

@@ -41,7 +41,7 @@ class Evidence(StrEnum):
     LISTED = "listed"
     """By the reply of another function: a warning, and the value is sent as given."""
     ASSUMED = "assumed"
-    """From the parameter's name: nothing."""
+    """From the parameter's name, or a suggestion of the description: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,9 @@ class Field:
 # For every other type code, the description and the name decide.
 _KINDS_BY_CODE = {1: Kind.INTEGER, 4: Kind.LIST, 6: Kind.SYMBOL, 8: Kind.PANEL}
 _TEXT_CODE = 0
+_NO_BOUNDS = (None, None)
+_TEXTS = {"", Kind.TEXT}
+_HAVE_OPTIONS = {*_TEXTS, Kind.LIST, Kind.SYMBOL, Kind.PANEL}
 _PLAIN = {Kind.TEXT, Kind.INTEGER, Kind.NUMBER}
 # The function that lists the values of a kind if the description names none.
 _SOURCES_BY_KIND = {Kind.SYMBOL: "Get Universe", Kind.PANEL: "Get Panels"}
@@ -120,13 +123,12 @@ _KINDS_BY_NAME = (
     (Kind.DATE, re.compile(r"(?:.*_)?(?:time|date)_?(?:after|before|since|until|from|to|start|end)")),
 )
 _KINDS_BY_WORDS = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
+    (kind, re.compile(f"(?i){pattern}"))
     for kind, pattern in {
         # A date in another format is sent as entered.
         Kind.TEXT: rf"\bYYYY-MM-DD[{descriptions.QUOTES}T ]*HH|\bYYYY[/.]?MM|\bYYYY-MM(?!-DD)"
         r"|\b(?:DD|MM)[/. -]?(?:MM|DD)[/. -]?YY",
         Kind.DATE: r"\bYYYY-MM-DD\b|\bdate in ISO(?:[- ]8601)? format\b|\bISO(?:[- ]8601)? date\b(?! ?time)",
-        # A comma-separated list is a single text.
         Kind.LIST: r"(?:(?:^|[.;:(]\s?)(?:the\s)?|\b(?:an?|as)\s)(?:optional\s)?"
         r"(?:list|array) of (?!(?:available|valid|all|the) )|^(?:\w+\s){0,2}one or more\b",
         Kind.INTEGER: r"^int\b|\b(?:integer|whole number)\b"
@@ -195,32 +197,45 @@ def _read(param: Param, identifier: str, spelt: Mapping[str, str], schemas: Sche
     marked, shown = descriptions.read_marker(param.description)
     declared = schemas.read(param.schema) or Declaration("")
     shown = shown or " ".join(declared.description.split())
+    # What a catalog declares is not read from words.
+    own = declared.kind if declared.kind not in _TEXTS else _KINDS_BY_CODE.get(param.type, declared.kind)
     # Part of a list of options would be wrong; the options, default and bounds in a text are of no JSON object.
     text = shown if len(shown) <= descriptions.LONGEST and declared.kind != Kind.JSON else ""
-    options = declared.options or descriptions.read_options(text, spelt)
-    default = descriptions.read_default(text, options) if declared.default is None else declared.default
-    if not options and not declared.kind and param.type not in _KINDS_BY_CODE:
-        options = descriptions.read_flag(text, default)
-    kind, known = _kind(param, text, options, declared)
+    own_text = descriptions.about(param.name, text, spelt)
+    options = declared.options
+    if not options and own in _HAVE_OPTIONS:
+        options = descriptions.read_options(own_text, spelt)
+    default = descriptions.read_default(own_text, options) if declared.default is None else declared.default
+    if not (options or own):
+        options = descriptions.read_flag(own_text, default)
+    kind, how = _kind(param.name, own_text, options, own)
     sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt)
     low, high = declared.minimum, declared.maximum
-    bounded = low is None and high is None and kind in {Kind.INTEGER, Kind.NUMBER}
-    if bounded:
-        low, high = descriptions.read_bounds(text, whole=kind is not Kind.NUMBER)
+    has_bounds = (low, high) != _NO_BOUNDS
+    if not has_bounds and kind in {Kind.INTEGER, Kind.NUMBER}:
+        low, high = descriptions.read_bounds(param.name, own_text, whole=kind is not Kind.NUMBER)
     source = descriptions.read_source(text)
     rule = Rule(*sentence[:2]) if sentence else None
     # The marker counts only if the listing has no `required` flag, which no other sentence switches off.
     required = marked and rule is None if param.required is None else param.required and not (sentence and sentence[2])
-    said, by_schema = Evidence.DESCRIBED, Evidence.DECLARED
-    evidence = {
-        "kind": known,
-        "required": by_schema if param.required is not None else said if marked else None,
-        "options": (by_schema if declared.options else said) if options else Evidence.LISTED if source else None,
-        "default": None if default is None else by_schema if declared.default is not None else said,
-        "bounds": None if low is None and high is None else said if bounded else by_schema,
-        "rule": said if rule else None,
-        "source": said if source else Evidence.ASSUMED if kind in _SOURCES_BY_KIND else None,
-    }
+    evidence = {"kind": how}
+    for part, is_declared, is_described in (
+        ("required", param.required is not None, marked),
+        ("options", declared.options, options),
+        ("default", declared.default is not None, default is not None),
+        ("bounds", has_bounds, (low, high) != _NO_BOUNDS),
+        ("rule", None, rule),
+        ("source", None, source),
+    ):
+        if is_declared or is_described:
+            evidence[part] = Evidence.DECLARED if is_declared else Evidence.DESCRIBED
+    # Of a text that is declared as one, or holds several, what is described are suggestions.
+    if options and not declared.options and (declared.kind or kind is Kind.TEXT):
+        evidence["options"] = Evidence.ASSUMED
+    if source:
+        evidence.setdefault("options", Evidence.LISTED)
+    if kind in _SOURCES_BY_KIND:
+        evidence.setdefault("source", Evidence.ASSUMED)
     return Field(
         name=param.name,
         identifier=identifier,
@@ -235,7 +250,7 @@ def _read(param: Param, identifier: str, spelt: Mapping[str, str], schemas: Sche
         minimum=low,
         maximum=high,
         not_before=_first_date(param.name, spelt) if kind is Kind.DATE else None,
-        evidence={part: how for part, how in evidence.items() if how},
+        evidence=evidence,
         schema=({} if param.schema is True else param.schema) if declared.kind else None,
         item=Kind(declared.item),
         typed=declared.typed,
@@ -243,27 +258,24 @@ def _read(param: Param, identifier: str, spelt: Mapping[str, str], schemas: Sche
     )
 
 
-def _kind(param: Param, text: str, options: tuple[str, ...], declared: Declaration) -> tuple[Kind, Evidence]:
+def _kind(name: str, text: str, options: tuple[str, ...], declared: str) -> tuple[Kind, Evidence]:
     """Return the kind of a parameter, and how it is known."""
-    if declared.kind not in {"", "text"}:
-        return Kind(declared.kind), Evidence.DECLARED
-    if known := _KINDS_BY_CODE.get(param.type):
-        return known, Evidence.DECLARED
+    if declared:
+        return Kind(declared), Evidence.DECLARED
+    if descriptions.JOINED.search(text):
+        return Kind.TEXT, Evidence.ASSUMED
     if descriptions.is_yes_no(options):
         return Kind.YES_NO, Evidence.DESCRIBED
     # "… to get list of panels" describes the listing function, not the parameter.
     about = descriptions.SAYS_WHERE.sub("", text)
     for kind, pattern in _KINDS_BY_WORDS:
-        # Lists and dates may have options too. A declared text isn't a list or a number.
-        if (options and kind in _PLAIN) or (declared.kind and kind in {Kind.INTEGER, Kind.NUMBER, Kind.LIST}):
-            continue
-        if pattern.search(about):
+        # Lists and dates may have options too.
+        if not (options and kind in _PLAIN) and pattern.search(about):
             return kind, Evidence.DESCRIBED
     if options:
         return Kind.CHOICE, Evidence.DESCRIBED
-    name = "_".join(_words(param.name)).casefold()
-    kind = next((kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(name)), Kind.TEXT)
-    return kind, Evidence.DECLARED if declared.kind and kind is Kind.TEXT else Evidence.ASSUMED
+    words = "_".join(_words(name)).casefold()
+    return next((kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(words)), Kind.TEXT), Evidence.ASSUMED
 
 
 def _words(name: str) -> list[str]:

@@ -108,9 +108,9 @@ class Form:
         self.refuse_own("validate", validate)
         self.update(values)
 
-    def refuse_own(self, name: str, given: object) -> None:
-        """Refuse an option that is given where a parameter has its name, because either may be meant."""
-        if given is not None and folded(name) in self._spellings:
+    def refuse_own(self, name: str, option: object) -> None:
+        """Refuse an option if a parameter has its name, because either may be meant."""
+        if option is not None and name in self._spellings:
             text = f"{self.function} has a parameter {quote(name)}, so {name}=… may be that or the option."
             raise ArgumentError(text, f'Set the parameter with form["{name}"] = ….')
 
@@ -366,7 +366,9 @@ class Form:
 
     def _required(self, field: Field) -> str:
         source = f" {quote(field.source)} lists its values." if field.source else ""
-        options = f" Options are {listed(map(quote, field.options[:8]), 'and')}." if field.options else ""
+        is_suggested = field.evidence.get("options") is Evidence.ASSUMED
+        first = () if is_suggested else field.options[:8]
+        options = f" Options are {listed(map(quote, first), 'and')}." if first else ""
         return f"{self._called(field)} is required.{source}{options}"
 
     def _compare(self, args: Args, errors: dict[str, list[str]], least: Evidence = Evidence.DECLARED) -> None:

@@ -435,9 +435,9 @@ def _hint(field: Field, control: str) -> str:
         return f"{clip(inert(field.default), 40)} (default)"
     if field.rule and not field.required and field.name != field.rule.names[0]:
         return "Or choose" if control in {"choice", "several"} else "Or this"
-    if control in {"choice", "several"}:
-        symbol, needed = field.kind is Kind.SYMBOL, field.required or field.rule
-        return "Code or name" if symbol else "Choose" if needed else "Choose (optional)"
+    if control in {"choice", "several"} and field.evidence.get("options") is not Evidence.ASSUMED:
+        how = "Choose" if field.required or field.rule else "Choose (optional)"
+        return "Code or name" if field.kind is Kind.SYMBOL else how
     if control == "list" and (field.required or field.rule):
         return "One or more"
     if control == "number" and field.minimum is not None and field.maximum is not None:
@@ -459,8 +459,8 @@ def _known_from(field: Field) -> str:
     kind = _KNOWN.get(field.evidence.get("kind", Evidence.ASSUMED), "")
     if not (field.options or field.source):
         return f"Type {kind}."
-    known = field.evidence.get("options")
-    values = _KNOWN[known] if known in _KNOWN and field.options else f"listed by {inert(field.source or '')}"
+    known = Evidence.DECLARED if field.is_declared("options") else Evidence.DESCRIBED
+    values = _KNOWN[known] if field.options else f"listed by {inert(field.source or '')}"
     return f"Type and values {kind}." if values == kind else f"Type {kind}; values {values}."
 
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jupyter_funcs.catalog.fields import Field, Kind, Rule, listing_args, read_fields, unknown_codes
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind, Rule, listing_args, read_fields, unknown_codes
 from jupyter_funcs.catalog.listing import Function, Param
+from tests.declared import form_with
 from tests.examples import row_id
 
 
@@ -297,9 +298,9 @@ BOUNDS = {
     "Must be at least 1 and at most 50.": (1, 50),
     "Minimum 1, maximum 10": (1, 10),
     "Min: 1, max: 10": (1, 10),
-    "Up to 10 years. At least 1.": (1, 10),
+    "Number of years. Up to 10 years. At least 1.": (1, 10),
     "No more than 1,000": (None, 1000),
-    "At most 1,000 rows": (None, 1000),
+    "How many rows, at most 1,000 rows": (None, 1000),
     "Must be >= 1 and <= 10": (1, 10),
     "Must be greater than 0": (1, None),
     "Must be > 0 and < 5": (1, 4),
@@ -476,3 +477,116 @@ def test_ten_thousand_options_are_all_kept() -> None:
     quoted = ", ".join(f"'{option}'" for option in options)
     assert read(f"Options are {quoted}.").options == tuple(options)
     assert read(f"Options are {', '.join(options)}.").options == tuple(options)
+
+
+OF_ANOTHER = [
+    "Where to begin. This requires `usemarker` to be set to `true`.",
+    "Required, unless `is_platform_access_only` is set to `true`.",
+    "Only if format is 'csv' or 'json'.",
+    "Can be used if `aboveType` is `STOP_LOSS` or `STOP_LOSS_LIMIT`.",
+    "Needs a brand: Brand must be 'a' or 'b'.",
+    "Only when the Symbol parameter = 'a' or 'b'.",
+    "`logprobs` must be set to `true` if this is used.",
+    "If Symbol is 'Yes' or 'No', it is ignored.",
+]
+
+
+@pytest.mark.parametrize("wording", OF_ANOTHER, ids=row_id)
+@pytest.mark.parametrize("code", [0, 1, 4])
+def test_the_words_of_another_parameters_rule_say_nothing_of_this_one(wording: str, code: int) -> None:
+    """What another must be is neither an option nor a default, and makes no control of its own."""
+    field = read(wording, code=code)
+    assert (field.options, field.default) == ((), None)
+    assert field.kind in {Kind.TEXT, Kind.INTEGER, Kind.LIST}
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "Given must be 'day' or 'week'.",
+        "The 'Given' value must be 'day' or 'week'. Requires `Symbol` to be 'a' or 'b'.",
+        "It must be 'day' or 'week'",
+        "Only if this is 'day' or 'week'",
+        "If Symbol is 'a' or 'b', use 'day' or 'week'.",
+    ],
+)
+def test_the_rule_of_the_parameter_itself_still_lists_its_options(wording: str) -> None:
+    """By its own name, by a pronoun, or after the condition."""
+    assert read(wording).options == ("day", "week")
+
+
+@pytest.mark.parametrize(
+    ("name", "wording", "bounds"),
+    [
+        *(("Given", f"At most {limit}.", (None, None)) for limit in ("100 characters", "50 MB", "30 days", "1 day")),
+        ("page", "Up to 100 bank transactions will be returned in one call.", (None, None)),
+        ("limit", "Max 30 days. Must be at most 500", (None, 500)),
+        ("limit", "Up to 100 bank transactions are returned.", (None, 100)),
+        ("DaysBack", "At most 30 days.", (None, 30)),
+        ("Given", "The number of days. At most 30 days.", (None, 30)),
+        ("Given", "In seconds, between 1 and 60 seconds.", (1, 60)),
+        ("Given", "Between 1 and 4 as a number.", (1, 4)),
+        ("Given", "max 100 and defaults to 10", (None, 100)),
+    ],
+)
+def test_a_bound_is_in_the_unit_of_the_parameter(
+    name: str, wording: str, bounds: tuple[int | None, int | None]
+) -> None:
+    """A limit of characters, megabytes or days is no bound of another number."""
+    field = read(wording, name, code=1)
+    assert (field.minimum, field.maximum) == bounds
+
+
+JOINED = [
+    "Comma-separated list of 'a', 'b', 'c'",
+    "A comma-separated list of fields. Possible values are a, b, c.",
+    "Options are 'a', 'b', 'c', separated by commas",
+    "One or more of 'a', 'b', 'c', joined with commas",
+    "Comma separated dates as YYYY-MM-DD",
+]
+
+
+@pytest.mark.parametrize("wording", JOINED, ids=row_id)
+def test_a_text_that_holds_several_values_is_a_text_that_takes_them(wording: str) -> None:
+    """Its options are suggestions: a,b needs no warning."""
+    field = read(wording)
+    assert field.kind is Kind.TEXT
+    assert field.options in {("a", "b", "c"), ()}
+    form = form_with(field, Given="a,b")
+    assert (form.args, form.warnings) == ({"Given": "a,b"}, {})
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        *(wording for wording in WORDINGS if "Required" not in wording and "required" not in wording),
+        *OF_ANOTHER,
+        *JOINED,
+    ],
+    ids=row_id,
+)
+@pytest.mark.parametrize("name", ["Given", "start_date", "Symbol", "PanelName"])
+def test_no_words_change_a_declared_text(wording: str, name: str) -> None:
+    """Neither the description nor the name: what is described are suggestions, which nothing contradicts."""
+    param = {"name": name, "description": wording, "schema": {"type": "string"}}
+    field = read_fields(function(param))[0]
+    assert (field.kind, field.evidence["kind"]) == (Kind.TEXT, Evidence.DECLARED)
+    assert (field.minimum, field.maximum, field.not_before) == (None, None, None)
+    for text in ("anything", "2024-13-45", "maybe", "a,b", "yes"):
+        form = form_with(field, **{name: text})
+        assert (form.args, form.errors, form.warnings) == ({name: text}, {}, {})
+
+
+@pytest.mark.parametrize("kind", ["integer", "number", "boolean", "array"])
+@pytest.mark.parametrize("wording", [*OF_ANOTHER, "Options are 'a', 'b'. Default 'a'."], ids=row_id)
+def test_no_words_change_another_declared_type(kind: str, wording: str) -> None:
+    """A number has no options in words, and the items of a list no more than suggestions."""
+    schema = {"type": kind, "items": {"type": "string"}}
+    plain, worded = (
+        read_fields(function({"name": "Given", "description": text, "schema": schema}))[0] for text in ("", wording)
+    )
+    assert worded.kind == plain.kind
+    if kind == "array":
+        assert worded.evidence.get("options") in {Evidence.ASSUMED, None}
+    else:
+        assert worded.options == plain.options

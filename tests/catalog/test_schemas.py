@@ -85,10 +85,11 @@ def test_contradictions_are_named_once_when_the_functions_are_listed(answering: 
     assert len(caught) == 1
 
 
-def test_words_refine_a_text_but_do_not_change_its_type() -> None:
-    """A declared text may be a described date or choice, which only warns; a list or a number it is not."""
-    assert field_of({"type": "string"}, "YYYY-MM-DD").evidence["kind"] is Evidence.DESCRIBED
-    assert field_of({"type": "string"}, "A list of names").kind is Kind.TEXT
+def test_words_do_not_change_a_declared_text() -> None:
+    """A declared text is no described date, list or number."""
+    for words in ("YYYY-MM-DD", "A list of names", "An integer", "Yes/No, default No"):
+        field = field_of({"type": "string"}, words)
+        assert (field.kind, field.evidence["kind"]) == (Kind.TEXT, Evidence.DECLARED)
     form = form_with(field_of({"type": "string"}, "YYYY-MM-DD"), Given=["a"])
     assert "takes one value" in form.errors["Given"][0]
 

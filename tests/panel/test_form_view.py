@@ -133,6 +133,17 @@ PARAMS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ({"name": "a", "schema": X_OR_Y}, "choice", {"open": False, "short": True, "hint": "x (default)", **DECLARED}),
     ({"name": "a", "schema": {"enum": ["month", "day"], "default": "month"}}, "choice", {"short": False}),
     ({"name": "a", "description": OPTIONS}, "choice", {"open": True, "hint": "Choose (optional)", **READ}),
+    (
+        {"name": "a", "description": OPTIONS, "schema": {"type": "string"}},
+        "choice",
+        {"open": True, "hint": "Optional", "knownFrom": f"{TYPE}; values read from the description."},
+    ),
+    (
+        {"name": "a", "description": "Yes/No. Default: No", "schema": {"type": "string"}},
+        "choice",
+        {"open": True, "flag": None},
+    ),
+    ({"name": "a_date", "description": "YYYY-MM-DD", "schema": {"type": "string"}}, "text", {"strict": True}),
     ({"name": "a", "description": "Options are 'Yes', 'No'."}, "flag", {"open": True, "flag": ["Yes", "No"]}),
     ({"name": "a", "schema": {"type": "boolean"}}, "flag", {"open": False, "flag": ["true", "false"]}),
     ({"name": "a", "schema": NUMBER}, "number", {"strict": True, "integer": True, "hint": "1 (default)"}),
