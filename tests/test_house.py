@@ -38,7 +38,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 261_600,
+    "tokens": 261_729,
     "tokens a line": 7.42,
     "characters a code line": 44.3,
     "percent of lines over 100": 7.6,
