@@ -71,7 +71,8 @@ class Param(_CatalogEntry, frozen=True, kw_only=True):
     One parameter of a function, as listed; unknown fields are in ``model_extra``.
 
     `type` is the service's integer code, 0 (text) if the listing has none. `required` is None if the listing has no
-    such flag. `schema` is the JSON Schema of its values, if the catalog declares one.
+    such flag. `schema` is the JSON Schema of its values, if the catalog declares one. `takes_objects` is whether it
+    takes any Python object, as functions of this process do where no annotation is for JSON.
     """
 
     id: int = 0
@@ -83,6 +84,7 @@ class Param(_CatalogEntry, frozen=True, kw_only=True):
     sort_value: int = 0
     context: Any = None
     schema: Any = None
+    takes_objects: bool = False
 
 
 class Function(_CatalogEntry, frozen=True, kw_only=True):

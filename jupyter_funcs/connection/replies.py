@@ -83,12 +83,15 @@ class Reply(NamedTuple):
     why_cut: str = ""
     is_arrow: bool = False
     offers_arrow: bool = False
+    warning: str = ""
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """Return what `reader` makes of the body; its errors and warnings are redacted."""
         token = redactor.set(partial(redacted, secret=self.secret))
         try:
             value = reader(self.data)
+            if self.warning:
+                warn(self.warning)
             if self.why_cut:
                 warn(MissingRowsWarning(f"The end of the reply may be missing: {self.why_cut}."))
             return value  # noqa: TRY300  # an else would split what may raise
@@ -122,7 +125,9 @@ async def read_reply(
     is_number = body[-1:].isdigit()
     why_cut = _why_cut(response, body, lines=lines) if lines or is_number else ""
     is_arrow = media_type == ARROW and ARROW in response.request.headers.get("accept", "")
-    return Reply(body, secret, lines, why_cut, is_arrow, ARROW in response.headers.get("x-reply-types", ""))
+    offers_arrow = ARROW in response.headers.get("x-reply-types", "")
+    warning = clip(inert(response.headers.get("funcs-warning", "")), _MAX_TEXT)
+    return Reply(body, secret, lines, why_cut, is_arrow, offers_arrow, warning)
 
 
 def _why_cut(response: httpx.Response, body: bytes, *, lines: bool) -> str:

@@ -82,7 +82,6 @@ def _column(values: pa.ChunkedArray) -> Column:
         array = array.fill_null(0 if kind == "int" else False)
     data = array if kind == "text" else np.array(array)  # a copy, which can be written to
     if kind == "float":
-        data[np.isinf(data)] = np.nan
         missing = np.isnan(data)
     if missing is not None and len(missing) and missing.all():
         return Column("null", missing)

@@ -1,8 +1,9 @@
 """
 The local service: a function catalog and its execution behind an ASGI application.
 
-It imports nothing from the client, which talks to it over HTTP only. `embedded` starts the demo service with synthetic
-data; `create_app` serves your own functions, published with `function` and the markers. Each name is imported on use.
+The client talks to it over HTTP only; both use `core` and `functions`. `embedded` starts the demo service with
+synthetic data; `create_app` serves your own functions, published with `function` and the markers. Each name is imported
+on use.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options
     from jupyter_funcs.service.builtin.demo import Embedded, embedded
     from jupyter_funcs.service.engine.calls import Call
-    from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy, Options
     from jupyter_funcs.service.publishing.registry import function
     from jupyter_funcs.service.web.app import create_app
 
@@ -40,7 +41,7 @@ _MODULES = {
     "create_app": ".web.app",
     "embedded": ".builtin.demo",
     "function": ".publishing.registry",
-    **dict.fromkeys(("AtLeastOne", "Between", "Help", "ListedBy", "Options"), ".publishing.parameters"),
+    **dict.fromkeys(("AtLeastOne", "Between", "Help", "ListedBy", "Options"), "jupyter_funcs.functions.markers"),
 }
 
 

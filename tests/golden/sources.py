@@ -18,10 +18,10 @@ import pydantic
 from typing_extensions import TypedDict  # that of typing needs Python 3.12
 
 import jupyter_funcs as jf
+from jupyter_funcs.functions.markers import Between
 from jupyter_funcs.service import embedded
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.publishing.parameters import Between
 from jupyter_funcs.service.publishing.registry import Registry, function
 from tests.golden.values import told
 from tests.servers import serving

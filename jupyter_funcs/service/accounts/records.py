@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.service.messages import SetupError, inert
+from jupyter_funcs.core.wording import inert
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     import sqlite3

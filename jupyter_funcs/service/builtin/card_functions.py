@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from jupyter_funcs.core.wording import listed, quoted
+from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
 from jupyter_funcs.service.builtin import queries
 from jupyter_funcs.service.builtin.queries import query
 from jupyter_funcs.service.engine import calendar
 from jupyter_funcs.service.engine.reference import Reference
-from jupyter_funcs.service.messages import listed, quoted
-from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
 from jupyter_funcs.service.publishing.registry import PublishedFunction, function
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _rows(call: Call, panel: str, symbol: str | None, brands: list[str] | None) 
 
 
 def _columns(call: Call, dimensions: list[str] | None) -> queries.Dimensions:
-    return tuple((name, call.reference.dimensions[name]) for name in dimensions or ())
+    return tuple((name, call.reference.dimensions[name]) for name in dict.fromkeys(dimensions or ()))
 
 
 @function(group="Reference", name="Get Panels")
@@ -113,7 +113,8 @@ def get_panel_dimensions(
     Dimensions: Annotated[list[str], _DIMENSIONS, Help("The dimensions to list; with several, their combinations.")],
 ) -> Query:
     """List the values that the dimensions of a panel take: {dimensions}."""
-    headings = tuple((call.reference.heading(name), call.reference.dimensions[name]) for name in Dimensions)
+    names = dict.fromkeys(Dimensions)
+    headings = tuple((call.reference.heading(name), call.reference.dimensions[name]) for name in names)
     return query(queries.panel_dimensions, (headings,), {"panel": PanelName})
 
 
@@ -206,7 +207,11 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
 ) -> Query:
     """Return the spend series of a saved report."""
     report = call.reference.report(report_id)
-    chosen = {"after": report_time_after, "generation": shopper_generation, "brands": tuple(brands or ())}
+    chosen = {
+        "after": report_time_after,
+        "generation": shopper_generation,
+        "brands": tuple(brands or ()),
+    }
     rows = {"panel": report.panel, "symbols": report.symbols} | {name: each for name, each in chosen.items() if each}
     return query(queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
+from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

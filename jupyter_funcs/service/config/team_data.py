@@ -9,13 +9,13 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
+from jupyter_funcs.core.wording import did_you_mean, listed, quoted
 from jupyter_funcs.service.config import cards
 from jupyter_funcs.service.config.settings import Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamTables, read_rows
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period
 from jupyter_funcs.service.engine.calendar import periods as fiscal_quarters
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
-from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,9 +16,9 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from jupyter_funcs.core.wording import did_you_mean, listed, quoted
 from jupyter_funcs.service.engine import sandbox
 from jupyter_funcs.service.engine.backends import EngineConnection, EngineURL
-from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

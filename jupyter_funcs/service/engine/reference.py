@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_funcs.service.messages import did_you_mean, listed
+from jupyter_funcs.core.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

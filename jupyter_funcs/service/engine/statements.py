@@ -22,8 +22,8 @@ from sqlglot import TokenType
 from sqlglot.dialects import duckdb
 from sqlglot.errors import ErrorLevel, SqlglotError
 
+from jupyter_funcs.core.wording import did_you_mean, listed, quoted
 from jupyter_funcs.service.engine.calls import Compiled, Query, Statement
-from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator

@@ -10,28 +10,26 @@ import re
 import sys
 import tokenize
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import msgspec
 
-from jupyter_funcs.service.messages import SetupError, quoted
-from jupyter_funcs.service.publishing.parameters import (
-    SUPPORTED,
-    AtLeastOne,
-    Between,
-    Help,
-    ListedBy,
-    Options,
-    Parameter,
-)
-from jupyter_funcs.service.publishing.registry import PublishedFunction, all_rules, read_parameter, title
+from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options
+from jupyter_funcs.functions.parameters import ABSENT, SUPPORTED
+from jupyter_funcs.functions.signatures import title
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing.registry import PublishedFunction, all_rules, read_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_funcs.functions.parameters import Parameter
 
 
 _ADVICE = "End the notebook with the value alone on its last line."
@@ -39,9 +37,10 @@ _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _FOR_TOOLS = re.compile(r"noqa\b|type:\s*ignore|pragma:|pylint:")
 _TYPE_COMMENT = re.compile(r"(?s)type:\s*(\S+)\s*\|?\s*(.*)")
 # What an annotation may refer to.
-_TYPES: tuple[Any, ...] = (str, int, float, bool, list, dict, date, Annotated, Literal, Optional)
+_TYPES: tuple[Any, ...] = (str, int, float, bool, list, dict, Decimal, Annotated, Literal, Optional)
+_TIMES: tuple[Any, ...] = (date, datetime, time, timedelta)
 _MARKERS = (AtLeastOne, Between, Help, ListedBy, Options)
-_KNOWN = {each.__name__: each for each in (*_TYPES, *_MARKERS)} | {"Dict": dict, "List": list}
+_KNOWN = {each.__name__: each for each in (*_TYPES, *_TIMES, *_MARKERS)} | {"Dict": dict, "List": list}
 
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
@@ -209,7 +208,7 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
             f"{place}, line {error.lineno}: {error.msg}.\nThe parameters cell may only have assignments and imports."
         ) from None
     comments = _comments(source)
-    found: list[Parameter] = []
+    found = []
     annotations: dict[str, Any] = {}
     for statement in statements:
         match statement:
@@ -219,11 +218,12 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
         name, written, value = _assignment(statement, at)
         kind, help_ = _split_comment(comments.get(statement.end_lineno or 0, ""))
         annotation = _annotation(written or kind, at, name)
-        default = inspect.Parameter.empty if value is None else _default(value, annotation, at, name)
+        default = ABSENT if value is None else _default(value, annotation, at, name)
         if name in annotations:
             raise SetupError(f"{at}: {name} is assigned twice.\nAssign each parameter once.")
         annotations[name] = annotation
-        found.append(read_parameter(f"{at}: {name}", name, default, annotation, help_))
+        declared = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        found.append(read_parameter(f"{at}: {name}", declared, help_))
     return tuple(found), all_rules(place, annotations)
 
 
@@ -262,7 +262,7 @@ def _annotation(written: ast.expr | str | None, at: str, name: str) -> Any:
     if isinstance(written, ast.Constant) and isinstance(written.value, str):
         written = written.value
     if written is None:
-        return inspect.Parameter.empty
+        return ABSENT
     try:
         return _evaluated(ast.parse(written, mode="eval").body if isinstance(written, str) else written)
     except (SyntaxError, ValueError, TypeError, AttributeError):
@@ -275,7 +275,7 @@ def _default(value: ast.expr, annotation: Any, at: str, name: str) -> Any:
     try:
         return _evaluated(value)
     except (ValueError, TypeError, AttributeError):
-        if annotation is inspect.Parameter.empty:
+        if annotation is ABSENT:
             raise SetupError(
                 f"{at}: the type of {name} is not clear from {quoted(ast.unparse(value))}.\n"
                 f"Annotate it, as in {name}: int = …, or move the line to the next cell."

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
-import re
-import types
 import typing
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
+from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.functions.markers import AtLeastOne
+from jupyter_funcs.functions.parameters import ABSENT, Parameter
+from jupyter_funcs.functions.signatures import called, declared, documented, evaluated, name_of, title, written
 from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.engine.calls import Call, CallCancelledError, check_size
-from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
-from jupyter_funcs.service.publishing.parameters import AtLeastOne, Parameter, is_absent
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
+    import inspect
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
     from jupyter_funcs.service.publishing.results import ReplyForm
 
     Rule = Callable[[Mapping[str, Any], frozenset[str], Any], dict[str, list[str]]]
 
 _MAX_UNKNOWN = 20
 _ENDS = (".", "!", "?", ":", ";")
-_SECTION = re.compile(r"(?m)^[^\S\n]*+-{3,}+[^\S\n]*+$")
-# Words that stay lower-case within a title, and words with a spelling of their own.
-_SMALL = frozenset(
-    ("a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "per", "the", "to", "vs")
-)
-_SPELLED = {word.casefold(): word for word in ("FQ", "ID", "IDs", "KPI", "KPIs", "SKU", "SKUs", "YoY")}
 
 
 class ArgumentsError(Exception):
@@ -69,22 +65,38 @@ class PublishedFunction:
         """Call the Python function directly."""
         return self.python(*args, **kwargs)
 
-    def result(self, call: Call, values: Mapping[str, Any], *, user: int = 0, form: ReplyForm = "json") -> Any:  # noqa: ARG002 - for functions that run elsewhere
+    def result(
+        self,
+        call: Call,
+        values: Mapping[str, Any],
+        *,
+        user: int = 0,  # noqa: ARG002 - for functions that run elsewhere
+        form: ReplyForm = "json",  # noqa: ARG002 - as above
+        typed: bool = False,  # noqa: ARG002 - as above
+    ) -> Any:
         """Run the function with the values that `read` returned; an iterator is read to its end."""
+
+        def check(items: int) -> None:
+            if call.cancelled:
+                raise CallCancelledError
+            check_size(items, 1)
+
+        python = functools.partial(self.python, call) if self.takes_call else self.python
         try:
-            found = self.python(call, **values) if self.takes_call else self.python(**values)
-            if isinstance(found, Iterator) and not hasattr(found, "__arrow_c_stream__"):
-                return list(_while_wanted(found, call))
+            return called(python, self.parameters, values, check)
         except SystemExit as error:
             raise RuntimeError(f"It called sys.exit({'' if error.code is None else repr(error.code)}).") from error
-        return found
 
-    def read(self, args: Mapping[str, Any], reference: Any) -> dict[str, Any]:
-        """Turn wire arguments into Python values; raises `ArgumentsError` that names every invalid one."""
+    def read(self, args: Mapping[str, Any], reference: Any, *, typed: bool = False) -> dict[str, Any]:
+        """
+        Turn the arguments of a request into Python values; raises `ArgumentsError` that names every invalid one.
+
+        Without `typed`, they are the texts of the first wire.
+        """
         values: dict[str, Any] = {}
         errors: dict[str, list[str]] = {}
         for parameter in self.parameters:
-            value, wrong = parameter.read(args.get(parameter.name), reference)
+            value, wrong = parameter.read(args.get(parameter.name, ABSENT), reference, typed=typed)
             if wrong:
                 errors[parameter.name] = wrong
             if not wrong or (parameter.many and value):  # the valid items of a list, for the rules
@@ -93,7 +105,11 @@ class PublishedFunction:
         for unknown in [name for name in args if name not in names][:_MAX_UNKNOWN]:
             takes = f"It takes {listed(names)}." if names else "It takes no arguments."
             errors[unknown] = [f"{self.name} has no argument {quoted(unknown)}.{did_you_mean(unknown, names)} {takes}"]
-        given = frozenset(name for name in names if not is_absent(args.get(name)))
+        given = frozenset(
+            parameter.name
+            for parameter in self.parameters
+            if not parameter.is_absent(sent := args.get(parameter.name, ABSENT), typed=typed) and sent is not None
+        )
         for rule in self.rules:
             for key, texts in rule(values, given, reference).items():
                 errors.setdefault(key, []).extend(texts)
@@ -160,65 +176,56 @@ def function(
     return publish if python is None else publish(python)
 
 
-def title(name: str) -> str:
-    """Turn a Python name or file name into a function's name: ``get_stock_levels`` into *Get Stock Levels*."""
-    words = re.sub(r"[\W_]+", " ", name).split()
-    return " ".join(
-        word if at and word in _SMALL else _SPELLED.get(word.casefold(), word[:1].upper() + word[1:])
-        for at, word in enumerate(words)
-    )
-
-
 def _published(
     python: Callable[..., Any], *, name: str | None, asset: str, group: str | None, rules: Sequence[Any]
 ) -> PublishedFunction:
-    written = inspect.unwrap(python)
-    if not inspect.isfunction(written):
-        raise SetupError(f"Not a function: {quoted(python)}. Publish a function written with def.")
-    place = f"{written.__code__.co_filename}, line {written.__code__.co_firstlineno}"
-    if inspect.iscoroutinefunction(written) or inspect.isasyncgenfunction(written):
-        raise SetupError(f"{place}: {written.__name__} is async.\nUse def instead; it runs in a thread of its own.")
-    parameters = list(inspect.signature(python).parameters.values())
+    code = getattr(written(python), "__code__", None)
+    own_name = name_of(python)
+    place = f"{code.co_filename}, line {code.co_firstlineno}" if code else f"{getattr(python, '__module__', None)}"
+    try:
+        parameters = declared(python)
+    except TypeError as error:
+        raise SetupError(f"Not a function: {quoted(python)}. Publish one with def: {error}.") from None
     takes_call = bool(parameters) and _is_call(parameters[0])
-    parameters = parameters[takes_call:]
-    for each in parameters:
-        if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
+    about = documented(python)
+    found = []
+    annotations = {}
+    for parameter in parameters[takes_call:]:
+        try:
+            known = evaluated(parameter, python)
+        except Exception as error:  # noqa: BLE001 - an annotation may be anything
+            shown = f"parameter {parameter.name} of {own_name} is annotated {quoted(parameter.annotation)}"
             raise SetupError(
-                f"{place}: {written.__name__} has the {each.kind.description} parameter {each.name}, but "
-                "arguments are passed by name.\nDeclare each parameter without *, ** or /."
-            )
-    description, helps = _documented(inspect.getdoc(python) or "")
-    annotations = {each.name: _evaluated(each, written, place) for each in parameters}
-    named = f"{place}: {written.__name__}"
-    found = [
-        read_parameter(named, each.name, each.default, annotations[each.name], helps.get(each.name, ""))
-        for each in parameters
-    ]
+                f"{place}: {shown}: {error}.\n"
+                "Import the type outside of TYPE_CHECKING: publishing reads it at run time."
+            ) from None
+        annotations[parameter.name] = known.annotation
+        found.append(read_parameter(f"{place}: {own_name}", known, about.params.get(parameter.name, ("", ""))[1]))
     return PublishedFunction(
-        name=title(python.__name__) if name is None else name,
-        description=description,
+        name=title(own_name) if name is None else name,
+        description=" ".join(about.text.split()),
         asset=asset,
         group=group,
         parameters=tuple(found),
-        rules=all_rules(named, annotations, rules),
+        rules=all_rules(f"{place}: {own_name}", annotations, rules),
         python=python,
         takes_call=takes_call,
-        entry_point=f"{python.__module__}:{python.__qualname__}",
+        entry_point=f"{python.__module__}:{getattr(python, '__qualname__', own_name)}",
         notebook_name=python.__module__,
         place=place,
         author=getattr(python, "__globals__", {}).get("__author__"),
     )
 
 
-def read_parameter(place: str, name: str, default: Any, annotation: Any, help_: str) -> Parameter:
+def read_parameter(place: str, declared: inspect.Parameter, help_: str) -> Parameter:
     """Read a parameter, with `help_` as its help text unless a marker has one."""
-    if annotation is inspect.Parameter.empty:
-        annotation = _type_of(default)
     try:
-        found = Parameter.from_annotation(name, annotation, default)
+        parameter = Parameter.published(declared)
     except TypeError as error:
         raise SetupError(f"{place} cannot be published.\n{error}") from None
-    return found if found.help or not help_ else replace(found, help=help_ if help_.endswith(_ENDS) else f"{help_}.")
+    if parameter.help or not help_:
+        return parameter
+    return replace(parameter, help=help_ if help_.endswith(_ENDS) else f"{help_}.")
 
 
 def all_rules(place: str, annotations: Mapping[str, Any], rules: Sequence[Any] = ()) -> tuple[Any, ...]:
@@ -245,43 +252,6 @@ def _markers(annotation: Any) -> Iterable[Any]:
 def _is_call(first: inspect.Parameter) -> bool:
     kind = first.annotation if isinstance(first.annotation, str) else getattr(first.annotation, "__name__", "")
     return first.name == "call" or kind.rpartition(".")[2] == "Call"
-
-
-def _evaluated(each: inspect.Parameter, written: types.FunctionType, place: str) -> Any:
-    """Evaluate an annotation that may be written as text."""
-    if each.annotation is each.empty:
-        return each.empty
-    only = types.SimpleNamespace(__annotations__={each.name: each.annotation})
-    try:
-        return typing.get_type_hints(only, globalns=written.__globals__, include_extras=True)[each.name]
-    except (NameError, AttributeError, SyntaxError, TypeError) as error:
-        raise SetupError(
-            f"{place}: parameter {each.name} of {written.__name__} is annotated {quoted(each.annotation)}: {error}.\n"
-            "Import the type outside of TYPE_CHECKING: publishing reads it at run time."
-        ) from None
-
-
-def _type_of(default: Any) -> Any:
-    """Infer an annotation from a default; a list holds what its first item is."""
-    if default is inspect.Parameter.empty or default is None:
-        return str
-    if isinstance(default, list):
-        return list[type(default[0]) if default else str]  # type: ignore[misc] # built at run time
-    return type(default)
-
-
-def _documented(text: str) -> tuple[str, dict[str, str]]:
-    """Return the description in a docstring, and the help texts in its Parameters section (numpy style)."""
-    helps: dict[str, str] = {}
-    if _SECTION.search(text):
-        import docstring_parser
-
-        parsed = docstring_parser.parse(text, docstring_parser.DocstringStyle.NUMPYDOC)
-        for each in parsed.params:
-            for name in each.arg_name.split(","):
-                helps[name.strip()] = " ".join((each.description or "").split())
-        text = f"{parsed.short_description or ''} {parsed.long_description or ''}"
-    return " ".join(text.split()), helps
 
 
 def same_name(one: PublishedFunction, other: PublishedFunction) -> SetupError:
@@ -366,14 +336,6 @@ class Registry:
             "source": None,
             "context": None,
         }
-
-
-def _while_wanted(items: Iterator[Any], call: Call) -> Iterator[Any]:
-    for number, item in enumerate(items, 1):
-        if call.cancelled:
-            raise CallCancelledError
-        check_size(number, 1)
-        yield item
 
 
 def _numbered(names: Iterable[str | None]) -> dict[str | None, int]:

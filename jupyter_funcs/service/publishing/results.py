@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import dataclasses
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
-from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
+from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.functions.results import SCALAR, infinite, is_expression, plain, tabular, values_of
 from jupyter_funcs.service.engine.calls import Call, Compiled, Query, check_bytes, check_size
-from jupyter_funcs.service.messages import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +28,10 @@ JSON = "application/json"
 ReplyForm = Literal["json", "arrow", "either"]
 """The forms that a caller accepts; of either, it gets Arrow only if that holds the values just as JSON does."""
 
-SCALAR = "Result"
-"""The column of values without a name."""
-
 _SCALARS = str | bytes | int | float | date | time | timedelta | Decimal | None
 
 # Records are encoded in pieces of this number, so that a result that is too large is noticed early.
 _PIECE = 100
-
-# The lengths of a date, and of a time with seconds.
-_DAY, _SECOND = 10, 19
 
 
 class ResultError(Exception):
@@ -47,11 +39,12 @@ class ResultError(Exception):
 
 
 class ReplyContent(NamedTuple):
-    """The body of a reply, and how many rows it has (a scalar has none)."""
+    """The body of a reply, how many rows it has (a scalar has none), and how many infinite numbers are null in it."""
 
     media_type: str
     content: bytes | memoryview
     rows: int | None = None
+    lost: int = 0
 
 
 def encoded(result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "json") -> ReplyContent:
@@ -76,8 +69,9 @@ def encoded(result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "j
     records = call.fetch_either(result) if is_query and call is not None else _records(result, call)
     if hasattr(records, "num_rows"):
         return ReplyContent(ARROW, stream(records), records.num_rows)
-    content = msgspec.json.encode({"error": None, "body": _encoded(records).decode()})
-    return ReplyContent(JSON, content, len(records) if isinstance(records, list) else None)
+    text, lost = _encoded(records)
+    content = msgspec.json.encode({"error": None, "body": text.decode()})
+    return ReplyContent(JSON, content, len(records) if isinstance(records, list) else None, lost)
 
 
 def stream(table: pa.Table) -> bytes:
@@ -127,46 +121,49 @@ def arrow(result: Any, call: Call | None = None) -> pa.Table:
 
     if call is not None and needs_engine(result):
         return call.arrow(result)
-    table = _as_table(result)
-    if table is None:
-        records = _records(result, call)
-        records = records if isinstance(records, list) else [{SCALAR: records}]
-        columns = {}
-        for name in dict.fromkeys(name for record in records for name in record):
-            try:
-                columns[str(name)] = pa.array([record.get(name) for record in records], from_pandas=True)
-            except (pa.ArrowException, ValueError, OverflowError) as error:
-                raise ResultError(f"Column {quoted(name)} has no single Arrow type: {error}.") from error
-        return pa.table(columns)
+    table = tabular(result)
     if isinstance(table, pa.Table):
         return table
-    try:
-        return pa.Table.from_pandas(table, preserve_index=False)
-    except (pa.ArrowException, ValueError, OverflowError) as error:
-        # pyarrow names the column in the last argument.
-        raise ResultError(f"The result can't be converted to Arrow: {error.args[-1]}.") from error
+    if _is_table(table):
+        try:
+            return pa.Table.from_pandas(_flat(table), preserve_index=False)
+        except (pa.ArrowException, ValueError, OverflowError) as error:
+            # pyarrow names the column in the last argument.
+            raise ResultError(f"The result can't be converted to Arrow: {error.args[-1]}.") from error
+    records = _rows_of(table)
+    records = records if isinstance(records, list) else [{SCALAR: records}]
+    columns = {}
+    for name in dict.fromkeys(name for record in records for name in record):
+        try:
+            columns[str(name)] = pa.array([record.get(name) for record in records], from_pandas=True)
+        except (pa.ArrowException, ValueError, OverflowError) as error:
+            raise ResultError(f"Column {quoted(name)} has no single Arrow type: {error}.") from error
+    return pa.table(columns)
 
 
 def _records(result: Any, call: Call | None) -> Any:
     """Return a result as a list of records, or as a scalar."""
     if call is not None and needs_engine(result):
         return call.fetch(result)
-    if (table := _as_table(result)) is not None:
-        import pyarrow as pa
+    return _rows_of(tabular(result))
 
-        names = table.column_names if isinstance(table, pa.Table) else list(table.columns)
-        check_size(len(table), len(names))
+
+def _is_table(result: Any) -> bool:
+    """Tell whether a result of `tabular` is a frame or an Arrow table."""
+    return hasattr(result, "num_columns") or hasattr(result, "iloc")
+
+
+def _rows_of(result: Any) -> Any:
+    """Return a result of `tabular` as a list of records, or as a scalar."""
+    if _is_table(result):
+        check_size(len(result), result.shape[1])
+        table = _flat(result) if hasattr(result, "iloc") else result
+        names = [*table.columns] if hasattr(result, "iloc") else table.column_names
         _refuse_repeated(names)
-        return _rows({name: _values(table[name]) for name in names})
-    if hasattr(result, "ndim"):  # an array or a numpy scalar
-        check_size(result.size, 1)
-        result = _values(result) if result.ndim == 1 else result.tolist()
-    result = _record(result)
+        return _rows({name: values_of(table[name]) for name in names})
     if isinstance(result, Mapping):
         return _rows_of_mapping(dict(result))
-    if isinstance(result, list | tuple | set | frozenset):
-        return _rows_of_items(list(result))
-    return result
+    return _rows_of_items(result) if isinstance(result, list) else result
 
 
 def _rows_of_mapping(result: dict[Any, Any]) -> list[dict[Any, Any]]:
@@ -182,9 +179,8 @@ def _rows_of_mapping(result: dict[Any, Any]) -> list[dict[Any, Any]]:
     return _rows({str(name): values for name, values in columns.items() if values is not None})
 
 
-def _rows_of_items(result: list[Any]) -> list[Any]:
-    check_size(len(result), 1)
-    items = [_record(item) for item in result]
+def _rows_of_items(items: list[Any]) -> list[Any]:
+    check_size(len(items), 1)
     if all(isinstance(item, Mapping) for item in items):
         return items
     for item in items:
@@ -196,20 +192,11 @@ def _rows_of_items(result: list[Any]) -> list[Any]:
     return [{SCALAR: item} for item in items]
 
 
-def _record(item: Any) -> Any:
-    """Return a named tuple or dataclass as a dict; anything else as it is."""
-    if hasattr(item, "_asdict"):
-        return item._asdict()
-    if dataclasses.is_dataclass(item) and not isinstance(item, type):
-        return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
-    return item
-
-
 def _column(values: Any) -> Sequence[Any] | None:
     """Return the values of a column, `None` for anything else."""
     if isinstance(values, list | tuple):
         return values
-    return _values(values) if getattr(values, "ndim", 0) == 1 else None  # a Series or an array
+    return values_of(values) if getattr(values, "ndim", 0) == 1 else None  # a Series or an array
 
 
 def _rows(columns: dict[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -222,31 +209,7 @@ def needs_engine(result: Any) -> bool:
     if isinstance(result, Query | Compiled):
         return True
     # The public get_backend falls back to a default backend.
-    return _is_expression(result) and not result._find_backends()[0]  # noqa: SLF001 - see above
-
-
-def _is_expression(result: Any) -> bool:
-    ibis = sys.modules.get("ibis")
-    return isinstance(result, getattr(ibis, "Expr", ()))
-
-
-def _as_table(result: Any) -> pd.DataFrame | pa.Table | None:
-    """Return what has columns as a frame or an Arrow table."""
-    if _is_expression(result):
-        return result.as_table().to_pyarrow()
-    pandas = sys.modules.get("pandas")  # imported by whoever made the frame
-    if pandas and hasattr(pandas, "DataFrame"):  # otherwise another thread is importing it
-        if isinstance(result, pandas.Index):
-            result = result.to_series(index=range(len(result)))
-        if isinstance(result, pandas.Series):
-            result = result.to_frame(SCALAR if result.name is None else result.name)
-        if isinstance(result, pandas.DataFrame):
-            return _flat(result)
-    if not hasattr(result, "__arrow_c_stream__"):
-        return None
-    import pyarrow as pa
-
-    return pa.table(result)
+    return is_expression(result) and not result._find_backends()[0]  # noqa: SLF001 - see above
 
 
 def _flat(frame: pd.DataFrame) -> pd.DataFrame:
@@ -285,42 +248,30 @@ def _refuse_repeated(names: Iterable[str]) -> None:
             raise ResultError(f"{count} columns are named {quoted(name)}. Rename all but one of them.")
 
 
-def _values(array: Any) -> list[Any]:
-    """Return the values of a column; whole days are dates, for which pandas has no type."""
-    import numpy as np
-
-    if hasattr(type(array), "to_pylist"):  # the labels of a Series are attributes too
-        return list(array.to_pylist())
-    if isinstance(array.dtype, np.dtype) and array.dtype.kind == "M":
-        times = np.asarray(array)
-        texts = np.datetime_as_string(times, unit="auto")
-        if texts.size and _DAY < len(max(texts, key=len)) < _SECOND:
-            texts = np.datetime_as_string(times, unit="s")
-        array = texts.astype(object)
-        array[np.isnat(times)] = None
-    values: list[Any] = array.tolist()
-    return values
-
-
-def _encoded(records: Any) -> bytes:
+def _encoded(records: Any) -> tuple[bytes, int]:
+    """Return JSON, and how many infinite numbers became null."""
     # Dates as YYYY-MM-DD, times in ISO 8601, decimals digit by digit, bytes in base64, NaN and infinities as null.
     try:
         if not isinstance(records, list):
             check_bytes(len(records) if isinstance(records, str | bytes) else 0)
             return _piece(records)
-        found = bytearray()
+        text = bytearray()
+        lost = 0
         for at in range(0, len(records), _PIECE):
-            found += b"," + _piece(records[at : at + _PIECE])[1:-1]
-            check_bytes(len(found))
+            piece, infinities = _piece(records[at : at + _PIECE])
+            text += b"," + piece[1:-1]
+            lost += infinities
+            check_bytes(len(text))
     except (TypeError, ValueError, RecursionError) as error:
         raise _encoding_error(records, error) from error
-    return bytes(b"[" + found[1:] + b"]")
+    return bytes(b"[" + text[1:] + b"]"), lost
 
 
-def _piece(records: Any) -> bytes:
-    found = _ENCODER.encode(records)
-    # Decimals may be NaN or infinite; text may have the same words, so only the numbers are replaced.
-    return _ENCODER.encode(_finite(records)) if b"NaN" in found or b"Infinity" in found else found
+def _piece(records: Any) -> tuple[bytes, int]:
+    text = _ENCODER.encode(records)
+    has_decimals = b"NaN" in text or b"Infinity" in text  # text may have the same words
+    lost = infinite(records) if has_decimals or b"null" in text else 0
+    return _ENCODER.encode(_finite(records)) if has_decimals else text, lost
 
 
 def _finite(value: Any) -> Any:
@@ -343,30 +294,4 @@ def _encoding_error(records: Any, error: Exception) -> ResultError:
     return ResultError(f"The result can't be written as JSON: {error}.")
 
 
-def _as_json(value: Any) -> Any:
-    """Return a value of a type that the encoder knows."""
-    for kind in type(value).__mro__:
-        convert = _CONVERTERS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
-        if convert is not None:
-            return convert(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"Objects of type {type(value).__name__} can't be written as JSON.")
-
-
-# By library and name, so that no library is imported for it.
-_CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    "builtins.float": float,
-    "builtins.int": int,
-    "builtins.str": str,
-    "numpy.datetime64": lambda value: str(value) if value == value else None,  # noqa: PLR0124 - NaT != NaT
-    "numpy.generic": methodcaller("item"),
-    "numpy.ndarray": methodcaller("tolist"),
-    "pandas.Interval": str,
-    "pandas.NAType": lambda _: None,
-    "pandas.NaTType": lambda _: None,
-    "pandas.Period": str,
-    "pandas.Timedelta": methodcaller("to_pytimedelta"),
-    "pandas.Timestamp": methodcaller("isoformat"),
-}
-_ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=_as_json)
+_ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=plain)

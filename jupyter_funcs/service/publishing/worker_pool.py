@@ -355,7 +355,7 @@ class Workers:
         match reply.kind:
             case "body":
                 media_type = results.ARROW if reply.text == results.ARROW else results.JSON
-                return ReplyContent(media_type, reply.content, reply.rows)
+                return ReplyContent(media_type, reply.content, reply.rows, reply.lost)
             case "expression":
                 return self._queried(reply, call, order.form)
             case "invalid":
@@ -463,14 +463,22 @@ class WorkerFunction(PublishedFunction):
     workers: Workers = field(kw_only=True, repr=False)
     is_notebook: bool = field(kw_only=True)
 
-    def read(self, args: Mapping[str, Any], reference: Any) -> dict[str, Any]:
+    def read(self, args: Mapping[str, Any], reference: Any, *, typed: bool = False) -> dict[str, Any]:
         """Return the arguments as they are, unless they don't fit the parameters; the worker reads them."""
-        super().read(args, reference)
+        super().read(args, reference, typed=typed)
         return dict(args)
 
-    def result(self, call: Any, values: Mapping[str, Any], *, user: int = 0, form: results.ReplyForm = "json") -> Any:
+    def result(
+        self,
+        call: Any,
+        values: Mapping[str, Any],
+        *,
+        user: int = 0,
+        form: results.ReplyForm = "json",
+        typed: bool = False,
+    ) -> Any:
         """Run the function in a worker."""
-        return self.workers.run(WorkerOrder(self.name, values, form), call, user, alone=self.is_notebook)
+        return self.workers.run(WorkerOrder(self.name, values, form, typed), call, user, alone=self.is_notebook)
 
 
 def _elsewhere(*_: Any, **__: Any) -> Any:

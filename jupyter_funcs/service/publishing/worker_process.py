@@ -25,6 +25,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import msgspec
 import psutil
 
+from jupyter_funcs.functions.markers import AtLeastOne
+from jupyter_funcs.functions.parameters import Parameter  # noqa: TC001 - msgspec reads the annotation
 from jupyter_funcs.service.engine.calls import Compiled, MemoryLimitError, Query
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery, results
@@ -34,7 +36,6 @@ from jupyter_funcs.service.publishing.confinement import (
     leave,
 )
 from jupyter_funcs.service.publishing.notebooks import NotebookRun
-from jupyter_funcs.service.publishing.parameters import AtLeastOne, Parameter
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 
@@ -58,11 +59,12 @@ _REPLIES = msgspec.msgpack.Encoder(enc_hook=lambda kind: kind.__name__)  # of a 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrder:
-    """A run: the function's name and the arguments as they were sent."""
+    """A run: the function's name and the arguments as they were sent, as texts or as typed JSON."""
 
     function: str
     args: Mapping[str, Any]
     form: results.ReplyForm
+    typed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ class WorkerReply(msgspec.Struct, omit_defaults=True):
     trace: str = ""
     content: memoryview = memoryview(b"")
     rows: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
+    lost: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
     # Bounded before they are read: ten bytes of a forged reply would take a kilobyte.
     errors: Annotated[dict[str, Annotated[list[str], msgspec.Meta(max_length=100)]], msgspec.Meta(max_length=1000)] = {}
     tables: Annotated[dict[str, bytes], msgspec.Meta(max_length=1000)] = {}
@@ -217,7 +220,7 @@ class WorkerCall:
         if (function := self._functions.get(order.function)) is None:  # its file has changed since the service read it
             return WorkerReply("failed", text="\n".join(self._problems) or f"{order.function} is no longer published.")
         try:
-            values = function.read(order.args, self.reference)
+            values = function.read(order.args, self.reference, typed=order.typed)
             result = function.result(self, values)
             if results.needs_engine(result):
                 return self._compiled("expression", result)
@@ -298,6 +301,7 @@ def _body(body: results.ReplyContent) -> WorkerReply:
         text=body.media_type,
         content=memoryview(body.content),
         rows=body.rows,
+        lost=body.lost,
     )
 
 

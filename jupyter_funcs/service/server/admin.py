@@ -15,10 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jupyter_funcs.core.wording import listed, quoted
 from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.records import Asset, AuditRecord, User, folded, utc
-from jupyter_funcs.service.messages import SetupError, listed, quoted
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

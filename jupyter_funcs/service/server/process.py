@@ -19,7 +19,8 @@ import uvicorn
 from h11 import _abnf, _readers
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from jupyter_funcs.service.messages import SetupError, quoted
+from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.web.hosts import is_loopback, network
 from jupyter_funcs.service.web.requests import request_id
 

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.service.messages import SetupError, quoted
+from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from types import FrameType

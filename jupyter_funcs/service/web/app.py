@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from jupyter_funcs.functions.results import lost_text
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
 from jupyter_funcs.service.messages import SetupError
@@ -102,8 +103,8 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
                 CORSMiddleware,
                 allow_origins=hosts.origins,
                 allow_methods=["GET", "POST"],
-                allow_headers=["Authorization", "Content-Type", "X-Api-Key", "X-Request-Id"],
-                expose_headers=["Retry-After", "X-Request-Id"],
+                allow_headers=["Authorization", "Content-Type", "Funcs-Args", "X-Api-Key", "X-Request-Id"],
+                expose_headers=["Funcs-Args", "Funcs-Warning", "Retry-After", "X-Request-Id"],
             )
         )
     handlers: dict[Any, Any] = {405: _not_allowed, RequestError: _refused, UnauthorizedError: _unauthorized}
@@ -172,7 +173,7 @@ class _Service:
 
     def _listing(self, assets: tuple[Asset, ...]) -> Response:
         content = msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
-        return Response(content, headers={"X-Reply-Types": f"{JSON}, {ARROW}"}, media_type=JSON)
+        return Response(content, headers={"X-Reply-Types": f"{JSON}, {ARROW}", "Funcs-Args": "json"}, media_type=JSON)
 
     async def run_function(self, request: Request) -> Response:
         user = self._user(request)
@@ -185,13 +186,14 @@ class _Service:
         if not isinstance(args, dict | None):
             raise RequestError(400, "Args is not an object. Send the arguments by name.")
         form = reply_form(request.headers.get("accept", ""))
+        typed = request.headers.get("funcs-args", "").strip().casefold() == "json"
         version = self.engine.version
-        key = (version, self.grants.assets(user), name, msgspec.json.encode(args), form)
+        key = (version, self.grants.assets(user), name, msgspec.json.encode(args), form, typed)
         if version is not None and (found := self._replies.get(key)):
             note(request.scope, function=name, rows=found.rows)
-            return Response(found.content, media_type=found.media_type)
+            return _success(found)
         call = self.engine.call()
-        work = functools.partial(self._reply, request, user, name, args or {}, call, form, key)
+        work = functools.partial(self._reply, request, user, name, args or {}, call, form, key, typed=typed)
         left = functools.partial(_until_disconnected, request)
         return await self.runs.perform(user.id, call, work, left, request.scope["facts"])
 
@@ -247,6 +249,8 @@ class _Service:
         call: DuckDBCall,
         form: ReplyForm,
         key: tuple[Any, ...],
+        *,
+        typed: bool,
     ) -> Response:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
         try:
@@ -257,13 +261,13 @@ class _Service:
         note(request.scope, function=function.name)
         values: dict[str, Any] = {}
         try:
-            values = function.read(args, self.engine.reference)
-            result = function.result(call, values, user=user.id, form=form)
+            values = function.read(args, self.engine.reference, typed=typed)
+            result = function.result(call, values, user=user.id, form=form, typed=typed)
             found = results.encoded(result, call, form=form)
             note(request.scope, rows=found.rows)
             if function.depends_on_data_only:
                 self._replies.add(key, found)
-            return Response(found.content, media_type=found.media_type)
+            return _success(found)
         except ArgumentsError as error:
             return failure(422, str(error), arguments=error.errors)
         except CallCancelledError:
@@ -277,6 +281,11 @@ class _Service:
             note(request.scope, failed=True)
             reason = message_of(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
             return failure(200, f"{function.name} failed: {reason}")
+
+
+def _success(reply: ReplyContent) -> Response:
+    headers = {"Funcs-Warning": lost_text(reply.lost)} if reply.lost else None
+    return Response(reply.content, headers=headers, media_type=reply.media_type)
 
 
 def _single_header(request: Request, name: str) -> str | None:

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.service.messages import quoted
+from jupyter_funcs.core.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

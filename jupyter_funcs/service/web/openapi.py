@@ -58,8 +58,11 @@ _FUNCTION = _struct(
     context=None,
 )
 _ARGS = Annotated[
-    dict[str, str | float | bool | list[Any] | None] | UnsetType | None,
-    Meta(description="by parameter name; absent, null and empty values mean the default"),
+    dict[str, Any] | UnsetType | None,
+    Meta(
+        description="by parameter name: texts and lists of texts, of which null and empty ones mean the default; "
+        "with the header Funcs-Args: json, JSON by the parameter's schema, taken as it is"
+    ),
 ]
 _COMPONENTS = [
     _FUNCTION,
@@ -132,7 +135,7 @@ _RUN_EXAMPLE = {
     "Args": {"PanelName": "Demo Card Panel", "Symbol": "NVRA US EQUITY", "Dimensions": ["Region"]},
 }
 _FUNCTIONS = {"type": "array", "items": _ref("schemas", "Function")}
-_LISTED = {"200": _reply("The user's functions.", "X-Reply-Types", schema=_FUNCTIONS)}
+_LISTED = {"200": _reply("The user's functions.", "Funcs-Args", "X-Reply-Types", schema=_FUNCTIONS)}
 _ITSELF = {"200": _reply("This document.", schema={"type": "object"})}
 _HEALTHY = {"200": _reply("The service is as it should be.", schema="Health")}
 _FAILURES = {
@@ -153,6 +156,7 @@ _FAILURES = {
 
 _RAN = _reply(
     "The result of the function. Errors of the function itself are returned here too, in `error`.",
+    "Funcs-Warning",
     schema="Result",
     example={"error": None, "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Synthetic Data Works"}]'},
 )
@@ -211,6 +215,11 @@ DOCUMENT: dict[str, Any] = {
         "headers": {
             "X-Request-Id": {"schema": _TEXT, "description": "the caller's own if it is valid, else a new one"},
             "X-Reply-Types": {"schema": _TEXT, "description": "the media types in which runs may be answered"},
+            "Funcs-Args": {
+                "schema": _TEXT,
+                "description": "json: a run with this header has typed arguments",
+            },
+            "Funcs-Warning": {"schema": _TEXT, "description": "what is lost in the result"},
             "Retry-After": {"schema": {"type": "integer", "minimum": 1}, "description": "seconds", "required": True},
             "Allow": {"schema": _TEXT, "description": "the supported methods", "required": True},
             "WWW-Authenticate": {"schema": _TEXT, "description": "the authentication scheme", "required": True},

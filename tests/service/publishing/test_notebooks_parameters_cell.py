@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from jupyter_funcs.functions.markers import AtLeastOne
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import notebooks
-from jupyter_funcs.service.publishing.parameters import AtLeastOne
 from tests.examples import row_id
 
 ASSIGNMENTS = [
@@ -101,9 +101,9 @@ NO_PARAMETERS = {
     "a = 1  # type: Foo": "a has the unsupported annotation 'Foo'",
     "a: bytes = b''": "a has the unsupported annotation 'bytes'",
     "a: __import__('os').system('touch pwned') = 1": "has the unsupported annotation",
-    "a = 1j": "Parameter a is annotated complex. Use",
+    "a: list[__builtins__] = []": "unsupported annotation",
     "a: int = 'x'": "Parameter a has the default 'x'",
-    "a: Literal['x', 1] = 'x'": "Parameter a is annotated",
+    "a: Literal['x', 1] = 'y'": "Parameter a has the default 'y'",
     "a: Annotated[str, AtLeastOne('a', 'b')] = 'x'": "has no parameter 'b'",
     "a: Annotated[str, Help(no='x')]": "has the unsupported annotation",
 }

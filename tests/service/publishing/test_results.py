@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import json
@@ -15,6 +16,7 @@ import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pydantic
 import pytest
 
 from jupyter_funcs.service.builtin import companies
@@ -91,6 +93,27 @@ def test_a_scalar_is_a_scalar_and_the_same_within_a_record(value: Any, sent: Any
     assert json.loads(body(pd.DataFrame({"a": pd.Series([value], dtype=object)}))) == [{"a": sent}]
 
 
+class Point(pydantic.BaseModel):
+    x: int
+    y: float = 0.5
+
+
+class Graph:
+    """What networkx has, as far as its edges go."""
+
+    def __init__(self, edges: list[Any]) -> None:
+        self._edges = edges
+
+    def edges(self, data: bool) -> list[Any]:
+        assert data
+        return self._edges
+
+    def to_undirected(self) -> None: ...
+
+
+ROWS_OF_PARTS = [{"Part": "a", "x": 1}, {"Part": "a", "x": 2}, {"Part": "b", "x": 3}]
+EDGES = [{"source": "a", "target": "b", "weight": 2.0}, {"source": "b", "target": "c", "weight": None}]
+
 TABLES = [
     ([], []),
     ({}, []),
@@ -99,6 +122,22 @@ TABLES = [
     ([1, None, "x"], [{"Result": 1}, {"Result": None}, {"Result": "x"}]),
     ({3}, [{"Result": 3}]),
     (np.array([1, 2]), [{"Result": 1}, {"Result": 2}]),
+    (np.array([[1, 2], [3, 4]]), [{"0": 1, "1": 2}, {"0": 3, "1": 4}]),
+    (np.array([(1, "x")], [("a", int), ("b", "U1")]), [{"a": 1, "b": "x"}]),
+    (pd.MultiIndex.from_tuples([(1, "x")], names=["a", "b"]), [{"a": 1, "b": "x"}]),
+    ((pd.DataFrame({"x": [1, 2]}), pd.Series([3, 4], name="y")), [{"x": 1, "y": 3}, {"x": 2, "y": 4}]),
+    ((pd.DataFrame({"x": [1]}), np.array([3])), [{"x": 1, "1": 3}]),
+    ((pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [2]})), [{"0 x": 1, "1 x": 2}]),
+    ({"a": pd.DataFrame({"x": [1, 2]}), "b": pd.DataFrame({"x": [3]})}, ROWS_OF_PARTS),
+    ({"data": pd.DataFrame({"x": [1]}), "frame": pd.DataFrame({"x": [1], "y": [2]}), "n": 5}, [{"x": 1, "y": 2}]),
+    ({"data": pd.DataFrame({"x": [1]}), "target": pd.Series([2], name="y"), "n": 5}, [{"x": 1, "y": 2}]),
+    (Graph([("a", "b", {"weight": 2}), ("b", "c", {})]), EDGES),
+    (Graph([]), []),
+    ([Point(x=1)], [{"x": 1, "y": 0.5}]),
+    (Point(x=1), [{"x": 1, "y": 0.5}]),
+    ({"p": Point(x=1)}, [{"p": {"x": 1, "y": 0.5}}]),
+    (collections.deque([1, 2]), [{"Result": 1}, {"Result": 2}]),
+    ({(1, 2): 3}, [{"(1, 2)": 3}]),
     (pd.Index([1], name="a"), [{"a": 1}]),
     ({"a": 1}, [{"a": 1}]),
     (OrderedDict(b=1, a=[2]), [{"b": 1, "a": [2]}]),
@@ -146,6 +185,25 @@ def test_a_decimal_keeps_all_its_digits(number: str) -> None:
         assert body(result) == f'[{{"a":{number}}}]'
 
 
+INFINITE = [
+    (float("-inf"), 1),
+    ([{"a": float("inf"), "b": [float("inf"), None]}], 2),
+    (pd.DataFrame({"a": [np.inf, -np.inf, np.nan], "b": ["null"] * 3}), 2),
+    ([{"a": Decimal("Infinity")}, {"a": Decimal("NaN")}], 1),
+    ([{"a": float("nan"), "b": "Infinity"}], 0),
+    ([{"a": np.float64("inf")}] * 250, 250),
+]
+
+
+@pytest.mark.parametrize(("result", "lost"), INFINITE, ids=map(str, range(len(INFINITE))))
+def test_infinite_numbers_that_are_null_in_json_are_counted(result: Any, lost: int) -> None:
+    assert results.encoded(result).lost == lost
+
+
+def test_infinity_stays_in_arrow() -> None:
+    assert results.arrow(pd.DataFrame({"a": [np.inf]})).to_pylist() == [{"a": np.inf}]
+
+
 def test_the_text_nan_stays_text() -> None:
     assert json.loads(body([{"a": "NaN", "b": Decimal("NaN"), "c": ["Infinity", Decimal("Infinity")]}])) == [
         {"a": "NaN", "b": None, "c": ["Infinity", None]}
@@ -160,7 +218,6 @@ NOT_JSON = [
     ({"a": [1, 2], "b": [1]}, "The columns have different lengths: 'a' has 2, 'b' has 1."),
     ([[1, 2]], "a list of rows without column names"),
     ([{"a": 1}, 2], "a mix of rows and scalars"),
-    (np.zeros((2, 2)), "a list of rows without column names"),
     (pd.DataFrame([[1, 2]], columns=["a", "a"]), "2 columns are named 'a'"),
     (pa.table([[1], [2]], ["a", "a"]), "2 columns are named 'a'"),
     (pd.DataFrame({"a": [1]}).rename_axis("a"), "The index and a column are both named 'a'"),

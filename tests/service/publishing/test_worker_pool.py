@@ -400,7 +400,8 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
     assert wire.rows("Order", first='{"item": "pen", "pieces": 2}') == 3
     assert wire.errors("Order", first="{}") == {"first": ["first is not valid at 'item': Field required."]}
     listed = {each["name"]: [param["schema"] for param in each["params"]] for each in wire.post(LIST).json()}
-    assert listed["Choose"] == [{"type": "string", "enum": ["Demo Card Panel", *listed["Choose"][0]["enum"][1:]]}]
+    names = ["Demo Card Panel", *listed["Choose"][0]["enum"][1:]]
+    assert listed["Choose"] == [{"type": "string", "enum": names, "minLength": 1}]
     assert listed["Order"][0]["required"] == ["item"]
     assert listed["Order"][1]["default"] == [{"item": "ink", "pieces": 1}]
     assert not [name for name in sys.modules if name.startswith("published_team")]

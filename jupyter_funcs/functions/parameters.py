@@ -1,0 +1,476 @@
+"""
+A parameter of a callable: what its annotation and default say of it, its JSON Schema, and how its values are read.
+
+Values enter by two doors. From the first wire come texts and lists of texts, in which null and empty values mean that
+the argument is left out. Typed JSON is taken as it is: null where the annotation allows None, empty texts and lists.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import Enum
+from functools import partial
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+from jupyter_funcs.core.wording import did_you_mean, inert, listed, quoted
+from jupyter_funcs.functions.markers import (
+    AtLeastOne,
+    Between,
+    Help,
+    ListedBy,
+    Options,
+    Text,
+    Texts,
+    TypeCode,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pydantic import TypeAdapter
+
+    Kind = type[object]
+else:  # what a worker sends, of which msgspec reads the types
+    Kind = type
+
+Passing = Literal["by name", "by position", "either", "rest"]
+"""How Python takes an argument."""
+
+SUPPORTED = (
+    "str, int, float, bool, date, datetime, timedelta, Decimal, an Enum, Literal['…'], a dict, a dataclass, "
+    "list[…] or a union of these, or another type that pydantic reads from JSON"
+)
+"""The annotations that a published parameter can have."""
+
+ABSENT = inspect.Parameter.empty
+_ANY = {"type": ["null", "boolean", "number", "string", "array", "object"]}
+# In characters, of what isn't text: converting a long number takes quadratic time.
+_LONGEST = 400
+# Messages stop here: a list may hold a hundred thousand invalid values.
+_MAX_ERRORS = 10
+# The types that are read here, in the words of the service; pydantic, which takes a while to import, reads the others.
+_NAMES: dict[Any, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "'Yes' or 'No'",
+    date: "a date (YYYY-MM-DD)",
+}
+_JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object", NoneType: "null"}
+_WHOLE = re.compile(r"(?a)0|-?[1-9]\d{0,17}")
+# What an integer column of a database can hold.
+_INT64 = Between(-(2**63), 2**63 - 1)
+_MARKERS = {AtLeastOne, Between, Help, ListedBy, Options, TypeCode}
+_JSON = {"object", "array"}
+_PASSING: dict[Any, Passing] = {
+    inspect.Parameter.POSITIONAL_ONLY: "by position",
+    inspect.Parameter.POSITIONAL_OR_KEYWORD: "either",
+    inspect.Parameter.VAR_POSITIONAL: "rest",
+    inspect.Parameter.KEYWORD_ONLY: "by name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter; `structure` is the schema of one whose `type` is `object`, whose values `adapter` reads."""
+
+    name: str
+    type: Kind = object
+    code: TypeCode = TypeCode.TEXT
+    required: bool = True
+    default: Any = None
+    help: Text = ""
+    many: bool = False
+    options: Texts = ()
+    source: ListedBy | None = None
+    bounds: Between | None = None
+    nullable: bool = False
+    needs_text: bool = False
+    structure: Any = None
+    adapter: Any = None
+    passing: Passing = "by name"
+    takes_objects: bool = False
+
+    @classmethod
+    def published(cls, declared: inspect.Parameter) -> Parameter:
+        """Read a parameter of the service; raises `TypeError` if its annotation or default isn't for JSON."""
+        name, annotation, default = _declared(declared)
+        if annotation is ABSENT:
+            annotation = _type_of(default)
+        base, markers, nullable = _unwrapped(annotation)
+        many = get_origin(base) is list
+        item, own, _ = _unwrapped(get_args(base)[0]) if many else (base, [], False)
+        by_type = {type(marker): marker for marker in (*own, *markers)}
+        options: Any = by_type[Options].values if Options in by_type else ()
+        kind = item
+        if get_origin(item) is Literal:
+            options = tuple(map(_spelled, get_args(item)))
+            kinds = {type(value) for value in get_args(item)}
+            kind = kinds.pop() if len(kinds) == 1 else None
+        elif item is bool:
+            options = ("Yes", "No")
+        elif isinstance(item, type) and issubclass(item, Enum):
+            options = tuple(_spelled(member.value) for member in item)
+        required = default is ABSENT
+        source, bounds = by_type.get(ListedBy), by_type.get(Between)
+        adapter = structure = None
+        if kind not in _NAMES or not by_type.keys() <= _MARKERS:
+            kind = object
+            try:
+                adapter, structure = described(annotation, default)
+                many = many and not _types(described(item)[1]) <= _JSON
+            except Exception as error:  # noqa: BLE001  # annotations may be anything, and fail in any way
+                shown = inspect.formatannotation(annotation)
+                reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+                raise TypeError(f"Parameter {name} is annotated {shown}: {reason}. Use {SUPPORTED}.") from None
+        if bounds and not {int, float} & {kind, item}:
+            raise TypeError(f"Parameter {name} takes {_NAMES.get(kind, 'JSON')}, but Between needs a number.")
+        if Options in by_type and kind is object:
+            raise TypeError(f"Parameter {name} takes JSON, but Options needs text or a number.")
+        code = TypeCode.LIST if many else TypeCode.INTEGER if int in (kind, item) else TypeCode.TEXT
+        parameter = cls(
+            name=name,
+            type=kind,
+            code=by_type.get(TypeCode, code),
+            required=required,
+            default=None if required else default,
+            help=by_type[Help].text if Help in by_type else "",
+            many=many,
+            options=options,
+            source=source,
+            bounds=bounds,
+            nullable=nullable,
+            needs_text=kind is str and bool(options or source or (required and by_type)),
+            structure=structure,
+            adapter=adapter,
+            passing=_PASSING[declared.kind],
+        )
+        if not parameter.has_valid_default():
+            raise TypeError(f"Parameter {name} has the default {default!r}, which is not a valid value.")
+        return parameter
+
+    @classmethod
+    def of_python(cls, declared: inspect.Parameter, help_: str) -> Parameter:
+        """Read a parameter of a function of this process, which takes objects where no annotation is for JSON."""
+        from pydantic import TypeAdapter
+
+        name, annotation, default = _declared(declared)
+        adapter = TypeAdapter[Any](Any)
+        schema: dict[str, Any] = {}
+        with suppress(Exception):  # annotations may be anything, and fail in any way
+            adapter, schema = described(Any if annotation is ABSENT else annotation, default)
+        for marker in _unwrapped(annotation)[1]:
+            if isinstance(marker, Help) and isinstance(marker.text, str):
+                help_ = marker.text
+            elif isinstance(marker, ListedBy):
+                help_ = f"{help_} {marker.sentence}".strip()
+        takes_objects = not schema.keys() - {"default", "description"}
+        if takes_objects and "default" in schema:
+            schema |= _ANY
+        return cls(
+            name=name,
+            required=default is ABSENT,
+            default=default,
+            help=help_,
+            structure=schema or True,
+            adapter=adapter,
+            passing=_PASSING[declared.kind],
+            takes_objects=takes_objects,
+        )
+
+    def has_valid_default(self) -> bool:
+        """Tell whether the default is a value that the parameter takes."""
+        if self.default is None:
+            return True
+        given = self.default
+        if self.type is not object:
+            texts = [_spelled(value) for value in self._defaults()]
+            given = texts if self.many else texts[0]
+        # Options that follow from the data are not known yet.
+        options = () if callable(self.options) else self.options
+        value, errors = replace(self, source=None, options=options).read(given, None, typed=True)
+        return not errors and bool(value == self.default)
+
+    def resolved(self, reference: Any) -> Parameter:
+        """Return the parameter without code, as another process can have it."""
+        return replace(
+            self,
+            help=_of(self.help, reference),
+            options=_of(self.options, reference),
+            source=self.source and replace(self.source, match=None),
+            default=None if self.adapter else self.default,
+            adapter=None,
+        )
+
+    def description(self, rules: Sequence[Any] = (), reference: Any = None) -> str:
+        """Describe the parameter and its valid values in the service's own wording."""
+        kind = "[Required]" if self.required else "[Optional]"
+        sentences = [kind, _of(self.help, reference), *self._limits(reference)]
+        for rule in rules:
+            if isinstance(rule, AtLeastOne) and self.name in rule.names:
+                others = " or ".join(name for name in rule.names if name != self.name)
+                sentences.append(f"Required if {others} is not specified.")
+        if values := self._defaults():
+            sentences.append(f"If none, {self.name} defaults to {listed(map(_spelled, values))}.")
+        return " ".join(sentence for sentence in sentences if sentence)
+
+    def schema(self, reference: Any = None) -> Any:
+        """Return the JSON Schema of the values: with their types, though the first wire has them as text."""
+        if self.type is object:
+            return self.structure
+        schema = self._item_schema(reference)
+        is_number = schema["type"] != "string"
+        if self.many:
+            schema = {"type": "array", "items": schema}
+        if self.nullable:
+            schema = {"anyOf": [schema, {"type": "null"}]}
+        if values := [value if is_number else _spelled(value) for value in self._defaults()]:
+            schema["default"] = values if self.many else values[0]
+        return schema
+
+    def _item_schema(self, reference: Any) -> dict[str, Any]:
+        options = _of(self.options, reference)
+        if options and self.type is int and all(map(_WHOLE.fullmatch, options)):
+            return {"type": "integer", "enum": [*map(int, options)]}
+        schema: dict[str, Any] = {"type": "string", "enum": [*options]}
+        if not options:
+            schema = msgspec.json.schema(self.type)
+        if self.bounds and not options:
+            limits = {"minimum": self.bounds.low, "maximum": self.bounds.high}
+            # JSON has no infinity, and its numbers may be read as 64 bits.
+            schema |= {name: limit for name, limit in limits.items() if abs(limit) <= _INT64.high}
+        if self.needs_text and "" not in options:
+            schema["minLength"] = 1
+        return schema
+
+    def _defaults(self) -> list[Any]:
+        if self.type is object:
+            return [self.structure["default"]] if "default" in self.structure else []
+        return (self.default or []) if self.many else [] if self.default is None else [self.default]
+
+    def _limits(self, reference: Any) -> list[str]:
+        """Return the sentences about valid values that descriptions and errors share."""
+        options = _of(self.options, reference)
+        sentences = [self.source.sentence] if self.source else []
+        if options:
+            sentences.append(f"Options are {listed(options)}.")
+        if self.bounds:
+            sentences.append(f"Must be at least {self.bounds.low} and at most {self.bounds.high}.")
+        if self.type is float:
+            sentences.append("Must be a number.")
+        if self.type is date:
+            sentences.append("Format is YYYY-MM-DD.")
+        if self.type is object and not self.many and _types(self.structure) <= _JSON:
+            sentences.append("Must be JSON.")
+        return sentences
+
+    @property
+    def _keeps_blanks(self) -> bool:
+        """Whether white space is a value."""
+        if self.type is object:
+            return "string" in _types(self.structure)
+        return self.type is str and not self.options and not self.source
+
+    def is_absent(self, value: Any, *, typed: bool = False) -> bool:
+        """Tell whether a value means the same as leaving the argument out."""
+        if value is ABSENT:
+            return True
+        if typed:
+            left_out = value == "" and self.needs_text
+            return left_out or (value is None and self.default is None and not self.required)
+        if isinstance(value, list):
+            return all(map(self._is_blank, value))
+        return self._is_blank(value)
+
+    def _is_blank(self, value: Any) -> bool:
+        return value is None or value == "" or (isinstance(value, str) and value.isspace() and not self._keeps_blanks)
+
+    def read(self, value: Any, reference: Any, *, typed: bool = False) -> tuple[Any, list[str]]:
+        """Return a value of the first wire, or of typed JSON, as a Python value, and what is wrong with it."""
+        if self.is_absent(value, typed=typed):
+            if self.required:
+                return None, [" ".join([f"{self.name} is required.", *self._limits(reference)])]
+            return self.default, []
+        if value is None and self.nullable:
+            return None, []
+        options = _of(self.options, reference)
+        # The first of those that differ only in case.
+        known = {option.casefold(): option for option in reversed(options)}
+        if self.type is object:
+            return self._read_any(value, known, typed=typed)
+        if isinstance(value, list) and not self.many:
+            return None, [f"{self.name} must be a single value, not a list."]
+        read: list[Any] = []
+        errors: list[str] = []
+        for item in value if isinstance(value, list) else [value]:
+            if not typed and (item is None or (self._is_blank(item) and not self._keeps_blanks)):
+                continue
+            if len(errors) == _MAX_ERRORS:
+                errors.append("Further values were not checked.")
+                break
+            try:
+                read.append(self._read_item(item, options, known, reference))
+            except ValueError as error:
+                errors.append(f"{self.name} {error}")
+        return (read if self.many else (read or [None])[0]), errors
+
+    def _read_any(self, value: Any, known: Mapping[str, str], *, typed: bool) -> tuple[Any, list[str]]:
+        """Read a value with pydantic: a text of the first wire as what it is, else as JSON, else as the only item."""
+        if self.adapter is None:  # the worker reads it
+            return value, []
+        from pydantic import ValidationError
+
+        readers = [partial(self.adapter.validate_python, value)]
+        if isinstance(value, str) and not typed:
+            text = known.get(value.casefold().strip(), value)
+            readers = [partial(self.adapter.validate_python, text)]
+            if not self._keeps_blanks:
+                readers.append(partial(self.adapter.validate_json, text, strict=True))
+            if self.many:
+                readers.append(partial(self.adapter.validate_python, [text]))
+        errors = []
+        for reader in readers:
+            try:
+                return reader(), []
+            except ValidationError as error:
+                errors.append(error)
+        # Of a single value, the first says more than why it isn't JSON.
+        last = errors[-1] if self.many or _types(self.structure) <= _JSON else errors[0]
+        wrong = last.errors(include_url=False, include_context=False, include_input=False)
+        return None, [f"{self.name} is not valid{_reason(part)}." for part in wrong[:_MAX_ERRORS]]
+
+    def _read_item(self, value: Any, options: Sequence[str], known: Mapping[str, str], reference: Any) -> Any:
+        if isinstance(value, bool) and known.keys() == {"yes", "no"}:
+            value = _spelled(value)
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            kind = _JSON_NAMES.get(type(value), "this")
+            raise ValueError(f"must be {_NAMES[self.type]}, not {kind}.")  # noqa: TRY004 - the caller's value, not ours
+        text = str(int(value) if isinstance(value, float) and value.is_integer() else value)
+        if self._keeps_blanks:
+            return text
+        text = text.strip()
+        if options:
+            if (folded := text.casefold()) not in known:
+                near = did_you_mean(text, options)
+                raise ValueError(f"has no option {quoted(text)}.{near} Options are {listed(options)}.")
+            text = known[folded]
+        if self.type is str:
+            return self._matched(text, reference)
+        try:
+            found = _parsed(self.type, text)
+        except ValueError:
+            raise ValueError(f"must be {_NAMES[self.type]}, not {quoted(text)}.") from None
+        if not self._is_in_bounds(found):
+            bounds = self.bounds or _INT64
+            raise ValueError(f"must be between {bounds.low} and {bounds.high}, not {quoted(text)}.")
+        return found
+
+    def _matched(self, text: str, reference: Any) -> str:
+        if not self.source or not self.source.match:
+            return text
+        try:
+            return self.source.match(reference, text)
+        except ValueError as error:
+            raise ValueError(f"{quoted(text)} {error} {self.source.sentence}") from None
+
+    def _is_in_bounds(self, value: Any) -> bool:
+        limits = (self.bounds, _INT64 if self.type is int else None)
+        return all(bounds.low <= value <= bounds.high for bounds in limits if bounds)
+
+
+def described(annotation: Any, default: Any = None) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    """Return what reads the values of an annotation, and their schema; raises anything for what isn't JSON."""
+    from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class DecimalSchemas(GenerateJsonSchema):
+        def decimal_schema(self, schema: Any) -> dict[str, Any]:  # else the same as that of float | str
+            number = super().decimal_schema(schema)["anyOf"][0]
+            return {**number, "type": ["number", "string"], "format": "decimal"}
+
+    adapter = TypeAdapter[Any](annotation)
+    schema = adapter.json_schema(schema_generator=DecimalSchemas)
+    with suppress(Exception):  # the default may be of another type
+        if default is not ABSENT and default is not None:
+            schema["default"] = adapter.dump_python(default, mode="json", warnings=False)
+    return adapter, schema
+
+
+def _types(schema: Mapping[str, Any]) -> set[str]:
+    """Return the types of which a value has one; ``value`` stands for one that is a text only on the wire."""
+    definitions = schema.get("$defs", {})
+    types = set()
+    for part in schema.get("anyOf") or schema.get("oneOf") or [schema]:
+        named = definitions.get(part.get("$ref", "").rpartition("/")[2], part)
+        is_value = {"enum", "const", "format"} & named.keys()
+        types.add("value" if is_value else named.get("type", "string"))
+    return types - {"null"}
+
+
+def _declared(declared: inspect.Parameter) -> tuple[str, Any, Any]:
+    """Return name, annotation and default; ``*args`` is a list, by default an empty one."""
+    if declared.kind is not declared.VAR_POSITIONAL:
+        return declared.name, declared.annotation, declared.default
+    item = Any if declared.annotation is ABSENT else declared.annotation
+    return declared.name, list[item], []  # type: ignore[valid-type]  # known at run time only
+
+
+def _of(value: Any, reference: Any) -> Any:
+    """Return a value that may follow from the data."""
+    return value(reference) if callable(value) else value
+
+
+def _reason(error: Any) -> str:
+    place = ".".join(map(str, error["loc"]))
+    return f"{f' at {quoted(place)}' if place else ''}: {inert(error['msg'][:_LONGEST])}"
+
+
+def _parsed(kind: type, text: str) -> Any:
+    # Python reads underscores between digits, digits of other scripts, and dates in more than one format.
+    if len(text) > _LONGEST or not text.isascii() or "_" in text:
+        raise ValueError(text)
+    if kind is int and "." in text and text.endswith("0"):
+        text = text.rstrip("0").removesuffix(".")  # as spreadsheets write whole numbers
+    read: dict[type, Callable[[str], Any]] = {bool: "Yes".__eq__, date: date.fromisoformat}
+    found = read.get(kind, kind)(text)
+    if (kind is float and not abs(found) < math.inf) or (kind is date and str(found) != text):
+        raise ValueError(text)
+    return found
+
+
+def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
+    """Return what is inside `Annotated` and ``… | None``, the markers (the outermost last), and if None is allowed."""
+    if get_origin(annotation) is Annotated:
+        inner, markers, nullable = _unwrapped(annotation.__origin__)
+        return inner, [*markers, *annotation.__metadata__], nullable
+    if get_origin(annotation) in (Union, UnionType):
+        inner = [part for part in get_args(annotation) if part is not NoneType]
+        nullable = NoneType in get_args(annotation)
+        if len(inner) == 1:
+            return *_unwrapped(inner[0])[:2], nullable
+        return annotation, [], nullable
+    return annotation, [], False
+
+
+def _type_of(default: Any) -> Any:
+    """Infer an annotation from a default; a list holds what its first item is."""
+    if default is ABSENT or default is None:
+        return str
+    if isinstance(default, list):
+        return list[type(default[0]) if default else str]  # type: ignore[misc] # built at run time
+    return type(default)
+
+
+def _spelled(value: Any) -> str:
+    """Return a Python value as the service spells it."""
+    if isinstance(value, dict | list):
+        return msgspec.json.encode(value).decode()
+    return str(value) if not isinstance(value, bool) else "Yes" if value else "No"

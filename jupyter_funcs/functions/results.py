@@ -1,0 +1,193 @@
+"""What a callable returned: as a frame, an Arrow table or records; and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Callable, Collection, Mapping
+from datetime import date
+from decimal import Decimal
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+SCALAR = "Result"
+"""The column of values without a name."""
+
+_TEXTS = (str, bytes, bytearray, memoryview)
+# The lengths of a date, and of a time with seconds.
+_DAY, _SECOND = 10, 19
+
+
+def tabular(value: Any) -> pd.DataFrame | pa.Table | Any:
+    """Return what has columns as a frame or an Arrow table, a record as a dictionary, and several as a list."""
+    if (table := _table(value)) is not None:
+        return table
+    if hasattr(type(value), "__array_interface__"):  # a number of numpy, or an array of more dimensions
+        return values_of(value) if value.ndim else value
+    value = _record(value)
+    if isinstance(value, Mapping):
+        parts = {_key(name): part for name, part in value.items()}
+        table = _joined(parts)
+        return parts if table is None else table
+    if isinstance(value, _TEXTS) or not isinstance(value, Collection):
+        return value
+    items = list(value)
+    table = _joined(dict(enumerate(items)))
+    return [_record(item) for item in items] if table is None else table
+
+
+def is_expression(value: Any) -> bool:
+    """Tell whether a value is an expression of ibis."""
+    ibis = sys.modules.get("ibis")
+    return isinstance(value, getattr(ibis, "Expr", ()))
+
+
+def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
+    """Return what is a table by its own type, else None."""
+    if is_expression(value):
+        return value.as_table().to_pyarrow()
+    if callable(getattr(type(value), "to_undirected", None)) and hasattr(type(value), "edges"):
+        return _edges(value)
+    pandas = sys.modules.get("pandas")  # imported by whoever made the frame
+    if pandas and hasattr(pandas, "DataFrame"):  # otherwise another thread is importing it
+        if isinstance(value, pandas.DataFrame):
+            return value
+        if isinstance(value, pandas.Index):
+            value = value.to_frame(index=False)
+            return value.rename(columns={0: SCALAR} if value.shape[1] == 1 else str)
+        if isinstance(value, pandas.Series):
+            return value.to_frame(SCALAR if value.name is None else value.name)
+    if hasattr(type(value), "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        return pa.table(value)
+    if hasattr(type(value), "__array_interface__") and 0 < value.ndim < 3:
+        import pandas as pd
+
+        frame = pd.DataFrame(value)
+        is_named = value.ndim == 2 or value.dtype.names
+        return frame.rename(columns=str if is_named else {0: SCALAR})
+    return None
+
+
+def _edges(graph: Any) -> pd.DataFrame:
+    """Return the edges of a graph of networkx, with their attributes."""
+    import pandas as pd
+
+    ends = ["source", "target"]
+    rows = [dict(zip(ends, edge, strict=False)) | edge[-1] for edge in graph.edges(data=True)]
+    return pd.DataFrame(rows, columns=None if rows else ends)
+
+
+def _joined(parts: dict[Any, Any]) -> pd.DataFrame | None:
+    """Return several tables as one: side by side if they are equally long, else one below the other."""
+    pandas: Any = sys.modules.get("pandas")
+    kind = getattr(pandas, "DataFrame", ())
+    frames: dict[Any, pd.DataFrame] = {name: part for name, part in parts.items() if isinstance(part, kind)}
+    if not frames:
+        return None
+    if "frame" in frames:  # scikit-learn's name for the data with its target
+        return frames["frame"]
+    length = len(next(iter(frames.values())))
+    joined: pd.DataFrame
+    if any(len(frame) != length for frame in frames.values()):
+        joined = pandas.concat(frames, names=["Part"]).reset_index(level=0)
+        return joined
+    tables = {name: table for name, part in parts.items() if (table := _table(part)) is not None}
+    index = next(iter(frames.values())).index
+    columns = {
+        str(name): table.rename(columns={SCALAR: str(name)}).set_axis(index)
+        for name, table in tables.items()
+        if len(table) == length
+    }
+    names = [name for table in columns.values() for name in table.columns]
+    joined = pandas.concat(columns if len({*names}) < len(names) else list(columns.values()), axis=1)
+    return joined
+
+
+def _record(value: Any) -> Any:
+    """Return a named tuple, dataclass or model of pydantic as a dictionary; anything else as it is."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: part for name, part in value._asdict().items() if not name.startswith("_")}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if hasattr(type(value), "model_dump"):
+        return value.model_dump()
+    return value
+
+
+def _key(name: Any) -> Any:
+    return name if isinstance(name, (str, int, float, date, Decimal)) else str(name)
+
+
+def values_of(array: Any) -> Any:
+    """Return the values of an array or a column; whole days are dates, for which pandas has no type."""
+    import numpy as np
+
+    if hasattr(type(array), "to_pylist"):  # the labels of a Series are attributes too
+        return list(array.to_pylist())
+    if isinstance(array.dtype, np.dtype) and array.dtype.kind == "M":
+        times = np.asarray(array)
+        texts = np.datetime_as_string(times, unit="auto")
+        if texts.size and _DAY < len(max(texts.ravel(), key=len)) < _SECOND:
+            texts = np.datetime_as_string(times, unit="s")
+        array = texts.astype(object)
+        array[np.isnat(times)] = None
+    return array.tolist()
+
+
+def infinite(value: Any) -> int:
+    """Return how many numbers of a result are infinite."""
+    if isinstance(value, float):
+        return int(math.isinf(value))
+    if isinstance(value, Decimal):
+        return int(value.is_infinite())
+    if isinstance(value, Mapping):
+        return sum(map(infinite, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(infinite, value))
+    return 0
+
+
+def lost_text(count: int) -> str:
+    """Return the warning for infinite numbers that became null in JSON; empty if there are none."""
+    numbers = "number" if count == 1 else "numbers"
+    return f"The result has {count:,} infinite {numbers}, which JSON doesn't have (read as null)." if count else ""
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a type that msgspec knows; raises `TypeError` if there is none."""
+    for kind in type(value).__mro__:
+        convert = _CONVERTERS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
+        if convert is not None:
+            return convert(value)
+    record = _record(value)
+    if record is not value:
+        return record
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Collection):
+        return list(value)
+    raise TypeError(f"Objects of type {type(value).__name__} can't be written as JSON.")
+
+
+# By library and name, so that no library is imported for it.
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "builtins.float": float,
+    "builtins.int": int,
+    "builtins.str": str,
+    "numpy.datetime64": lambda value: str(value) if value == value else None,  # noqa: PLR0124 - NaT != NaT
+    "numpy.generic": methodcaller("item"),
+    "numpy.ndarray": values_of,
+    "pandas.Interval": str,
+    "pandas.NAType": lambda _: None,
+    "pandas.NaTType": lambda _: None,
+    "pandas.Period": str,
+    "pandas.Timedelta": methodcaller("to_pytimedelta"),
+    "pandas.Timestamp": methodcaller("isoformat"),
+}
