@@ -15,7 +15,7 @@ from jupyter_funcs.frames.roles import ChartColumn, Role, is_key, is_to_date, pe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jupyter_funcs.panel.requests import ChartWish
+    from jupyter_funcs.panel.requests import ChartWish, Json
 
     Array = np.ndarray[Any, np.dtype[Any]]
     Zoom = tuple[float, float] | None
@@ -112,7 +112,7 @@ class Times:
                 steps[step] = min(count, known) > most
         return base, steps
 
-    def incomplete(self, step: str) -> dict[str, Any]:
+    def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
         """Return the starts of the first and last periods, if the times cover only part of them."""
         if self.distinct is None or step in {"", self.base} or STEPS[step].seconds < STEPS["day"].seconds:
             return {}
@@ -146,7 +146,7 @@ class Plan:
     over: tuple[str, ...] = ()
     most_lines: int = _USUAL_LINES
     most_points: int = POINTS_OF_A_LINE
-    choices: list[dict[str, Any]] = field(default_factory=list)
+    choices: list[Json] = field(default_factory=list)
 
     @property
     def how(self) -> str:

@@ -16,14 +16,12 @@ from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.display import MONEY
 from jupyter_funcs.frames.roles import NO_VALUE, Role, flat, words
 from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, time_of
-from jupyter_funcs.panel.requests import ChartWish
+from jupyter_funcs.panel.requests import ChartWish, Json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_funcs.panel.chart_plan import Array, Zoom
-
-    View = dict[str, Any]  # ChartView of protocol.ts
 
 _COLOURS = 8
 _MOST_BARS = 50
@@ -43,7 +41,7 @@ class Chart:
 
     def view(
         self, wish: ChartWish = _AS_IT_SUITS, *, rows: Array | None = None, zoom: Zoom = None, source: str = "df"
-    ) -> View:
+    ) -> Json:
         """Return a chart of the rows at these positions, zoomed to a range of days; `source` is their code."""
         if len(self._frame) == 1 and self._planner.columns:
             return _nothing("The result is one row: a chart of it would show less than the table does.")
@@ -223,7 +221,7 @@ class _Points:
         return notes + [each.note for each in (plan.y, plan.x) if each and each.note]
 
 
-def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
+def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> Json:
     plan, table, names = points.plan, points.table, list(points.table.columns)
     rank = {name: at for at, name in enumerate(order)}
     colours = {name: rank[name] for name in names[:_COLOURS] if rank[name] < _COLOURS}
@@ -252,7 +250,7 @@ def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
     }
 
 
-def _nothing(why: str, choices: Sequence[View] = ()) -> View:
+def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
     nothing = {"kind": "line", "title": "", "unit": "", "format": "number", "step": "", "adds": False, "rows": 0}
     empty = {"x": {"type": "category", "values": [], "labels": []}, "series": [], "zero": False, "notes": []}
     return nothing | empty | {"why": why, "choices": list(choices), "hidden": 0, "code": ""}

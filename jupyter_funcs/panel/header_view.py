@@ -11,7 +11,7 @@ from jupyter_funcs.catalog.listing import Catalog, Function
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert
-from jupyter_funcs.panel.requests import Name, Number, Text, asked
+from jupyter_funcs.panel.requests import Json, Name, Number, Text, asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ class HeaderView:
     def _catalog(self) -> Catalog:
         return self._session.listed or Catalog(())
 
-    def service(self) -> dict[str, Any]:
+    def service(self) -> Json:
         """Return the `ServiceView` of the protocol."""
         session, status, known = self._session, self.status, self._session.listed
         return {
@@ -54,7 +54,7 @@ class HeaderView:
             "nothing": "" if known is None or len(known) else no_functions(session.service, session.kind),
         }
 
-    def function(self, function: Function, slug: str) -> dict[str, Any]:
+    def function(self, function: Function, slug: str) -> Json:
         """Return the `FunctionView` of the protocol, without its example."""
         return {
             "id": slug,
@@ -65,11 +65,11 @@ class HeaderView:
             "changesData": function.changes_data,
         }
 
-    def card(self, call: RemoteCall) -> dict[str, Any]:
+    def card(self, call: RemoteCall) -> Json:
         return self.function(call.function, call.slug) | {"example": example_text(call)}
 
     @asked(of="header")
-    def functions(self, query: Text, first: Number = 0) -> dict[str, Any]:
+    def functions(self, query: Text, first: Number = 0) -> Json:
         """Return a page of the functions that a search finds; without words, all: favourites, recent ones, the rest."""
         catalog, favourites = self._catalog, self._session.favourites
         found = catalog.search(query)
@@ -94,11 +94,11 @@ class HeaderView:
         self._session.favourites.mark(self._session[function].name, is_favourite=on)
 
     @asked(of="header")
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Json:
         rows = self.status.rows if self.status else [("service", self._session.service)]
         return {"facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]}
 
-    def start(self, recent: list[dict[str, Any]]) -> dict[str, Any]:
+    def start(self, recent: list[Json]) -> Json:
         """Return what an empty panel offers: functions, recent runs and presets."""
         cards, presets = [], []
         for call in self.offered():
@@ -119,7 +119,7 @@ class HeaderView:
         cards = list({id(each): each for each in [*first, *others]}.values())[:_MOST_CARDS]
         return [self._session[catalog.slug(each)] for each in cards]
 
-    def presets(self, function: str) -> list[dict[str, Any]]:
+    def presets(self, function: str) -> list[Json]:
         """Return the presets of a function: the demo's first, then the user's own."""
         presets = self._session.presets
         shipped = presets.shipped(function)

@@ -20,13 +20,14 @@ from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.frames.roles import flat
 from jupyter_funcs.panel.chart_view import Chart
-from jupyter_funcs.panel.requests import ChartWish, Number, RunNumber, TableQuery, asked
+from jupyter_funcs.panel.requests import ChartWish, Json, Number, RunNumber, TableQuery, asked
 from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.records.recorded import RecordedClient
     from jupyter_funcs.records.run import Run
@@ -60,16 +61,16 @@ class HistoryView:
 
     def __init__(self, session: RecordedClient[RemoteCall], held: Held) -> None:
         self._session, self._history, self._held = session, session.history, held
-        self._last: tuple[tuple[int | str, int | str], dict[str, Any], TableView | None] | None = None
+        self._last: tuple[tuple[int | str, int | str], Json, TableView | None] | None = None
 
     @asked("history", of="history")
-    def rows(self, *, earlier: bool = True) -> list[dict[str, Any]]:
+    def rows(self, *, earlier: bool = True) -> list[Json]:
         """Return the runs of this kernel, newest first, then the saved runs of earlier kernels."""
         runs = [*(self._history.earlier if earlier else ()), *self._history.runs]
         varying = _varying(runs)
         return [self._row(run, varying[run.function]) for run in runs[: -_MOST_ROWS - 1 : -1]]
 
-    def _row(self, run: Run, varying: Iterable[str] = ()) -> dict[str, Any]:
+    def _row(self, run: Run, varying: Iterable[str] = ()) -> Json:
         began = run.started.astimezone()
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
@@ -95,7 +96,7 @@ class HistoryView:
         return {each.name: inert(each.label) for each in self._session[function].fields} if is_listed else {}
 
     @asked(of="history", in_thread=True)
-    def compare(self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False) -> dict[str, Any]:
+    def compare(self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False) -> Json:
         """Compare two runs, with a page of the rows that differ; `again` repeats runs that are no longer in memory."""
         last = self._last
         if last is None or last[0] != (before, after) or (again and last[1]["gone"]):
@@ -106,9 +107,9 @@ class HistoryView:
         page = table.page(TableQuery(), first, first + _PAGE, list(range(min(table.count, _MOST_COLUMNS))))
         return about | {"rows": page["rows"], "total": page["total"]}
 
-    def _compared(self, *numbers: int | str, again: bool) -> tuple[dict[str, Any], TableView | None]:
+    def _compared(self, *numbers: int | str, again: bool) -> tuple[Json, TableView | None]:
         runs = [self._history.get(number) for number in numbers]
-        about: dict[str, Any] = {
+        about: Json = {
             "before": self._row(runs[0]),
             "after": self._row(runs[1]),
             **self._args(*runs),
@@ -146,7 +147,7 @@ class HistoryView:
             raise ArgumentError(f"{function.name} changes data, so it isn't run again to compare.", "Run it yourself.")
         return sweep(function, None, run.args) if run.is_sweep else function(**run.args)
 
-    def _args(self, before: Run, after: Run) -> dict[str, Any]:
+    def _args(self, before: Run, after: Run) -> Json:
         labels = self._labels(before.function) | self._labels(after.function)
         one, other = before.args, after.args
         names = [name for name in one | other if before.function == after.function or (name in one and name in other)]
@@ -160,7 +161,7 @@ class HistoryView:
 
 def _varying(runs: list[Run]) -> dict[str, list[str]]:
     """Return the arguments that differ between the runs of each function; all of them if it ran once."""
-    ran: dict[str, list[dict[str, Any]]] = {}
+    ran: dict[str, list[Args]] = {}
     for run in runs:
         ran.setdefault(run.function, []).append(run.args)
     return {
@@ -192,7 +193,7 @@ def result_of(run: Run) -> pd.DataFrame:
     return frame
 
 
-def values_of(run: Run, function: RemoteCall) -> dict[str, Any]:
+def values_of(run: Run, function: RemoteCall) -> Args:
     """Return the values of a form that repeats a run: several for each swept parameter."""
     if not run.is_whole:
         raise ArgumentError(f"The arguments of run {run.label} were not saved.", "Enter them again.")
@@ -240,9 +241,9 @@ def _code(runs: list[Run]) -> str:
     return f"import jupyter_funcs as jf\n\njf.diff({', '.join(names)})"
 
 
-def _charts(frames: list[pd.DataFrame], about: str) -> dict[str, Any]:
+def _charts(frames: list[pd.DataFrame], about: str) -> Json:
     """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
-    found: dict[str, Any] = {"chart": None, "totals": None}
+    found: Json = {"chart": None, "totals": None}
     sides = [flat(Coded(frame, "")).value for frame in frames]
     both = Chart(pd.concat(sides, ignore_index=True), about)
     of_each = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])

@@ -14,7 +14,7 @@ from jupyter_funcs.core.errors import ArgumentError, ProtocolError
 from jupyter_funcs.core.json_decoding import decode, decode_lines
 from jupyter_funcs.core.text import clip, inert, json_text, quote, replace_surrogates, visible
 from jupyter_funcs.frames.display import nested_text
-from jupyter_funcs.panel.requests import JsonPath, Number, Searched, asked
+from jupyter_funcs.panel.requests import Json, JsonPath, Number, Searched, asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ class JsonTree:
         self._levels: dict[tuple[str | int, ...], tuple[Any, Any]] = {}  # along the last path: values, and their source
 
     @asked("json", of="tree")
-    def node(self, path: JsonPath, first: Number = 0) -> dict[str, Any]:
+    def node(self, path: JsonPath, first: Number = 0) -> Json:
         """Return a value of the reply, with up to 50 of its items."""
         if len(path) > _DEEPEST:
             raise ArgumentError(f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead.")
@@ -56,7 +56,7 @@ class JsonTree:
         return self._data.decode("utf-8-sig", errors="replace")
 
     @asked("json_find", of="tree")
-    def find(self, text: Searched) -> dict[str, Any]:
+    def find(self, text: Searched) -> Json:
         """Find a text in keys and values, ignoring case; a hit is a list of positions, one per level from the top."""
         until = time.monotonic() + _PATIENCE
         _, came = self._at(())
@@ -139,7 +139,7 @@ def _key(key: str | int) -> str | int:
     return key if isinstance(key, int) else replace_surrogates(clip(key, _LONGEST_KEY))
 
 
-def _told(value: Any, came: Any) -> dict[str, Any]:
+def _told(value: Any, came: Any) -> Json:
     """Return the type, text and number of items of a value; `whole` says whether the text is complete."""
     total, whole = 0, True
     if isinstance(value, dict | list):

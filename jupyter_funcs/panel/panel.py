@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.panel.requests import Json, RequestKind
     from jupyter_funcs.records.recorded import RecordedClient
 
 _STATIC = Path(__file__).with_name("static")
@@ -49,6 +50,11 @@ const { default: panel } = await import(address);
 URL.revokeObjectURL(address);
 export default panel;
 """
+
+
+def _synced() -> Any:
+    """Return a trait that the page reads."""
+    return traitlets.Unicode().tag(sync=True)
 
 
 class Panel(anywidget.AnyWidget):
@@ -70,13 +76,13 @@ class Panel(anywidget.AnyWidget):
 
     # With the style sheet, and compressed: every panel sends it again, and front ends keep each copy.
     _esm = _UNPACK % base64.b64encode(gzip.compress((_STATIC / "panel.js").read_bytes(), mtime=0)).decode()
-    _view = traitlets.Unicode("").tag(sync=True)
-    _service = traitlets.Unicode("").tag(sync=True)
-    _options = traitlets.Unicode("").tag(sync=True)
-    _values = traitlets.Unicode("").tag(sync=True)
-    _long = traitlets.Unicode("{}").tag(sync=True)
-    _run = traitlets.Unicode("").tag(sync=True)
-    _tab = traitlets.Unicode("table").tag(sync=True)
+    _view = _synced()
+    _service = _synced()
+    _options = _synced()
+    _values = _synced()
+    _long = _synced()
+    _run = _synced()
+    _tab = _synced()
     recipe = traitlets.Unicode("panel.result()", help="The code of a run's DataFrame where no variable holds it.")
 
     def __init__(
@@ -197,7 +203,7 @@ class Panel(anywidget.AnyWidget):
                     for name, text in self._texts().items():
                         setattr(self, name, text)
 
-    def _tell(self, event: dict[str, Any]) -> None:
+    def _tell(self, event: Json) -> None:
         if self._is_open:
             self.send({"v": 1, **event})
 
@@ -220,11 +226,11 @@ class Panel(anywidget.AnyWidget):
         self._reply(content, told)
         self._publish()
 
-    def _reply(self, content: object, told: dict[str, Any]) -> None:
+    def _reply(self, content: object, told: Json) -> None:
         number = content.get("id") if isinstance(content, dict) else None
         self._tell({"re": number if isinstance(number, int) else None, **told})
 
-    async def _answer_to(self, kind: requests.RequestKind, fields: dict[str, Any]) -> dict[str, Any]:
+    async def _answer_to(self, kind: RequestKind, fields: Json) -> Json:
         """Call the method that answers a request."""
         state = self._state
         if kind.refused and not (state.trusted or fields.get("download")):
@@ -262,9 +268,9 @@ class Panel(anywidget.AnyWidget):
         return {**data, "text/plain": repr(self)}, metadata
 
 
-def _apart(fields: dict[str, Any]) -> dict[str, Any]:
+def _apart(fields: Json) -> Json:
     """Move long parts out of the fields and leave checksums, so that other changes don't send them again."""
-    long: dict[str, dict[str, Any]] = {}
+    long: dict[str, Json] = {}
     for name, held in fields.items():
         if parts := {part: value for part, value in held.items() if len(_json(value)) > _LONG}:
             held |= {part: zlib.crc32(_json(value).encode()) for part, value in parts.items()}

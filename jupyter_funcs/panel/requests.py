@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Method = TypeVar("Method", bound="Callable[..., Any]")
 
+Json = dict[str, Any]  # a part of the protocol
 _RELOAD = "Run the cell again to open the panel."
 
 Number = Annotated[int, Meta(ge=0, le=2**53)]
@@ -29,7 +30,11 @@ FileFormat = Literal["csv", "xlsx", "parquet", "json"]
 Tab = Literal["table", "chart", "json", "code"]
 
 
-class EachOf(Struct, frozen=True, forbid_unknown_fields=True):
+class Part(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a request, without other fields."""
+
+
+class EachOf(Part, frozen=True):
     """Several values for a field, one run each."""
 
     each: Texts
@@ -40,14 +45,14 @@ FailedRows = Annotated[list[Number], Meta(max_length=1_000)]  # positions in the
 PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
 
 
-class Sort(Struct, frozen=True, forbid_unknown_fields=True):
+class Sort(Part, frozen=True):
     """One column to sort by; columns are given by position."""
 
     at: Number
     descending: bool
 
 
-class Range(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="range"):
+class Range(Part, frozen=True, tag_field="kind", tag="range"):
     """Rows with a number or date between two bounds, inclusive; an empty text means no bound."""
 
     at: Number
@@ -55,14 +60,14 @@ class Range(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", t
     high: Text
 
 
-class OneOf(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="values"):
+class OneOf(Part, frozen=True, tag_field="kind", tag="values"):
     """Rows with one of these values; `None` means an empty cell."""
 
     at: Number
     values: Annotated[list[Text | None], Meta(max_length=10_000)]
 
 
-class Contains(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="text"):
+class Contains(Part, frozen=True, tag_field="kind", tag="text"):
     """Rows that contain this text, ignoring case."""
 
     at: Number
@@ -75,7 +80,7 @@ Sorts = Annotated[list[Sort], Meta(max_length=8)]
 Filters = Annotated[list[Filter], Meta(max_length=100)]
 
 
-class TableQuery(Struct, frozen=True, forbid_unknown_fields=True):
+class TableQuery(Part, frozen=True):
     """Which rows of a table to show, and in which order."""
 
     sort: Sorts = []
@@ -84,7 +89,7 @@ class TableQuery(Struct, frozen=True, forbid_unknown_fields=True):
     hidden: Columns = []  # columns that aren't searched
 
 
-class ChartWish(Struct, frozen=True, forbid_unknown_fields=True):
+class ChartWish(Part, frozen=True):
     """The user's choices for a chart; the panel chooses what is `None`."""
 
     kind: Literal["line", "bar"] | None = None

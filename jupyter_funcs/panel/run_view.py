@@ -22,7 +22,7 @@ from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
-from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Name, TableQuery, asked
+from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Json, Name, TableQuery, asked
 from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import SweepJob, result_cached_text, status_text, value_text
 
@@ -57,7 +57,7 @@ class ResultView:
     variable: str  # its latest name
     summary: str
     recipe: str  # the code of the frame if no variable holds it
-    partial: dict[str, Any] | None = None
+    partial: Json | None = None
     warnings: Sequence[str] = ()
     sweep: SweepJob | None = None
     note: str = ""  # what happened to its variable
@@ -89,7 +89,7 @@ class ResultView:
         """The variable that holds the result; empty if the user deleted, reassigned or changed it."""
         return self.variable if self._is_held and not self.is_changed else ""
 
-    def view(self) -> dict[str, Any]:
+    def view(self) -> Json:
         """Return the `ResultView` of the protocol."""
         lost = "" if (variable := self.held_as) else self.variable
         happened = _CHANGED if self._is_held and self.is_changed else "no longer holds this result."
@@ -106,15 +106,15 @@ class ResultView:
         }
 
     @asked(of="result")
-    def table_code(self, query: TableQuery) -> dict[str, Any]:
+    def table_code(self, query: TableQuery) -> Json:
         return {"code": self.table.code(query, self.held_as or self.recipe)}
 
     @asked(of="result")
-    def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> dict[str, Any]:
+    def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> Json:
         zoom = None if low is None or high is None else (low, high)
         source = self.table.code(query, self.held_as or self.recipe)
 
-        def drawn() -> dict[str, Any]:
+        def drawn() -> Json:
             return self._chart.view(wish, rows=self.table.positions(query), zoom=zoom, source=source)
 
         self.picture = self._charts.get("", (repr(query), wish, zoom, source), drawn, lambda _: 1)
@@ -128,7 +128,7 @@ class ResultView:
     @asked(of="result", refused="Files can't be saved")
     def save(
         self, ending: FileFormat, name: Name, filtered: TableQuery | None, *, replace: bool, download: bool
-    ) -> dict[str, Any]:
+    ) -> Json:
         """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
         name = _file_name(name, ending)
         told = {"said": "", "exists": False, "name": name, "data": ""}
@@ -160,7 +160,7 @@ def _file_name(text: str, ending: str) -> str:
     return name if name.lower().endswith(f".{ending}") else f"{name}.{ending}"
 
 
-def running_view(job: Job) -> dict[str, Any]:
+def running_view(job: Job) -> Json:
     """Return the progress of a run; the page itself counts the seconds."""
     progress = job.progress
     sweep = progress if isinstance(progress, SweepProgress) else None
@@ -197,7 +197,7 @@ def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str
     return ResultView(function, job.args, frame, reply, started, variable, summary, recipe, failed, notes, sweep)
 
 
-def _partial(frame: pd.DataFrame, sweep: SweepJob) -> dict[str, Any] | None:
+def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
     """Return which runs of a sweep failed, and why; `None` if none did."""
     if not (errors := frame.attrs["errors"]):
         return None
@@ -209,7 +209,7 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> dict[str, Any] | None:
     return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
 
 
-def error_view(error: BaseException, redact: Callable[[str], str], job: Job | None = None) -> dict[str, Any]:
+def error_view(error: BaseException, redact: Callable[[str], str], job: Job | None = None) -> Json:
     """Return what happened, what to do, and details of an error; never a token."""
     request = f"Request {job.progress.request_id}" if job is not None and job.progress.request_id else ""
     what, *hint = lines_of(error)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.changes import relisted
 from jupyter_funcs.catalog.values import as_several
@@ -18,11 +18,11 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.core.text import inert, listed, quote, some
 from jupyter_funcs.frames.display import shape_text
-from jupyter_funcs.panel import requests, run_view
+from jupyter_funcs.panel import run_view
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
 from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
-from jupyter_funcs.panel.requests import asked
+from jupyter_funcs.panel.requests import FailedRows, Json, Name, Number, PageValues, RunNumber, Tab, asked
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.records.run import as_it_came
 from jupyter_funcs.sweeps.job import SweepJob, asks_text, start_sweep, stopped_text
@@ -59,7 +59,7 @@ class Visit:
     job: Job | None = None
     shown: Future[None] | None = None  # done when the panel shows the job's result
     refusal: ArgumentError | None = None
-    error: dict[str, Any] | None = None
+    error: Json | None = None
     asked: Args | None = None  # the arguments of a large sweep that the user was asked about
     result: ResultView | None = None
 
@@ -75,7 +75,7 @@ class PanelState:
         self,
         session: RecordedClient[RemoteCall],
         publish: Callable[[], None],
-        send: Callable[[dict[str, Any]], None],
+        send: Callable[[Json], None],
         recipe: Callable[[], str],
         *,
         trusted: bool,
@@ -92,7 +92,7 @@ class PanelState:
         self.history = HistoryView(session, _held)
         self.lock = threading.RLock()  # requests arrive on the loop, `run` and `form[…] = …` on any thread
         self.publish, self.send, self.recipe = publish, send, recipe
-        self._presets: list[dict[str, Any]] = []  # read once, because every change of the form sends them
+        self._presets: list[Json] = []  # read once, because every change of the form sends them
         self._visits: dict[str, Visit] = {}
         self._entered: Entered = {}
         self._numbers = count(1)  # of results
@@ -115,7 +115,7 @@ class PanelState:
         return self.chosen.inputs
 
     @asked()
-    def choose(self, function: requests.Name) -> None:
+    def choose(self, function: Name) -> None:
         self.enter(self.session[function])
 
     def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
@@ -139,7 +139,7 @@ class PanelState:
         return visit
 
     @asked()
-    async def refresh(self) -> dict[str, Any]:
+    async def refresh(self) -> Json:
         """Update each function to the new listing, and keep the values of its form; a removed one stays as it was."""
         before = self.session.listed
         await asyncio.to_thread(self.session.refresh)
@@ -170,7 +170,7 @@ class PanelState:
             self.publish()
 
     @asked()
-    async def preset(self, name: requests.Name, function: requests.Name) -> dict[str, Any]:
+    async def preset(self, name: Name, function: Name) -> Json:
         visit = self.enter(self.session[function]) if function else self.chosen
         form, values = visit.form, self.session.presets.get(visit.function.name, name)
         unknown = fill(form, values, keep=True)
@@ -184,7 +184,7 @@ class PanelState:
         return {"said": " ".join([gone] * bool(unknown) + [kept] * bool(stay))}
 
     @asked(refused="Presets can't be saved")
-    def preset_save(self, name: requests.Name, *, replace: bool) -> dict[str, Any]:
+    def preset_save(self, name: Name, *, replace: bool) -> Json:
         visit, presets, name = self.chosen, self.session.presets, name.strip()
         if name in presets.names(visit.function.name) and not replace:
             return {"said": f"{quote(name, 40)} exists already.", "exists": True}
@@ -193,7 +193,7 @@ class PanelState:
         return {"said": f"Saved as {quote(name, 40)}.", "exists": False}
 
     @asked(refused="Presets can't be deleted")
-    def preset_delete(self, name: requests.Name) -> dict[str, Any]:
+    def preset_delete(self, name: Name) -> Json:
         function = self.chosen.function.name
         self.session.presets.remove(function, name)
         self._presets = self.header.presets(function)
@@ -202,10 +202,10 @@ class PanelState:
     # The view
 
     @asked()
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> Json:
         return {"ok": True}
 
-    def view(self) -> dict[str, Any]:
+    def view(self) -> Json:
         """Return the `View` of the protocol."""
         visit, header = self.visit, self.header
         view = {"panel": self.still, "trusted": self.trusted}
@@ -215,14 +215,14 @@ class PanelState:
         about = {"function": header.card(visit.function), "presets": self._presets, "start": None}
         return view | about | {"fields": visit.inputs.fields}
 
-    def values(self) -> dict[str, Any] | None:
+    def values(self) -> Json | None:
         """Return the `Values` of the protocol; ``None`` if no function is chosen."""
         if (visit := self.visit) is None:
             return None
         values = visit.inputs.values(visit.result.args if visit.result else None)
         return values if visit.is_listed else values | {"advice": [*values["advice"], _UNLISTED]}
 
-    def run_state(self) -> dict[str, Any]:
+    def run_state(self) -> Json:
         """Return the `Run` of the protocol; the page fills in the rest if no function is chosen."""
         visit, running = self.visit, self.running
         if visit is None:
@@ -253,7 +253,7 @@ class PanelState:
     # A run
 
     @asked("run")
-    def press(self, seq: requests.Number, values: requests.PageValues, *, confirmed: bool) -> dict[str, Any]:
+    def press(self, seq: Number, values: PageValues, *, confirmed: bool) -> Json:
         visit, inputs = self.chosen, self.inputs
         most = visit.function.most_runs
         if self.running is not None:  # a second press, sent before the page knew of the first
@@ -275,7 +275,7 @@ class PanelState:
         self.run()
 
     @asked()
-    def retry_failed(self, rows: requests.FailedRows) -> None:
+    def retry_failed(self, rows: FailedRows) -> None:
         """Repeat failed runs of the sweep that is shown, all or some, whatever the form contains now."""
         visit = self.chosen
         if visit.result is None or visit.result.sweep is None:
@@ -291,7 +291,7 @@ class PanelState:
         self.start(self.chosen, job.so_far)
 
     @asked()
-    async def example(self, function: requests.Name) -> None:
+    async def example(self, function: Name) -> None:
         visit = self.enter(self.session[function])
         self.publish()
         visit.form.update(await example_values(visit.function, visit.form))
@@ -390,17 +390,17 @@ class PanelState:
         self.chosen.error = None
 
     @asked("tab")
-    def show_tab(self, tab: requests.Tab) -> None:
+    def show_tab(self, tab: Tab) -> None:
         self.tab = tab
 
     @asked()
-    def code(self) -> dict[str, Any]:
+    def code(self) -> Json:
         visit = self.chosen
         variable = visit.result.variable if visit.result else ""
         return {"blocks": snippets.blocks(visit.function, visit.form, self.session.where, variable or "df")}
 
     @asked(refused="Variables can't be renamed")
-    def rename(self, name: requests.Name, *, replace: bool) -> dict[str, Any]:
+    def rename(self, name: Name, *, replace: bool) -> Json:
         visit, name = self.chosen, name.strip()
         if visit.result is None:
             raise ArgumentError(GONE)
@@ -415,14 +415,14 @@ class PanelState:
         return {"variable": name, "note": result.note, "exists": False}
 
     @asked()
-    def again(self, number: requests.RunNumber) -> None:
+    def again(self, number: RunNumber) -> None:
         """Repeat an earlier run, without cached results that are as old."""
         run = self.session.history.get(number)
         visit, max_age = self._filled(run), self.session.history.function(run).options.max_age
         self.run(visit.function.with_options(max_age=max_age))
 
     @asked()
-    async def open(self, number: requests.RunNumber) -> None:
+    async def open(self, number: RunNumber) -> None:
         run = self.session.history.get(number)
         visit, frame = self._filled(run), result_of(run)
         told = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self.recipe()

@@ -15,7 +15,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.export import tabbed
 from jupyter_funcs.frames.roles import flat, is_to_date
-from jupyter_funcs.panel.requests import Columns, Contains, Number, OneOf, Range, Sort, TableQuery, Text, asked
+from jupyter_funcs.panel.requests import Columns, Contains, Json, Number, OneOf, Range, Sort, TableQuery, Text, asked
 from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class TableView:
         self._cache = Latest(max(16_000_000, 16 * self.rows))  # four orders
         self._columns: dict[int, TableColumn] = {}
 
-    def view(self) -> dict[str, Any]:
+    def view(self) -> Json:
         """Return the size, the first columns, and the first page."""
         first = list(range(min(self.count, FIRST_COLUMNS)))
         page = self.page(TableQuery(), 0, FIRST_ROWS, first)
@@ -93,14 +93,14 @@ class TableView:
         return {"rows": self.rows, "count": self.count, "columns": columns, "page": page}
 
     @asked(of="table")
-    def columns(self, columns: Columns) -> list[dict[str, Any]]:
+    def columns(self, columns: Columns) -> list[Json]:
         """Return columns with their summaries."""
         if len(columns) > FIRST_COLUMNS:
             raise ArgumentError(f"{len(columns):,} columns are too many at once.", f"Ask for {FIRST_COLUMNS} at most.")
         return [self._column(at).view(summary=True) for at in columns]
 
     @asked("rows", of="table")
-    def page(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> dict[str, Any]:
+    def page(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> Json:
         """Return the texts of some rows and columns, and the sums over all rows of the view."""
         if not 0 <= end - first <= _MOST_ROWS:
             raise ArgumentError(f"A page of the table has at most {_MOST_ROWS:,} rows, not {end - first:,}.")
@@ -114,7 +114,7 @@ class TableView:
         return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": sums}
 
     @asked(of="table")
-    def values(self, at: Number, query: Text) -> dict[str, Any]:
+    def values(self, at: Number, query: Text) -> Json:
         """Return the most frequent values of a column that contain a text, with their counts."""
         column = self._column(at)
         texts = ((plain_text(value), count) for value, count in column.ranked()[1])

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from jupyter_funcs.frames.display import ColumnFormat
+    from jupyter_funcs.panel.requests import Json
 
     Held = Callable[[object, object, Callable[[], Any], Callable[[Any], int]], Any]  # `Latest.get`
     Codes = tuple[NDArray[Any], Any]
@@ -264,8 +265,8 @@ class TableColumn:
     # Summaries
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"empty": float(self.data.isna().mean()) if len(self.data) else 0.0, "distinct": 0}
+    def summary(self) -> Json:
+        said: Json = {"empty": float(self.data.isna().mean()) if len(self.data) else 0.0, "distinct": 0}
         said |= {"minimum": "", "maximum": "", "short": ["", ""], "histogram": [], "top": []}
         if self.right or self.kind == "date":
             return said | self._range()
@@ -274,7 +275,7 @@ class TableColumn:
         top = [{"text": self.cell(value) or "", "share": share} for value, share in shares if share > 0]
         return said | {"distinct": distinct, "top": top}
 
-    def _range(self) -> dict[str, Any]:
+    def _range(self) -> Json:
         known = self.data.dropna()
         if known.empty:
             return {}
@@ -289,7 +290,7 @@ class TableColumn:
         histogram = _histogram(values[np.isfinite(values)])
         return {"minimum": self.cell(low), "maximum": self.cell(high), "short": short, "histogram": histogram}
 
-    def view(self, *, summary: bool) -> dict[str, Any]:
+    def view(self, *, summary: bool) -> Json:
         said = self.summary if summary else None
         texts = [f"{self.name[:14]}     ", *(self.cell(each) or "" for each in self.data.head(FIRST_ROWS))]
         texts += [said["minimum"], said["maximum"], *(each["text"] for each in said["top"])] if said else []
