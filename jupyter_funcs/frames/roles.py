@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NO_VALUE = "(none)"  # the category of rows without one
 _PANDAS = Coded(pd, "pd")
-_FRAME = "\0"  # its variable in the code of a column
+FRAME = "\0"  # its variable in the code of a column, until that has a name
 _LONGEST_NAME = 200
 _MOST_VALUES = 100_000  # a dimension with more values names single rows, and takes seconds
 _LONGEST_VALUE = 1000  # a dimension with longer values holds texts
@@ -75,7 +75,7 @@ class ChartColumn:
 
     def code(self, frame: str) -> str:
         """Return the code that computes `data` from a frame."""
-        return self.made.replace(_FRAME, frame)
+        return self.made.replace(FRAME, frame)
 
     @property
     def distinct(self) -> int:
@@ -167,7 +167,7 @@ def _names(labels: pd.Index[Any]) -> list[str]:
 
 
 def _column(values: pd.Series[Any]) -> ChartColumn:
-    name, ref = str(values.name), f"{_FRAME}[{literal(values.name)}]"
+    name, ref = str(values.name), f"{FRAME}[{literal(values.name)}]"
     try:
         kind = pd.api.types.infer_dtype(values, skipna=True)
         return _BY_KIND.get(kind, _number)(name, Coded(values, ref))

@@ -13,7 +13,7 @@ import pandas as pd
 from jupyter_funcs.frames.roles import ChartColumn, Role, is_key, is_to_date, period_parts, read, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from jupyter_funcs.panel.requests import ChartWish, Json
 
@@ -46,6 +46,10 @@ class Step(NamedTuple):
     period: str
     rule: str
     year: int
+
+    def periods(self, days: float) -> float:
+        """Return the number of its periods in so many days."""
+        return days * 86_400 / self.seconds + 1
 
 
 STEPS = {
@@ -82,8 +86,8 @@ class Times:
     @cached_property
     def distinct(self) -> pd.DatetimeIndex | None:
         """The distinct times in order; ``None`` if there are too many."""
-        found = pd.DatetimeIndex(self.data.dropna().unique())
-        return found.sort_values() if len(found) <= _MOST_TIMES else None
+        times = pd.DatetimeIndex(self.data.dropna().unique())
+        return times.sort_values() if len(times) <= _MOST_TIMES else None
 
     @cached_property
     def base(self) -> str:
@@ -93,23 +97,28 @@ class Times:
             return ""
         clock = ("day", "hour", "minute", "second")
         exact = next((step for step in clock if times.equals(times.floor(STEPS[step].rule))), "")
-        for step in ("year", "quarter", "month", "week") * (exact == "day"):
+        for step in ("year", "quarter", "month", "week") if exact == "day" else ():
             periods = times.to_period(STEPS[step].period)
             if len(times) >= max(3, 0.8 * (periods.asi8[-1] - periods.asi8[0] + 1)) and periods.is_unique:
                 return step
-        return exact if exact and len(times) >= 0.1 * (self.span * 86_400 // STEPS[exact].seconds + 1) else ""
+        return exact if exact and len(times) >= 0.1 * STEPS[exact].periods(self.span) else ""
 
     def steps(self, lines: int, most: int, zoom: Zoom) -> tuple[str, dict[str, bool]]:
         """Return the step of the times, and each step that points can have, with whether that makes too many points."""
-        low, high = (max(zoom[0], self.days[0]), min(zoom[1], self.days[1])) if zoom else self.days
-        seconds, shown = self.span * 86_400, (high - low if low < high else self.span) * 86_400
-        known = math.inf if self.distinct is None else len(self.distinct)
-        base = self.base if not self.base or seconds / STEPS[self.base].seconds * lines <= _MOST_CELLS else ""
-        steps = {"": False} if not base and known <= most else {}
-        for step in list(STEPS)[list(STEPS).index(base) if base else 0 :]:
-            count, whole = (each / STEPS[step].seconds + 1 for each in (shown, seconds))
-            if step == base or (count >= 3 and whole * lines <= _MOST_CELLS and count < known):
-                steps[step] = min(count, known) > most
+        low, high = self.days
+        if zoom:
+            low, high = max(zoom[0], low), min(zoom[1], high)
+        shown = high - low if low < high else self.span
+        distinct = math.inf if self.distinct is None else len(self.distinct)
+        base, names = self.base, list(STEPS)
+        if base and STEPS[base].periods(self.span) * lines > _MOST_CELLS:
+            base = ""
+        steps = {"": False} if not base and distinct <= most else {}
+        for name in names[names.index(base or names[0]) :]:
+            step = STEPS[name]
+            count = step.periods(shown)
+            if name == base or (count >= 3 and step.periods(self.span) * lines <= _MOST_CELLS and count < distinct):
+                steps[name] = min(count, distinct) > most
         return base, steps
 
     def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
@@ -120,10 +129,15 @@ class Times:
         counts = days.to_period(STEPS[step].period).value_counts(sort=False)
         if len(counts) < 3:
             return {}
-        usual, gap = 0.9 * counts.iloc[1:-1].median(), pd.Series(days).diff().quantile(0.99)
-        starts, ends = counts.index.to_timestamp(), (counts.index + 1).to_timestamp() - pd.Timedelta(days=1)
-        parts = {"first": starts[0]} if counts.iloc[0] < usual or days[0] - starts[0] >= gap else {}
-        return parts | ({"last": starts[-1]} if counts.iloc[-1] < usual or ends[-1] - days[-1] >= gap else {})
+        usual = 0.9 * counts.iloc[1:-1].median()
+        gap = pd.Series(days).diff().quantile(0.99)
+        first, last = counts.index[[0, -1]]
+        parts = {}
+        if counts.iloc[0] < usual or days[0] - first.start_time >= gap:
+            parts["first"] = first.start_time
+        if counts.iloc[-1] < usual or (last + 1).start_time - pd.Timedelta(days=1) - days[-1] >= gap:
+            parts["last"] = last.start_time
+        return parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +177,7 @@ class Plan:
         return (self.base if totals and self.base and self.show != "sum" else self.step), totals
 
     def offer(self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()) -> None:
-        offered = [{"value": each, "label": text, "disabled": each in off} for each, text in options.items()]
+        offered = [{"value": option, "label": text, "disabled": option in off} for option, text in options.items()]
         self.choices.append({"name": name, "label": label, "value": value, "options": offered})
 
 
@@ -173,95 +187,101 @@ class Planner:
     def __init__(self, frame: pd.DataFrame, about: str) -> None:
         self.columns = read(frame, about, _MOST_COLUMNS)
         self.left_out = frame.shape[1] - len(self.columns)
-        self.measures = [each for each in self._of(Role.MEASURE) if each.data.notna().any()]
-        name = "Rows" if "Rows" not in {each.name for each in self.columns} else "Number of rows"
+        self.measures = [column for column in self._of(Role.MEASURE) if column.data.notna().any()]
+        name = "Number of rows" if any(column.name == "Rows" for column in self.columns) else "Rows"
         self._count = ChartColumn(name, Role.MEASURE, pd.Series(np.ones(len(frame), np.int8)), additive=True, made="1")
-        self._dimensions = sorted(self._of(Role.DIMENSION), key=lambda each: (_is_flag(each), is_key(each.name)))
-        self._follows, self._times_of, self.ranked = cache(_follows), cache(Times), cache(self._largest_first)
+        self._dimensions = sorted(self._of(Role.DIMENSION), key=lambda column: (_is_flag(column), is_key(column.name)))
+        self._follows = cache(_follows)
+        self._times_of = cache(Times)
+        self.ranked = cache(self._largest_first)
         axes: list[ChartColumn] = []  # columns that tell rows apart in different ways
-        for each in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
-            if not any(self._follows(each, other) and self._follows(other, each) for other in axes):
-                axes.append(each)
-        self._periods = {f"period:{each.name}": each for each in axes if each.role is Role.PERIOD}
-        self._times = [each for each in axes if each.role is Role.TIME]
+        for column in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
+            if not any(self._follows(column, axis) and self._follows(axis, column) for axis in axes):
+                axes.append(column)
+        self._periods = {f"period:{axis.name}": axis for axis in axes if axis.role is Role.PERIOD}
+        self._times = [axis for axis in axes if axis.role is Role.TIME]
 
     def _of(self, role: Role) -> list[ChartColumn]:
-        return [each for each in self.columns if each.role is role and (role is Role.MEASURE or each.varies)]
+        return [column for column in self.columns if column.role is role and (role is Role.MEASURE or column.varies)]
 
     def plan(self, wish: ChartWish, zoom: Zoom) -> Plan | str:
         """Return the plan for the user's wish, or a sentence that says why there is nothing to draw."""
         rows = len(self._count.data)
         if not self.columns or not rows:
             return f"The result has no {'rows' if self.columns else 'columns'}: there is nothing to draw."
-        measures = {each.name: each for each in self.measures or [self._count]}
+        measures = {column.name: column for column in self.measures or [self._count]}
         y = measures.get(wish.measure or "", next(iter(measures.values())))
         # Counting rows makes sense only if categories have several.
-        dimensions = [each for each in self._dimensions if self.measures or each.distinct <= rows / 2]
+        dimensions = [column for column in self._dimensions if self.measures or column.distinct <= rows / 2]
         if not self.measures and not dimensions:
             return "There is nothing to draw: no column holds measured values or categories."
         x = self._along(wish)
-        to_date = next((each for each in dimensions if is_to_date(each.name)), None)
-        varying = [each for each in dimensions if x is None or not self._follows(each, x)]
+        to_date = next((column for column in dimensions if is_to_date(column.name)), None)
+        varying = [column for column in dimensions if x is None or not self._follows(column, x)]
+        bars = [*dimensions, *self._of(Role.PERIOD)]
         kinds = {"line": "Lines"} if x is not None or not dimensions else {}
-        kinds |= {"bar": "Bars"} if dimensions or self._of(Role.PERIOD) else {}
+        kinds |= {"bar": "Bars"} if bars else {}
         kind = wish.kind if wish.kind in kinds else next(iter(kinds))
         if kind == "bar":
-            groups = usual = [*dimensions, *self._of(Role.PERIOD)]
+            groups = usual = bars
         else:
-            groups = [each for each in dimensions if x is not None and each.distinct <= _MOST_GROUPS]
-            groups = [each for each in groups if not _is_flag(each) or each in {*varying, to_date}]
-            usual = [each for each in groups if each in varying and not _is_flag(each)]
-        chosen = [each for each in groups if each.name == wish.colour] or usual * (kind == "bar" or wish.colour != "")
-        colour = next(iter(chosen), None)
+            groups = [column for column in dimensions if x is not None and column.distinct <= _MOST_GROUPS]
+            groups = [column for column in groups if not _is_flag(column) or column in {*varying, to_date}]
+            usual = [column for column in groups if column in varying and not _is_flag(column) and wish.colour != ""]
+        chosen = [column for column in groups if column.name == wish.colour]
+        colour = next(iter([*chosen, *usual]), None)
         plan = Plan(
             kind,
             colour if kind == "bar" else x,
             y,
             colour,
-            colour if kind == "line" else None,
             counts=not self.measures,
             to_date=to_date if to_date not in {None, colour, x} else None,
             # A user who asks for periods to date gets one for each whole period.
             keeps=str(to_date is not None and bool((to_date.data == "True").mean() >= 0.5)),
-            over=tuple(_named(each) for each in varying if each is not colour and not _is_flag(each)),
+            over=tuple(_named(column) for column in varying if column is not colour and not _is_flag(column)),
             most_lines=_MOST_LINES if wish.all else _USUAL_LINES,
         )
         plan.offer("kind", "Kind of chart", kind, kinds)
-        plan.offer("measure", "Measure", y.name, {name: name for name in measures})
+        plan.offer("measure", "Measure", y.name, _names(measures.values()))
         if groups:
-            colours = {each.name: each.name for each in groups} | ({} if kind == "bar" else {"": "Nothing"})
             label = "Bars for" if kind == "bar" else "Colour by"
-            plan.offer("colour", label, colour.name if colour else "", colours)
+            nothing = {} if kind == "bar" else {"": "Nothing"}
+            plan.offer("colour", label, colour.name if colour else "", _names(groups) | nothing)
         return self._stepped(plan, wish, zoom) if kind == "line" and x is not None else plan
 
     def _along(self, wish: ChartWish) -> ChartColumn | None:
         """Return the column for the x axis: the finer of period and time, unless it is finer only for a few rows."""
         if period := self._periods.get(wish.points or ""):
             return period
-        periods, times = [*self._periods.values()], sorted(self._times, key=lambda each: each.name != wish.x)
+        periods = list(self._periods.values())
+        times = sorted(self._times, key=lambda axis: axis.name != wish.x)
         if not times or not periods or wish.points in STEPS or wish.x:
             return next(iter([*times, *periods]), None)
-        known = self._times_of(times[0]).distinct
-        return times[0] if known is None or len(known) > 2.5 * periods[0].distinct else periods[0]
+        distinct = self._times_of(times[0]).distinct
+        return times[0] if distinct is None or len(distinct) > 2.5 * periods[0].distinct else periods[0]
 
     def _stepped(self, plan: Plan, wish: ChartWish, zoom: Zoom) -> Plan:
         """Choose the period of each point, and how to show its value."""
-        assert plan.x is not None
-        periods, axes = self._periods, self._times
-        axis = plan.x if plan.x.role is Role.TIME else next(iter(axes), None)
-        times = self._times_of(axis) if axis is not None else None
+        x, axes = plan.x, self._times
+        assert x is not None
+        axis = x if x.role is Role.TIME else next(iter(axes), None)
         lines = min(plan.colour.distinct, plan.most_lines) if plan.colour else 1
         most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
-        base, steps = times.steps(lines, most, zoom) if times is not None else ("", {})
-        can = [step for step, are_many in steps.items() if not are_many]
-        fiscal = [name for name, each in periods.items() if str(each.data.cat.categories[0])[:2] == "FQ"]
-        labels = {name: each.name for name, each in periods.items()} | dict.fromkeys(fiscal, "Fiscal quarter")
-        labels |= {step: (step.capitalize() or "Every time") + " (zoom in)" * (step not in can) for step in steps}
-        if times is not None and axis is plan.x:
+        base, steps = self._times_of(axis).steps(lines, most, zoom) if axis is not None else ("", {})
+        off = [step for step, are_many in steps.items() if are_many]
+        labels = {name: _label(period) for name, period in self._periods.items()}
+        labels |= {step: step.capitalize() or "Every time" for step in steps}
+        labels |= {step: f"{labels[step]} (zoom in)" for step in off}
+        if x.role is Role.TIME:
+            times = self._times_of(x)
+            can = [step for step in steps if step not in off]
             step = wish.points if wish.points in can else next(iter(can), "year")
             year = STEPS[step].year if base and times.span > 400 else 0
         else:
-            step, base, times, year = f"period:{plan.x.name}", "", None, _periods_of_a_year(plan.x)
+            times, base = None, ""
+            step = f"period:{x.name}"
+            year = _periods_of_a_year(x)
         can_show = {
             "value": True,
             "sum": times is not None and plan.y.additive and step not in {"", base},
@@ -274,11 +294,11 @@ class Planner:
         if show == "average":
             step, labels = "day", {"day": "Day"}
         plan = replace(plan, times=times, step=step if times else "", base=base, show=show, year=year, most_points=most)
-        plan.offer("points", "Points", step, labels, [each for each in steps if each not in can])
+        plan.offer("points", "Points", step, labels, off)
         if axis is not None and len(axes) > 1:
-            plan.offer("x", "Along", axis.name, {each.name: each.name for each in axes})
+            plan.offer("x", "Along", axis.name, _names(axes))
         shown = _SHOWN | ({"value": f"Mean per {base}"} if can_show["sum"] and base else {})
-        plan.offer("show", "Show as", show, shown, [each for each in shown if not can_show[each]])
+        plan.offer("show", "Show as", show, shown, [way for way in shown if not can_show[way]])
         return plan
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
@@ -286,14 +306,15 @@ class Planner:
         parts = period_parts(str(x.data.cat.categories[0])) if x is not None and x.role is Role.PERIOD else None
         if x is None or parts is None or not parts[1].startswith("Q"):
             return False
-        dates = [each.data for each in self._of(Role.TIME) if not {"start", "end"}.isdisjoint(words(each.name))]
-        to_date = [each.data == "True" for each in self._dimensions if is_to_date(each.name)]
-        whole = x.data.mask(to_date[0]) if to_date else x.data
-        return any(each.iloc[rows].groupby(whole.iloc[rows], observed=True).nunique().max() > 1 for each in dates)
+        whole = x.data
+        if to_date := next((column for column in self._dimensions if is_to_date(column.name)), None):
+            whole = whole.mask(to_date.data == "True")
+        dates = [column.data for column in self._of(Role.TIME) if {"start", "end"} & {*words(column.name)}]
+        return any(days.iloc[rows].groupby(whole.iloc[rows], observed=True).nunique().max() > 1 for days in dates)
 
     def _largest_first(self, colour: ChartColumn) -> list[str]:
         """Return the categories of a column, largest first: by the first measure that adds up, or else by rows."""
-        by = next((each for each in self.measures if each.additive), self._count).data
+        by = next((measure for measure in self.measures if measure.additive), self._count).data
         sums = by.abs().groupby(colour.filled, observed=True).sum()
         return list(sums.sort_values(ascending=False, kind="stable").index)
 
@@ -313,6 +334,14 @@ def _follows(column: ChartColumn, other: ChartColumn) -> bool:
     pairs = pd.DataFrame({"other": other.data, "column": column.data}).dropna()
     pairs = pairs[:: max(1, len(pairs) // _SAMPLE)].drop_duplicates()
     return not bool(pairs["other"].duplicated().any())
+
+
+def _label(period: ChartColumn) -> str:
+    return "Fiscal quarter" if str(period.data.cat.categories[0]).startswith("FQ") else period.name
+
+
+def _names(columns: Iterable[ChartColumn]) -> dict[str, str]:
+    return {column.name: column.name for column in columns}
 
 
 def _named(column: ChartColumn) -> str:

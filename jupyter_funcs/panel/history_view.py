@@ -49,11 +49,9 @@ class Held(Latest):
 
     def keep(self, frame: pd.DataFrame) -> None:
         """Keep a result unless it is too large, and drop the oldest ones beyond the limits."""
-        size = int(frame.memory_usage().sum())
-        if size <= self._limit:  # else there is no need to read every object
-            size = int(frame.memory_usage(deep=True).sum())
+        size = int(frame.memory_usage(deep=True).sum())
         if size <= self._limit:
-            self.get("", id(frame), lambda: frame, lambda _: size)
+            self.put(id(frame), frame, size)
 
 
 class HistoryView:

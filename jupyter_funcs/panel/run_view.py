@@ -117,7 +117,7 @@ class ResultView:
         def drawn() -> Json:
             return self._chart.view(wish, rows=self.table.positions(query), zoom=zoom, source=source)
 
-        self.picture = self._charts.get("", (repr(query), wish, zoom, source), drawn, lambda _: 1)
+        self.picture = self._charts.get("", (repr(query), wish, zoom, source), drawn)
         return dict(self.picture)
 
     @cached_property

@@ -6,7 +6,7 @@ import operator
 import sys
 import threading
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,8 @@ import pandas as pd
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.export import tabbed
-from jupyter_funcs.frames.roles import flat, is_to_date
-from jupyter_funcs.panel.requests import Columns, Contains, Json, Number, OneOf, Range, Sort, TableQuery, Text, asked
+from jupyter_funcs.frames.roles import FRAME, flat, is_to_date
+from jupyter_funcs.panel.requests import Columns, Contains, Json, Number, OneOf, Sort, TableQuery, Text, asked
 from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` means all rows in their own order
 
+Result = TypeVar("Result")
+
 FIRST_COLUMNS = 60  # a block of the page, as in front/src/table/pages.ts
 _MOST_ROWS, _MOST_CELLS = 1_000, 50_000  # of a page
 _MOST_VALUES = 200  # in the filter box
@@ -32,10 +34,6 @@ _LONGEST_VALUE = 1_000  # characters; longer values can't be picked from the lis
 _LONGEST_COPY = 5_000_000  # characters
 _SUMMARIZED = 10_000_000  # cells to read for the first view; later columns are summarized when they are shown
 _ROWS = "rows"  # the lane for orders, rows and sums
-
-
-def _bytes(made: Any) -> int:
-    return getattr(made, "nbytes", 1)
 
 
 class Latest:
@@ -54,7 +52,7 @@ class Latest:
     def size(self) -> int:
         return sum(size for _, size in list(self._held.values()))
 
-    def get(self, lane: object, key: object, make: Callable[[], Any], size: Callable[[Any], int] = _bytes) -> Any:
+    def get(self, lane: object, key: object, make: Callable[[], Result]) -> Result:
         """Return a cached result, or make it: one at a time per lane, because each takes memory."""
         held = self._held.get(key)
         if held is None:
@@ -62,13 +60,18 @@ class Latest:
                 held = self._held.get(key)
                 if held is None:
                     made = make()
-                    held = made, size(made)
+                    held = made, getattr(made, "nbytes", 1)
+        self.put(key, *held)
+        result: Result = held[0]
+        return result
+
+    def put(self, key: object, result: object, size: int) -> None:
+        """Cache a result as the latest one, and drop the oldest ones beyond the limits."""
         with self._lock:
             self._held.pop(key, None)
-            self._held[key] = held
+            self._held[key] = result, size
             while len(self) > 1 and (len(self) > self._most or self.size > self._limit):
                 del self._held[next(iter(self._held))]
-        return held[0]
 
 
 class TableView:
@@ -108,10 +111,11 @@ class TableView:
         rows, total = self._window(query, first, end)
         if len(rows) * len(chosen) > _MOST_CELLS:
             raise ArgumentError(f"{len(rows) * len(chosen):,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most.")
-        cells = [[each.cell(value) for value in each.data.iloc[rows]] for each in chosen]
+        cells = [[column.cell(value) for value in column.data.iloc[rows]] for column in chosen]
         texts = [list(row) for row in zip(*cells, strict=True)] if chosen else [[] for _ in rows]
-        sums = {str(each.at): text for each in chosen if each.adds_up and (text := self._sum(query, each)) is not None}
-        return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": sums}
+        sums = {str(column.at): self._sum(query, column) for column in chosen if column.adds_up}
+        shown = {at: text for at, text in sums.items() if text is not None}
+        return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": shown}
 
     @asked(of="table")
     def values(self, at: Number, query: Text) -> Json:
@@ -119,20 +123,23 @@ class TableView:
         column = self._column(at)
         texts = ((plain_text(value), count) for value, count in column.ranked()[1])
         wanted = query.casefold()
-        hits = [(text, n) for text, n in texts if wanted in text.casefold() and len(text) <= _LONGEST_VALUE]
+        hits = [
+            {"text": text, "count": count}
+            for text, count in texts
+            if wanted in text.casefold() and len(text) <= _LONGEST_VALUE
+        ]
         missing = int(column.data.isna().sum())
-        empty = [(None, missing)] if missing and not query else []
-        listed = [{"text": text, "count": n} for text, n in [*empty, *hits[:_MOST_VALUES]]]
-        return {"values": listed, "total": len(hits)}
+        empty = [{"text": None, "count": missing}] if missing and not query else []
+        return {"values": [*empty, *hits[:_MOST_VALUES]], "total": len(hits)}
 
     @asked("copy", of="table")
     def text(self, query: TableQuery, first: Number, end: Number, columns: Columns, *, names: bool = False) -> str:
         """Return a selection as tab-separated text, with exact numbers, and with the columns' names if asked to."""
         chosen = [self._column(at) for at in columns]
         rows, _ = self._window(query, first, end)
-        text = tabbed([pd.Series([str(each.data.name)]) for each in chosen]) if names else ""
+        text = tabbed([pd.Series([str(column.data.name)]) for column in chosen]) if names else ""
         for start in range(0, len(rows), 500):
-            text += tabbed([each.copied(rows[start : start + 500]) for each in chosen])
+            text += tabbed([column.copied(rows[start : start + 500]) for column in chosen])
             if len(text) > _LONGEST_COPY:
                 raise ArgumentError("More than 5 MB can't be copied: select less, or use Save to write a file.")
         return text.removesuffix("\n")
@@ -145,20 +152,21 @@ class TableView:
             lines.append(f"{name} = {source}")
         if not self.rows:
             return "\n".join([*lines, name])
-        test = " & ".join(test.part for test in self._tests(query, name))
-        if len(test) > 80:
-            lines.append(f"rows = {test}")
-        view = f"{name}[{'rows' if len(test) > 80 else test}]" if test else name
-        if query.sort:
-            columns = [self._column(each.at) for each in query.sort]
-            by, up = [each.data.name for each in columns], [not each.descending for each in query.sort]
-            mixed = [each.data.name for each in columns if each.kind == "mixed"]
-            only = f" if values.name in {literal(mixed)} else values" * (mixed != by)
-            texts = Coded(None, f'lambda values: values.map(str, na_action="ignore"){only}')
-            options = {"key": texts} if mixed else {}
-            view = Coded(self.flat.head(0), view).sort_values(by, ascending=up, kind="stable", **options).code
+        test = " & ".join(test.part for test in self._tests(query)).replace(FRAME, name)
         needed = {"Decimal(": "from decimal import Decimal", "pd.Series(": "import pandas as pd"}
         imports = [line for call, line in needed.items() if call in test]
+        if len(test) > 80:
+            lines.append(f"rows = {test}")
+            test = "rows"
+        view = f"{name}[{test}]" if test else name
+        if query.sort:
+            columns = [self._column(sort.at) for sort in query.sort]
+            by = [column.data.name for column in columns]
+            options: Json = {"ascending": [not sort.descending for sort in query.sort], "kind": "stable"}
+            if mixed := [column.data.name for column in columns if column.kind == "mixed"]:
+                only = "" if mixed == by else f" if values.name in {literal(mixed)} else values"
+                options["key"] = Coded(None, f'lambda values: values.map(str, na_action="ignore"){only}')
+            view = Coded(self.flat.head(0), view).sort_values(by, **options).code
         return "\n".join([*imports, *lines, view])
 
     def frame(self, query: TableQuery) -> pd.DataFrame:
@@ -172,15 +180,14 @@ class TableView:
             return None
 
         def make() -> Positions:
-            order: Positions = self._cache.get(_ROWS, repr(query.sort), lambda: self._order(query.sort))
-            tests = [*self._tests(query, "df")]
+            order = self._cache.get(_ROWS, repr(query.sort), lambda: self._order(query.sort))
+            tests = [test.value for test in self._tests(query)]
             if not tests:
                 return order
-            mask = reduce(operator.and_, tests).value
+            mask = np.logical_and.reduce(tests)
             return (np.flatnonzero(mask) if order is None else order[mask[order]]).astype(np.uint32)
 
-        rows: Positions = self._cache.get(_ROWS, repr(query), make)
-        return rows
+        return self._cache.get(_ROWS, repr(query), make)
 
     def _column(self, at: int) -> TableColumn:
         if not 0 <= at < self.count:
@@ -198,24 +205,24 @@ class TableView:
         return (np.arange(first, end) if rows is None else rows[first:end]), total
 
     def _order(self, sort: Sequence[Sort]) -> Positions:
-        keys = [self._column(each.at).key(descending=each.descending) for each in reversed(sort)]
+        keys = [self._column(column.at).key(descending=column.descending) for column in reversed(sort)]
         return np.lexsort(keys).astype(np.uint32) if keys else None
 
-    def _tests(self, query: TableQuery, name: str) -> Iterator[Coded]:
+    def _tests(self, query: TableQuery) -> Iterator[Coded]:
         """Yield a mask of the rows for each filter, and for the search."""
-        for each in query.filters:
-            column = self._column(each.at)
-            ref = column.code(name)
-            if isinstance(each, OneOf):
-                yield column.one_of(each.values, ref)
-            elif isinstance(each, Range) and (each.low.strip() or each.high.strip()):
-                yield column.within(each.low, each.high, ref)
-            elif isinstance(each, Contains) and each.text:
-                yield column.contains(each.text, ref)
+        for condition in query.filters:
+            column = self._column(condition.at)
+            if isinstance(condition, OneOf):
+                yield column.one_of(condition.values)
+            elif isinstance(condition, Contains):
+                if condition.text:
+                    yield column.contains(condition.text)
+            elif condition.low.strip() or condition.high.strip():
+                yield column.within(condition.low, condition.high)
         if query.find:
             shown = map(self._column, sorted(set(range(self.count)).difference(query.hidden)))
-            tests = [test for each in shown if (test := each.found(query.find, each.code(name))) is not None]
-            nowhere = Coded(np.zeros(self.rows, dtype=bool), f"pd.Series(False, index={name}.index)")
+            tests = [test for column in shown if (test := column.found(query.find)) is not None]
+            nowhere = Coded(np.zeros(self.rows, dtype=bool), f"pd.Series(False, index={FRAME}.index)")
             yield reduce(operator.or_, tests) if tests else nowhere
 
     def _sum(self, query: TableQuery, column: TableColumn) -> str | None:
@@ -224,9 +231,9 @@ class TableView:
         def make() -> str | None:
             rows: Any = self.positions(query)
             rows = slice(None) if rows is None else rows
-            periods = [self._column(at).factorized()[0][rows] for at in self._to_date]
-            mixes = any(len(each) and each.min() < each.max() for each in periods)
-            return None if mixes else column.sum(column.data.iloc[rows])
+            for at in self._to_date:
+                if len(np.unique(self._column(at).factorized().rows[rows])) > 1:
+                    return None
+            return column.sum(column.data.iloc[rows])
 
-        text: str | None = self._cache.get(_ROWS, (column.at, repr(query)), make)
-        return text
+        return self._cache.get(_ROWS, (column.at, repr(query)), make)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, reduce
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from jupyter_funcs.frames.display import (
     short_text,
     with_minus,
 )
-from jupyter_funcs.frames.roles import adds_up, as_float, is_identifier
+from jupyter_funcs.frames.roles import FRAME, adds_up, as_float, is_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.frames.display import ColumnFormat
     from jupyter_funcs.panel.requests import Json
 
-    Held = Callable[[object, object, Callable[[], Any], Callable[[Any], int]], Any]  # `Latest.get`
-    Codes = tuple[NDArray[Any], Any]
+    Keep = Callable[[object, object, Callable[[], "Codes"]], "Codes"]  # `Latest.get`
     Bound = tuple[str, Any]  # an operator, and the value to compare with
 
 FIRST_ROWS = 40  # a block of the page, as in front/src/table/pages.ts
@@ -50,19 +49,27 @@ _COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operat
 TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
 
 
+class Codes(NamedTuple):
+    """The sorted distinct values of a column, and the index of each row in them: -1 if it is empty."""
+
+    rows: NDArray[Any]
+    values: Any
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows.nbytes + 8 * len(self.values)
+
+
 class TableColumn:
-    """A column of a flat frame."""
+    """A column of a flat frame; `coded` has the code of its values."""
 
-    def __init__(self, data: pd.Series[Any], at: int, about: str, held: Held) -> None:
-        self.at, self._about, self._held = at, about, held
+    def __init__(self, data: pd.Series[Any], at: int, about: str, keep: Keep) -> None:
+        self.at, self._about, self._keep = at, about, keep
         self.name = short_text(data.name)
-        values, to = Coded(data, f"[{literal(data.name)}]"), _plainer(data)
-        values = values.astype(to) if to else values
-        self.data: pd.Series[Any] = values.value
-        self._ref = values.code
-
-    def code(self, name: str) -> str:
-        return name + self._ref
+        self.coded = Coded(data, f"{FRAME}[{literal(data.name)}]")
+        if plainer := _plainer(data):
+            self.coded = self.coded.astype(plainer)
+        self.data: pd.Series[Any] = self.coded.value
 
     @cached_property
     def kind(self) -> str:
@@ -132,24 +139,27 @@ class TableColumn:
         return numbers.to_numpy(dtype=float, na_value=np.nan)
 
     def factorized(self) -> Codes:
-        """Return the sorted distinct values or texts, after the index of each row in them (-1 if empty)."""
+        """Return the codes of the values, or of their texts."""
         return self._codes(by_text=self.kind == "mixed")
 
     def _codes(self, *, by_text: bool) -> Codes:
         def make() -> Codes:
-            texts = [None if is_empty(each) else plain_text(each) for each in self.data] if by_text else None
-            codes, found = pd.factorize(pd.Series(texts, dtype=object) if by_text else self.data, sort=True)
-            return codes.astype(np.min_scalar_type(-len(found) - 1)), found
+            data = self.data
+            if by_text:
+                texts = [None if is_empty(value) else plain_text(value) for value in data]
+                data = pd.Series(texts, dtype=object)
+            rows, values = pd.factorize(data, sort=True)
+            return Codes(rows.astype(np.min_scalar_type(-len(values) - 1)), values)
 
-        found: Codes = self._held(self.at, (self.at, by_text), make, lambda made: made[0].nbytes + 8 * len(made[1]))
-        return found
+        return self._keep(self.at, (self.at, by_text), make)
 
     def ranked(self) -> tuple[int, Iterator[tuple[Any, int]]]:
         """Return the number of distinct values, and an iterator of them with their counts, most frequent first."""
-        codes, found = self.factorized()
-        counts = np.bincount(codes[codes >= 0], minlength=len(found))
-        order, distinct = np.argsort(-counts, kind="stable"), int(np.count_nonzero(counts))
-        return distinct, ((found[at], int(counts[at])) for at in order[:distinct])
+        rows, values = self.factorized()
+        counts = np.bincount(rows[rows >= 0], minlength=len(values))
+        distinct = int(np.count_nonzero(counts))
+        order = np.argsort(-counts, kind="stable")[:distinct]
+        return distinct, ((values[place], int(counts[place])) for place in order)
 
     def key(self, *, descending: bool) -> NDArray[Any]:
         """Return numbers that numpy sorts in the order of the values, with empty ones last."""
@@ -157,55 +167,54 @@ class TableColumn:
         if data.dtype.kind in "iuf" and isinstance(data.dtype, np.dtype):
             values = data.to_numpy()
             return values if not descending else -values if values.dtype.kind == "f" else ~values
-        codes, found = self.factorized()
-        return np.where(codes < 0, len(found), len(found) - 1 - codes if descending else codes)
+        rows, values = self.factorized()
+        return np.where(rows < 0, len(values), len(values) - 1 - rows if descending else rows)
 
     # Filters, which test each distinct value once
 
-    def _distinct(self, ref: str) -> Coded:
-        return Coded(pd.Series(self.factorized()[1]), ref)
+    def _distinct(self) -> Coded:
+        return Coded(pd.Series(self.factorized().values), self.coded.code)
 
-    def _texts(self, ref: str) -> Coded:
-        objects = ".astype(object)" * (self.data.dtype != object)
-        texts = pd.Series([*map(plain_text, self.factorized()[1])], dtype=object)
-        return Coded(texts, f'{ref}{objects}.map(str, na_action="ignore")')
+    def _texts(self) -> Coded:
+        objects = "" if self.data.dtype == object else ".astype(object)"
+        texts = pd.Series([*map(plain_text, self.factorized().values)], dtype=object)
+        return Coded(texts, f'{self.coded.code}{objects}.map(str, na_action="ignore")')
 
     def _spread(self, test: Coded) -> Coded:
         """Return a mask of the rows whose value passed a test; empty values never pass."""
         passed = np.append(test.value.to_numpy(dtype=bool), [False])
-        return Coded(passed[self.factorized()[0]], test.code)
+        return Coded(passed[self.factorized().rows], test.code)
 
-    def contains(self, text: str, ref: str) -> Coded:
+    def contains(self, text: str) -> Coded:
         """Test whether the texts contain a text, ignoring case."""
         if self.right:
             raise ArgumentError(f"{quote(self.name)} holds numbers, not texts.", "Filter it by a range or by values.")
-        texts = self._distinct(ref) if self.kind == "text" else self._texts(ref)
+        texts = self._distinct() if self.kind == "text" else self._texts()
         if texts.value.empty:  # pandas has no text methods for a column without texts
-            return self.one_of((), ref)
+            return self.one_of(())
         return self._spread(texts.str.contains(text, case=False, regex=False, na=False))
 
-    def one_of(self, texts: Iterable[str | None], ref: str) -> Coded:
+    def one_of(self, texts: Iterable[str | None]) -> Coded:
         """Test whether the values are among these texts; `None` means an empty value."""
         chosen = set(texts)
         by_value = self.kind in {"number", "text"} or self.type == "bool"
-        values = self._distinct(ref) if by_value else self._texts(ref)
-        wanted = [each for each in values.value.tolist() if plain_text(each) in chosen]
-        tests = [Coded(self.data, ref).isna()] * (None in chosen)
-        if wanted or not tests:
-            tests.insert(0, self._spread(values.isin(wanted)))
-        found = reduce(operator.or_, tests)
-        return Coded(np.asarray(found.value), found.code, found.sign)
+        values = self._distinct() if by_value else self._texts()
+        wanted = [value for value in values.value.tolist() if plain_text(value) in chosen]
+        test = self._spread(values.isin(wanted))
+        if None in chosen:
+            is_empty_value = self.coded.isna()
+            test = test | is_empty_value if wanted else is_empty_value
+        return Coded(np.asarray(test.value), test.code, test.sign)
 
-    def within(self, low: str, high: str, ref: str) -> Coded:
+    def within(self, low: str, high: str) -> Coded:
         """Test whether the values are between two typed bounds, inclusive."""
         if self.kind not in {"number", "date"}:
             raise ArgumentError(f"{quote(self.name)} has no numbers or dates.", "Filter it by text or by values.")
-        find = self._day if self.kind == "date" else self._number
-        return self._compared([find(text, op) for text, op in ((low, ">="), (high, "<=")) if text.strip()], ref)
+        read = self._day if self.kind == "date" else self._number
+        return self._compared(*(read(text, op) for text, op in ((low, ">="), (high, "<=")) if text.strip()))
 
-    def _compared(self, bounds: list[Bound], ref: str) -> Coded:
-        values = Coded(self.data, ref)
-        test = reduce(operator.and_, (_COMPARE[op](values, value) for op, value in bounds))
+    def _compared(self, *bounds: Bound) -> Coded:
+        test = reduce(operator.and_, (_COMPARE[op](self.coded, value) for op, value in bounds))
         return Coded(np.asarray(test.value.fillna(value=False), dtype=bool), test.code, test.sign)
 
     def _number(self, text: str, op: str) -> Bound:
@@ -215,65 +224,71 @@ class TableColumn:
         if number.is_nan():
             such = "2.5 %" if self.type == "percent" else "250,000 or -1.5"
             raise ArgumentError(f"{quote(text)} isn't a number.", f"Enter one such as {such}.")
-        return op, self._comparable(number.scaleb(-2) if self.type == "percent" else number)
+        return op, self._comparable(number)
 
     def _comparable(self, number: Decimal) -> float | Decimal:
+        """Return a number as it is typed and shown, in the type of the column; a percentage as a fraction."""
+        if self.type == "percent":
+            number = number.scaleb(-2)
         if not number.is_finite() or abs(number.adjusted()) > 40:
             return float(number)
         if number == number.to_integral_value() and (abs(number) < 2**63 or self.data.dtype == object):
             return int(number)
-        exact = self.data.dtype == object and any(isinstance(each, Decimal) for each in self.data)
+        exact = self.data.dtype == object and any(isinstance(value, Decimal) for value in self.data)
         return number if exact else float(number)
 
     def _day(self, text: str, op: str) -> Bound:
-        found = _DAY.fullmatch(text.strip())
+        day = text.strip()
         try:
-            time, period = pd.Timestamp(found[0] if found else "none"), pd.Period(found[0] if found else "none")
+            time = pd.Timestamp(day if _DAY.fullmatch(day) else "none")
+            period = pd.Period(day)
         except ValueError:
             raise ArgumentError(f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025.") from None
         zone = self.data.dt.tz if getattr(self.data.dtype, "tz", None) is not None else None
         if op == "<=" and not (self.type == "date" and period.freqstr == "D"):
             try:  # 2025 ends before 2026, and 14:30 before 14:31
-                op, time = "<", pd.Timestamp(str(period + 1).zfill(4))
+                time = pd.Timestamp(str(period + 1).zfill(4))
+                op = "<"
             except ValueError:  # 9999 is the last year
-                op, time = "<=", pd.Timestamp("9999-12-31" if zone is not None else "9999-12-31 23:59:59")
+                time = pd.Timestamp("9999-12-31 23:59:59" if zone is None else "9999-12-31")
         if zone is not None:  # a midnight may not exist where clocks change
             time = time.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
         return op, time.isoformat(sep=" ").removesuffix(" 00:00:00")
 
-    def found(self, text: str, ref: str) -> Coded | None:
+    def found(self, text: str) -> Coded | None:
         """Test for the text of a search, if it can occur: numbers must match whole, as typed or as shown."""
         if self.kind == "date":
             if not re.fullmatch(r"(?a)[\d: -]+", text):
                 return None
-            shown = self._distinct(ref).dt.strftime("%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S")
+            shown = self._distinct().dt.strftime("%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S")
             return self._spread(shown.str.contains(text, regex=False, na=False))
         if not self.right:
             possible = self.kind != "number" or re.fullmatch(r"(?ai)[\d.e+-]+", text)
-            return self.contains(text, ref) if possible else None
+            return self.contains(text) if possible else None
         typed = _TYPED.fullmatch(text.strip().replace("−", "-").replace(",", ""))
-        percent = self.type == "percent"
-        if typed is None or (typed[2] and not percent):
+        if typed is None or (typed[2] and self.type != "percent"):
             return None
-        number, places = Decimal(typed[1]), len(typed[1].partition(".")[2])
+        number = Decimal(typed[1])
         if self.data.dtype.kind != "f":
-            return self._compared([("==", self._comparable(number))], ref)
-        half = Decimal(5).scaleb(-places - 1)  # numbers that are shown as this one, however halves are rounded
-        low, high = ((each.scaleb(-2) if percent else each) for each in (number - half, number + half))
-        return self._compared([(">=", self._comparable(low)), ("<=", self._comparable(high))], ref)
+            return self._compared(("==", self._comparable(number)))
+        # Numbers that are shown as this one, however halves are rounded.
+        places = len(typed[1].partition(".")[2])
+        half = Decimal(5).scaleb(-places - 1)
+        return self._compared((">=", self._comparable(number - half)), ("<=", self._comparable(number + half)))
 
     # Summaries
 
     @cached_property
     def summary(self) -> Json:
-        said: Json = {"empty": float(self.data.isna().mean()) if len(self.data) else 0.0, "distinct": 0}
-        said |= {"minimum": "", "maximum": "", "short": ["", ""], "histogram": [], "top": []}
+        rows = max(len(self.data), 1)
+        summary: Json = {"empty": int(self.data.isna().sum()) / rows, "distinct": 0}
+        summary |= {"minimum": "", "maximum": "", "short": ["", ""], "histogram": [], "top": []}
         if self.right or self.kind == "date":
-            return said | self._range()
+            return summary | self._range()
         distinct, ranked = self.ranked()
-        shares = [(value, round(count / len(self.data), 4)) for value, count in islice(ranked, _BINS)]
+        shares = [(value, round(count / rows, 4)) for value, count in islice(ranked, _BINS)]
         top = [{"text": self.cell(value) or "", "share": share} for value, share in shares if share > 0]
-        return said | {"distinct": distinct, "top": top}
+        return summary | {"distinct": distinct, "top": top}
 
     def _range(self) -> Json:
         known = self.data.dropna()
