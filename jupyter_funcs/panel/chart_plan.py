@@ -235,6 +235,7 @@ class Planner:
             colour if kind == "bar" else x,
             y,
             colour,
+            colour if kind == "line" else None,
             counts=not self.measures,
             to_date=to_date if to_date not in {None, colour, x} else None,
             # A user who asks for periods to date gets one for each whole period.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
 from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -54,17 +55,19 @@ class Held(Latest):
             self.put(id(frame), frame, size)
 
 
+@dataclass(eq=False)
 class HistoryView:
     """What a panel shows of a history. Methods may be called from any thread, and return plain JSON."""
 
-    def __init__(self, session: RecordedClient[RemoteCall], held: Held) -> None:
-        self._session, self._history, self._held = session, session.history, held
-        self._last: tuple[tuple[int | str, int | str], Json, TableView | None] | None = None
+    session: RecordedClient[RemoteCall]
+    held: Held
+    _compared: tuple[object, Json, TableView | None] = (None, {}, None)  # the last runs, and what was said of them
 
     @asked("history", of="history")
     def rows(self, *, earlier: bool = True) -> list[Json]:
         """Return the runs of this kernel, newest first, then the saved runs of earlier kernels."""
-        runs = [*(self._history.earlier if earlier else ()), *self._history.runs]
+        history = self.session.history
+        runs = [*(history.earlier if earlier else ()), *history.runs]
         varying = _varying(runs)
         return [self._row(run, varying[run.function]) for run in runs[: -_MOST_ROWS - 1 : -1]]
 
@@ -90,39 +93,42 @@ class HistoryView:
 
     def _labels(self, function: str) -> dict[str, str]:
         """Return the labels of a function's fields; empty if it is no longer listed."""
-        is_listed = self._session.listed is not None and self._session.listed.peek(function) is not None
-        return {each.name: inert(each.label) for each in self._session[function].fields} if is_listed else {}
+        listing = self.session.listed
+        if listing is None or listing.peek(function) is None:
+            return {}
+        return {field.name: inert(field.label) for field in self.session[function].fields}
 
     @asked(of="history", in_thread=True)
     def compare(self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False) -> Json:
         """Compare two runs, with a page of the rows that differ; `again` repeats runs that are no longer in memory."""
-        last = self._last
-        if last is None or last[0] != (before, after) or (again and last[1]["gone"]):
-            last = self._last = ((before, after), *self._compared(before, after, again=again))
-        _, about, table = last
+        pair, about, table = self._compared
+        if pair != (before, after) or (again and about["gone"]):
+            about, table = self._compare(before, after, again=again)
+            self._compared = (before, after), about, table
         if table is None:
             return about
         page = table.page(TableQuery(), first, first + _PAGE, list(range(min(table.count, _MOST_COLUMNS))))
         return about | {"rows": page["rows"], "total": page["total"]}
 
-    def _compared(self, *numbers: int | str, again: bool) -> tuple[Json, TableView | None]:
-        runs = [self._history.get(number) for number in numbers]
+    def _compare(self, *numbers: int | str, again: bool) -> tuple[Json, TableView | None]:
+        runs = [self.session.history.get(number) for number in numbers]
         about: Json = {
             "before": self._row(runs[0]),
             "after": self._row(runs[1]),
             **self._args(*runs),
-            **{name: [] for name in ("gone", "columns", "rows")},
-            **dict.fromkeys(("totals", "chart")),
+            "gone": [],
+            "columns": [],
+            "rows": [],
+            "totals": None,
+            "chart": None,
             "total": 0,
             "code": _code(runs),
         }
         if none := " ".join(filter(None, map(_without_result, dict.fromkeys(runs)))):
             return about | {"said": none}, None
         frames: list[Any] = [run.frame for run in runs]
-        for at, run in enumerate(runs if again else ()):
-            if frames[at] is None:
-                frames[at] = self._again(run)
-                self._held.keep(frames[at])
+        if again:
+            frames = [self._again(run) if frame is None else frame for run, frame in zip(runs, frames, strict=True)]
         if gone := [run.label for run, frame in zip(runs, frames, strict=True) if frame is None]:
             return about | {"said": _gone_text(gone), "gone": gone}, None
         if trouble := _trouble(runs, frames):
@@ -135,41 +141,44 @@ class HistoryView:
             return about | {"said": f"{error.what} {way}"}, None
         table = TableView(changes)
         columns = table.columns(list(range(min(table.count, _MOST_COLUMNS))))
-        about["columns"] = [{"name": each["name"], "type": each["type"]} for each in columns]
+        about["columns"] = [{"name": column["name"], "type": column["type"]} for column in columns]
         return about | {"said": _counted(changes, *frames)}, table
 
     def _again(self, run: Run) -> pd.DataFrame:
         """Repeat a run without a progress bar or a question: the user asked for all its runs."""
-        function = self._history.function(run).with_options(progress=False, to=None, most_runs=max(run.runs, 1))
+        function = self.session.history.function(run).with_options(progress=False, to=None, most_runs=max(run.runs, 1))
         if function.function.changes_data:
             raise ArgumentError(f"{function.name} changes data, so it isn't run again to compare.", "Run it yourself.")
-        return sweep(function, None, run.args) if run.is_sweep else function(**run.args)
+        frame = sweep(function, None, run.args) if run.is_sweep else function(**run.args)
+        self.held.keep(frame)
+        return frame
 
     def _args(self, before: Run, after: Run) -> Json:
         labels = self._labels(before.function) | self._labels(after.function)
-        one, other = before.args, after.args
-        names = [name for name in one | other if before.function == after.function or (name in one and name in other)]
-        told = [(labels.get(name, inert(name)), one.get(name), other.get(name)) for name in names]
-        differ = [
-            {"name": label, "before": _text(one), "after": _text(other)} for label, one, other in told if one != other
-        ]
-        same = [f"{label} {_text(one)}" for label, one, other in told if one == other and one is not None]
+        differ, same = [], []
+        for name in before.args | after.args:
+            if before.function != after.function and not (name in before.args and name in after.args):
+                continue
+            label, old, new = labels.get(name, inert(name)), before.args.get(name), after.args.get(name)
+            if old != new:
+                differ.append({"name": label, "before": _text(old), "after": _text(new)})
+            elif old is not None:
+                same.append(f"{label} {_text(old)}")
         return {"args": differ, "same": " · ".join(same)}
 
 
 def _varying(runs: list[Run]) -> dict[str, list[str]]:
     """Return the arguments that differ between the runs of each function; all of them if it ran once."""
-    ran: dict[str, list[Args]] = {}
+    by_function: dict[str, list[Args]] = {}
     for run in runs:
-        ran.setdefault(run.function, []).append(run.args)
-    return {
-        function: [
-            name
-            for name in dict.fromkeys(chain.from_iterable(given))
-            if len(given) == 1 or any(args.get(name) != given[0].get(name) for args in given)
+        by_function.setdefault(run.function, []).append(run.args)
+    varying = {}
+    for function, (first, *others) in by_function.items():
+        names = dict.fromkeys(chain(first, *others))
+        varying[function] = [
+            name for name in names if not others or any(args.get(name) != first.get(name) for args in others)
         ]
-        for function, given in ran.items()
-    }
+    return varying
 
 
 def _without_result(run: Run) -> str:
@@ -179,8 +188,10 @@ def _without_result(run: Run) -> str:
 
 
 def _gone_text(labels: list[str]) -> str:
-    those, many = listed([f"run {label}" for label in labels], "and"), len(labels) > 1
-    return f"The result{'s' * many} of {those} {'are' if many else 'is'} no longer in memory."
+    those = listed([f"run {label}" for label in labels], "and")
+    if len(labels) == 1:
+        return f"The result of {those} is no longer in memory."
+    return f"The results of {those} are no longer in memory."
 
 
 def result_of(run: Run) -> pd.DataFrame:
@@ -224,44 +235,50 @@ def _trouble(runs: list[Run], frames: list[Any]) -> str:
 
 def _counted(changes: pd.DataFrame, before: pd.DataFrame, after: pd.DataFrame) -> str:
     counts = changes[CHANGE].value_counts()
-    found = [f"{counts[kind]:,} {kind}" for kind in ("added", "removed", "changed") if kind in counts]
-    of = f"of {len(before):,} rows before and {len(after):,} after"
-    only = changes.attrs["funcs"]["only"].items()
-    left = [f" Only {side}, so not compared: {inert(some(each, 5))}." for side, each in only if each]
-    return "".join([f"{listed(found, 'and') or 'No difference'}, {of}.", *left])
+    differences = [f"{counts[kind]:,} {kind}" for kind in ("added", "removed", "changed") if kind in counts]
+    text = f"{listed(differences, 'and') or 'No difference'}, of {len(before):,} rows before and {len(after):,} after."
+    for side, columns in changes.attrs["funcs"]["only"].items():
+        if columns:
+            text += f" Only {side}, so not compared: {inert(some(columns, 5))}."
+    return text
 
 
 def _code(runs: list[Run]) -> str:
-    held = [f"history.get({run.label!r})" if run.kernel else f"history.get({run.number})" for run in runs]
+    return f"import jupyter_funcs as jf\n\njf.diff({', '.join(map(_frame_code, runs))})"
+
+
+def _frame_code(run: Run) -> str:
     # A variable whose frame the notebook changed does not have the result.
-    names = [name if (name := run.variable) and run.frame is run.in_memory else "" for run in runs]
-    names = [name or f"{connection(run.where)}.{each}.frame" for name, run, each in zip(names, runs, held, strict=True)]
-    return f"import jupyter_funcs as jf\n\njf.diff({', '.join(names)})"
+    if (name := run.variable) and run.frame is run.in_memory:
+        return name
+    number = repr(run.label) if run.kernel else run.number
+    return f"{connection(run.where)}.history.get({number}).frame"
 
 
 def _charts(frames: list[pd.DataFrame], about: str) -> Json:
     """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
-    found: Json = {"chart": None, "totals": None}
+    charts: Json = {}
     sides = [flat(Coded(frame, "")).value for frame in frames]
     both = Chart(pd.concat(sides, ignore_index=True), about)
-    of_each = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
+    rows_of_sides = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
     for kind in ("line", "bar"):
-        one, other = (both.view(ChartWish(kind=kind, colour=""), rows=rows) for rows in of_each)
-        if (one["kind"], one["title"]) != (kind, other["title"]) or not (one["series"] and other["series"]):
+        before, after = (both.view(ChartWish(kind=kind, colour=""), rows=rows) for rows in rows_of_sides)
+        if (before["kind"], before["title"]) != (kind, after["title"]) or not (before["series"] and after["series"]):
             continue
-        key = "values" if one["x"]["type"] == "time" else "labels"
-        points = [dict(zip(view["x"][key], view["series"][0]["values"], strict=True)) for view in (one, other)]
-        pairs = {place: [each.get(place) for each in points] for place in (*points[0], *points[1])}
+        key = "values" if before["x"]["type"] == "time" else "labels"
+        old, new = (dict(zip(view["x"][key], view["series"][0]["values"], strict=True)) for view in (before, after))
+        places = list(old | new)
         if kind == "bar":
-            rows = [[name, *values] for name, values in pairs.items()][:_MOST_TOTALS]
-            title = {name: one[name] for name in ("title", "unit", "format")}
-            found["totals"] = title | {"adds": one["zero"], "rows": rows}
-        elif any(choice["name"] == "points" for choice in one["choices"]):
-            places = sorted(pairs) if key == "values" else list(pairs)
-            x = one["x"] | {"values": [*range(len(places))]} | {key: places}
+            rows = [[place, old.get(place), new.get(place)] for place in places[:_MOST_TOTALS]]
+            title = {name: before[name] for name in ("title", "unit", "format")}
+            charts["totals"] = title | {"adds": before["zero"], "rows": rows}
+        elif any(choice["name"] == "points" for choice in before["choices"]):
+            if key == "values":
+                places.sort()
+            x = before["x"] | {"values": [*range(len(places))]} | {key: places}
             lines = [
-                {"name": name, "colour": colour, "values": [pairs[place][at] for place in places]}
-                for at, (name, colour) in enumerate((("Before", -2), ("After", 0)))
+                {"name": "Before", "colour": -2, "values": [*map(old.get, places)]},
+                {"name": "After", "colour": 0, "values": [*map(new.get, places)]},
             ]
-            found["chart"] = one | {"x": x, "series": lines, "adds": False, "choices": [], "code": "", "hidden": 0}
-    return found
+            charts["chart"] = before | {"x": x, "series": lines, "adds": False, "choices": [], "code": "", "hidden": 0}
+    return charts

@@ -191,10 +191,11 @@ def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str
     sweep = job if isinstance(job, SweepJob) else None
     summary = " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)]))
     started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
-    failed, reply = _partial(frame, sweep) if sweep else None, job.progress.reply
+    partial = _partial(frame, sweep) if sweep else None
     # The last note of a sweep repeats how many runs failed.
-    notes = [clip(inert(text), _LONGEST) for text in job.notes[: -1 if failed else None]]
-    return ResultView(function, job.args, frame, reply, started, variable, summary, recipe, failed, notes, sweep)
+    notes = [clip(inert(text), _LONGEST) for text in job.notes[: -1 if partial else None]]
+    reply = job.progress.reply
+    return ResultView(function, job.args, frame, reply, started, variable, summary, recipe, partial, notes, sweep)
 
 
 def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
@@ -202,10 +203,11 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
     if not (errors := frame.attrs["errors"]):
         return None
     rows = []
-    for each in errors[:_MOST_FAILED]:
-        args = {name: value_text(each["args"].get(name)) for name in frame.attrs["funcs"]["swept"]}
-        label = ", ".join(args.values() if len(args) == 1 else (f"{name} = {text}" for name, text in args.items()))
-        rows.append({"label": clip(inert(label), _LONGEST), "error": clip(inert(each["error"]), _LONGEST)})
+    swept = frame.attrs["funcs"]["swept"]
+    for failure in errors[:_MOST_FAILED]:
+        args = {name: value_text(failure["args"].get(name)) for name in swept}
+        label = args[swept[0]] if len(swept) == 1 else ", ".join(f"{name} = {text}" for name, text in args.items())
+        rows.append({"label": clip(inert(label), _LONGEST), "error": clip(inert(failure["error"]), _LONGEST)})
     return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
 
 

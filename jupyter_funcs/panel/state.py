@@ -114,6 +114,12 @@ class PanelState:
     def inputs(self) -> FormView:
         return self.chosen.inputs
 
+    @property
+    def result(self) -> ResultView:
+        if self.chosen.result is None:
+            raise ArgumentError(GONE)
+        return self.chosen.result
+
     @asked()
     def choose(self, function: Name) -> None:
         self.enter(self.session[function])
@@ -121,7 +127,6 @@ class PanelState:
     def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
         """Show a function's form, at first `form`; what was entered last under the same names carries over."""
         with self.lock:
-            before, shown = self.visit, self.visit.inputs.form if self.visit else None
             if function.slug not in self._visits:
                 first = form or function.form()
                 for name, value in first.values.items():  # %funcs panel F Symbol=[a, b]
@@ -129,11 +134,12 @@ class PanelState:
                 self._visits[function.slug] = Visit(function, first, notebook.ResultVariable(function.slug, self.cell))
             visit = self._visits[function.slug]
             self._presets = self.header.presets(visit.function.name)
-            if visit is before and shown is visit.form:
+            if visit is self.visit and visit.inputs.form is visit.form:
                 return visit
             self.close()
-            told = visit.function, visit.form, self.publish_soon
-            visit.inputs = FormView(*told, trusted=self.trusted, entered=self._entered)
+            visit.inputs = FormView(
+                visit.function, visit.form, self.publish_soon, trusted=self.trusted, entered=self._entered
+            )
             visit.inputs.carry()
             self.visit = visit
         return visit
@@ -144,17 +150,22 @@ class PanelState:
         before = self.session.listed
         await asyncio.to_thread(self.session.refresh)
         self.header.trouble = []
-        shown, visits, self._visits = self.visit, list(self._visits.values()), {}
-        now = [listed_again(visit.function) for visit in visits]
-        # Removed ones first: if another function has the slug now, that one is to be chosen.
-        for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
+        removed: dict[str, Visit] = {}
+        listed: dict[str, Visit] = {}
+        for visit in self._visits.values():
+            function = listed_again(visit.function)
             visit.is_listed = function is not None
-            self._visits[(function or visit.function).slug] = visit
-            if function is not None and function is not visit.function:
-                values, visit.function, visit.form = visit.form.values, function, function.form()
+            if function is None:
+                removed[visit.function.slug] = visit
+                continue
+            listed[function.slug] = visit
+            if function is not visit.function:
+                values = visit.form.values
+                visit.function, visit.form = function, function.form()
                 fill(visit.form, values)
-        if shown is not None and shown.inputs.form is not shown.form:
-            self.enter(shown.function)
+        self._visits = removed | listed  # if another function has the slug now, that one is to be chosen
+        if self.visit is not None and self.visit.inputs.form is not self.visit.form:
+            self.enter(self.visit.function)
         background.start(self.look())
         return {"said": await asyncio.to_thread(relisted, before, self.session.catalog)}
 
@@ -172,16 +183,20 @@ class PanelState:
     @asked()
     async def preset(self, name: Name, function: Name) -> Json:
         visit = self.enter(self.session[function]) if function else self.chosen
-        form, values = visit.form, self.session.presets.get(visit.function.name, name)
+        form = visit.form
+        values = self.session.presets.get(visit.function.name, name)
         unknown = fill(form, values, keep=True)
-        named = {form.field(each).name for each in values if each not in unknown}
-        stay = [inert(form.field(each).label) for each in form if form.is_set(each) and each not in named]
+        filled = {form.field(parameter).name for parameter in values if parameter not in unknown}
+        stay = [inert(form.field(field).label) for field in form if form.is_set(field) and field not in filled]
         if name in self.session.presets.shipped(visit.function.name):  # other values that a run needs
-            visit.form.update(await example_values(visit.function, visit.form, broken_down=False))
-        self.inputs.preset = (name, visit.form.args)
-        gone = f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter."
-        kept = f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}."
-        return {"said": " ".join([gone] * bool(unknown) + [kept] * bool(stay))}
+            form.update(await example_values(visit.function, form, broken_down=False))
+        visit.inputs.preset = (name, form.args)
+        said = []
+        if unknown:
+            said.append(f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter.")
+        if stay:
+            said.append(f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}.")
+        return {"said": " ".join(said)}
 
     @asked(refused="Presets can't be saved")
     def preset_save(self, name: Name, *, replace: bool) -> Json:
@@ -207,13 +222,12 @@ class PanelState:
 
     def view(self) -> Json:
         """Return the `View` of the protocol."""
-        visit, header = self.visit, self.header
         view = {"panel": self.still, "trusted": self.trusted}
-        if visit is None:
-            start = header.start(self.history.rows(earlier=False)[:3])
+        if self.visit is None:
+            start = self.header.start(self.history.rows(earlier=False)[:3])
             return view | {"function": None, "fields": [], "presets": [], "start": start}
-        about = {"function": header.card(visit.function), "presets": self._presets, "start": None}
-        return view | about | {"fields": visit.inputs.fields}
+        function, fields = self.header.card(self.visit.function), self.visit.inputs.fields
+        return view | {"function": function, "fields": fields, "presets": self._presets, "start": None}
 
     def values(self) -> Json | None:
         """Return the `Values` of the protocol; ``None`` if no function is chosen."""
@@ -254,11 +268,11 @@ class PanelState:
 
     @asked("run")
     def press(self, seq: Number, values: PageValues, *, confirmed: bool) -> Json:
-        visit, inputs = self.chosen, self.inputs
+        visit = self.chosen
         most = visit.function.most_runs
         if self.running is not None:  # a second press, sent before the page knew of the first
             return {"asks": ""}
-        inputs.take(values, seq)
+        visit.inputs.take(values, seq)
         if confirmed:
             visit.asked = visit.form.args
         elif visit.asked != visit.form.args and visit.form.runs > max(most, 1) and not visit.form.errors:
@@ -277,10 +291,10 @@ class PanelState:
     @asked()
     def retry_failed(self, rows: FailedRows) -> None:
         """Repeat failed runs of the sweep that is shown, all or some, whatever the form contains now."""
-        visit = self.chosen
-        if visit.result is None or visit.result.sweep is None:
+        sweep = self.result.sweep
+        if sweep is None:
             raise ArgumentError(GONE)
-        self.start(visit, partial(visit.result.sweep.retry, rows))
+        self.start(self.chosen, partial(sweep.retry, rows))
 
     @asked()
     def so_far(self) -> None:
@@ -350,12 +364,12 @@ class PanelState:
         try:
             frame = run_view.frame_of(job)
             note = visit.keeper.assign(frame)
-            told = visit.function, job, frame, visit.keeper.name
-            await self.show(visit, partial(run_view.result_of, *told, self.recipe()), note)
+            make = partial(run_view.result_of, visit.function, job, frame, visit.keeper.name, self.recipe())
+            await self.show(visit, make, note)
         except RunCancelledError:
             done = job.progress.done if isinstance(job, SweepJob) else 0
-            said = {"what": stopped_text(job.progress), "hint": "", "details": "", "retry": False, "fixes": []}
-            visit.state, visit.error = "cancelled", said | {"done": done}
+            what = {"what": stopped_text(job.progress), "hint": "", "details": ""}
+            visit.state, visit.error = "cancelled", what | {"retry": False, "fixes": [], "done": done}
             self.publish()
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             self._fail(visit, error, job)
@@ -364,8 +378,10 @@ class PanelState:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
         by_service = job is not None and visit is self.visit
         fixes = visit.inputs.refuse(at_fields, str(error)) if by_service else []
-        failure = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
-        visit.state, visit.error = ("form", None) if at_fields else ("failed", failure)
+        visit.state, visit.error = "form", None
+        if not at_fields:
+            visit.state = "failed"
+            visit.error = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
         self.publish()
 
     async def show(self, visit: Visit, make: Callable[[], ResultView], note: str = "") -> None:
@@ -401,10 +417,8 @@ class PanelState:
 
     @asked(refused="Variables can't be renamed")
     def rename(self, name: Name, *, replace: bool) -> Json:
-        visit, name = self.chosen, name.strip()
-        if visit.result is None:
-            raise ArgumentError(GONE)
-        result, before = visit.result, visit.result.held_as
+        visit, result, name = self.chosen, self.result, name.strip()
+        before = result.held_as
         # A variable that the notebook took back or changed keeps its frame; the new one gets what the panel shows.
         shown = result.frame if before else as_it_came(result.frame, result.reply_frame)
         if question := visit.keeper.rename(name, result.frame, before, shown, replace=replace):
@@ -417,22 +431,22 @@ class PanelState:
     @asked()
     def again(self, number: RunNumber) -> None:
         """Repeat an earlier run, without cached results that are as old."""
-        run = self.session.history.get(number)
-        visit, max_age = self._filled(run), self.session.history.function(run).options.max_age
-        self.run(visit.function.with_options(max_age=max_age))
+        history = self.session.history
+        run = history.get(number)
+        function = self._filled(run).function
+        self.run(function.with_options(max_age=history.function(run).options.max_age))
 
     @asked()
     async def open(self, number: RunNumber) -> None:
         run = self.session.history.get(number)
         visit, frame = self._filled(run), result_of(run)
-        told = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self.recipe()
-        await self.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *told))
+        shown = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self.recipe()
+        await self.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *shown))
 
     def _filled(self, run: Run) -> Visit:
         """Show the form of a run, filled in with its arguments."""
-        function = self.session[run.function]
-        visit = self.enter(function)
-        fill(visit.form, values_of(run, function))
+        visit = self.enter(self.session[run.function])
+        fill(visit.form, values_of(run, visit.function))
         return visit
 
     # The saved notebook
@@ -452,9 +466,10 @@ def _begun(visit: Visit, function: RemoteCall, args: Args) -> Job:
     """Start one run, or one per combination if fields have several values."""
     if not visit.form.swept:
         return function.start(args, keep_reply=True)
-    confirmed = {"most_runs": visit.form.runs} if visit.asked == args else {}
+    # A panel shows a DataFrame of every combination, whatever the function's own options say.
+    function = function.with_options(pairs=False, to=None)
+    if visit.asked == args:
+        function = function.with_options(most_runs=visit.form.runs)
     if function.function.changes_data:
         visit.asked = None  # the next press is another change
-    # A panel shows a DataFrame of every combination, whatever the function's own options say.
-    options = {"pairs": False, "to": None, **confirmed}
-    return start_sweep(function.with_options(**options), None, args, warns=False)  # the form shows them
+    return start_sweep(function, None, args, warns=False)  # the form shows them
