@@ -84,30 +84,30 @@ def _edges(graph: Any) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=None if rows else ends)
 
 
-def _joined(parts: dict[Any, Any]) -> pd.DataFrame | None:
-    """Return several tables as one: side by side if they are equally long, else one below the other."""
+def _joined(parts: dict[Any, Any]) -> Any:
+    """Return several tables as one: side by side if they have the same rows, else one below the other."""
     pandas: Any = sys.modules.get("pandas")
     kind = getattr(pandas, "DataFrame", ())
-    frames: dict[Any, pd.DataFrame] = {name: part for name, part in parts.items() if isinstance(part, kind)}
+    frames: list[Any] = [part for part in parts.values() if isinstance(part, kind)]
     if not frames:
         return None
-    if "frame" in frames:  # scikit-learn's name for the data with its target
-        return frames["frame"]
-    length = len(next(iter(frames.values())))
-    joined: pd.DataFrame
-    if any(len(frame) != length for frame in frames.values()):
-        joined = pandas.concat(frames, names=["Part"]).reset_index(level=0)
-        return joined
-    tables = {name: table for name, part in parts.items() if (table := _table(part)) is not None}
-    index = next(iter(frames.values())).index
-    columns = {
-        str(name): table.rename(columns={SCALAR: str(name)}).set_axis(index)
-        for name, table in tables.items()
-        if len(table) == length
-    }
-    names = [name for table in columns.values() for name in table.columns]
-    joined = pandas.concat(columns if len({*names}) < len(names) else list(columns.values()), axis=1)
+    if isinstance(parts.get("frame"), kind):  # scikit-learn's name for the data with its target
+        return parts["frame"]
+    index = frames[0].index
+    tables = {str(name): table for name, part in parts.items() if (table := _table(part)) is not None}
+    joined: Any
+    if all(len(table) == len(index) and _has_rows_of(table, index) for table in tables.values()):
+        columns = [table.rename(columns={SCALAR: name}).set_axis(index) for name, table in tables.items()]
+        names = [name for table in columns for name in table.columns]
+        joined = pandas.concat(columns, axis=1, keys=tables if len({*names}) < len(names) else None)
+    else:
+        joined = pandas.concat(tables, names=["Part"]).reset_index(level=0)
     return joined
+
+
+def _has_rows_of(table: pd.DataFrame, index: Any) -> bool:
+    """Tell whether a table has these rows, or only their number."""
+    return table.index.equals(index) or table.index.equals(table.reset_index(drop=True).index)
 
 
 def _record(value: Any) -> Any:

@@ -129,6 +129,10 @@ TABLES = [
     ((pd.DataFrame({"x": [1]}), np.array([3])), [{"x": 1, "1": 3}]),
     ((pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [2]})), [{"0 x": 1, "1 x": 2}]),
     ({"a": pd.DataFrame({"x": [1, 2]}), "b": pd.DataFrame({"x": [3]})}, ROWS_OF_PARTS),
+    (
+        [pd.DataFrame({"x": [1]}, index=["r"]), pd.Series([2], index=["s"], name="y")],
+        [{"Part": "0", "x": 1.0, "y": None}, {"Part": "1", "x": None, "y": 2.0}],
+    ),
     ({"data": pd.DataFrame({"x": [1]}), "frame": pd.DataFrame({"x": [1], "y": [2]}), "n": 5}, [{"x": 1, "y": 2}]),
     ({"data": pd.DataFrame({"x": [1]}), "target": pd.Series([2], name="y"), "n": 5}, [{"x": 1, "y": 2}]),
     (Graph([("a", "b", {"weight": 2}), ("b", "c", {})]), EDGES),

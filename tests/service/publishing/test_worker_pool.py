@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
 import sys
@@ -345,6 +346,16 @@ class Order:
 @function(asset="a")
 def order(first: Order, rest: list[Order] = [Order("ink")]) -> int:
     return sum(each.pieces for each in [first, *rest])
+
+
+@function(asset="a")
+def told(count: int | None = 5, weights: list[float] = [], label: str = "x", *rest: str) -> str:
+    return repr((count, weights, label, rest))
+
+
+@function(asset="a")
+def ratios() -> list[dict]:
+    return [{"a": float("inf")}]
 '''
 SECRET = "secret-of-the-tests"
 
@@ -406,6 +417,16 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
     assert listed["Order"][1]["default"] == [{"item": "ink", "pieces": 1}]
     assert not [name for name in sys.modules if name.startswith("published_team")]
     assert "hostile.py" not in str([getattr(each, "__file__", "") for each in sys.modules.values()])
+
+
+@pytest.mark.fault(155)
+def test_a_worker_gets_what_was_sent(wire: Wire) -> None:
+    """Typed, or as texts of the first wire; and its reply says what is lost."""
+    args = {"count": None, "weights": [0.5, 0.5, 0.25], "label": "", "rest": ["b", "", "b"]}
+    reply = wire.post(RUN, json={"FunctionName": "Told", "Args": args}, headers={"Funcs-Args": "json"})
+    assert json.loads(reply.json()["body"]) == "(None, [0.5, 0.5, 0.25], '', ('b', '', 'b'))"
+    assert json.loads(wire.call("Told", args).json()["body"]) == "(5, [0.5, 0.5, 0.25], 'x', ('b', '', 'b'))"
+    assert "1 infinite number" in wire.call("Ratios").headers["funcs-warning"]
 
 
 @pytest.mark.slow

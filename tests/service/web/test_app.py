@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import math
 import threading
 from collections import Counter
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import httpx
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from jupyter_funcs.core.wording import listed
+from jupyter_funcs.functions.markers import ListedBy
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.builtin import companies, demo, queries
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
@@ -578,3 +580,64 @@ def test_replies_in_memory_are_bounded() -> None:
     held = [number for number in range(40) if kept.get((number,))]
     assert held == [0, *range(9, 40)]
     assert kept.get(("large",)) is None
+
+
+def told(
+    count: int | None = 5,
+    label: str = "x",
+    weights: list[float] | None = None,
+    flag: bool = True,
+    limits: dict[str, int] | None = None,
+    symbol: Annotated[str, ListedBy("Get Symbols")] = "all",
+) -> str:
+    return repr((count, label, weights, flag, limits, symbol))
+
+
+DEFAULTS = "(5, 'x', None, True, None, 'all')"
+EMPTY = {"count": None, "label": "", "weights": [], "limits": {}, "symbol": ""}
+WITH_HEADER = [
+    (EMPTY, "(None, '', [], True, {}, 'all')"),
+    ({"count": 7, "weights": [0.5, 0.5, 0.25], "flag": False}, "(7, 'x', [0.5, 0.5, 0.25], False, None, 'all')"),
+    ({"count": "7", "label": " a ", "limits": {"a": 1}}, "(7, ' a ', None, True, {'a': 1}, 'all')"),
+    ({}, DEFAULTS),
+]
+
+
+@pytest.mark.fault(155)
+@pytest.mark.parametrize(("args", "received"), WITH_HEADER, ids=[received for _, received in WITH_HEADER])
+def test_a_run_with_the_header_of_typed_arguments_takes_them_as_they_are(
+    publish: Callable[..., Wire], args: dict[str, Any], received: str
+) -> None:
+    """The listing says so by the same header; a value to choose from is left out if it is empty."""
+    wire = publish(function(asset="a", name="Told")(told))
+    assert wire.post(LIST).headers["funcs-args"] == "json"
+    reply = wire.post(RUN, json={"FunctionName": "Told", "Args": args}, headers={"Funcs-Args": "json"})
+    assert json.loads(reply.json()["body"]) == received
+
+
+@pytest.mark.fault(155)
+def test_without_the_header_null_and_empty_values_leave_arguments_out(publish: Callable[..., Wire]) -> None:
+    """As on the first wire, of which lists keep their order, repeats and empty texts."""
+    wire = publish(function(asset="a", name="Told")(told))
+    sent = {**EMPTY, "limits": ""}
+    assert json.loads(wire.call("Told", sent).json()["body"]) == DEFAULTS
+    weights = json.loads(wire.call("Told", {"weights": ["0.5", "0.5", "0.25"]}).json()["body"])
+    assert weights == "(5, 'x', [0.5, 0.5, 0.25], True, None, 'all')"
+
+
+def test_a_reply_from_memory_is_for_arguments_sent_the_same_way(service: Wire) -> None:
+    """Null is the default of one, and refused by the other."""
+    run = {
+        "FunctionName": "Get Panel Daily",
+        "Args": {"PanelName": "Demo Card Panel", "Symbol": "NVRA", "PoPGrowth": None},
+    }
+    assert service.post(RUN, json=run).status_code == 200
+    reply = service.post(RUN, json=run, headers={"Funcs-Args": "json"})
+    assert reply.json()["arguments"] == {"PoPGrowth": ["PoPGrowth must be text, not null."]}
+
+
+def test_a_header_tells_of_infinite_numbers_that_are_null(publish: Callable[..., Wire]) -> None:
+    """The body has the shape of the first wire."""
+    reply = publish(published("Ratios", lambda: [{"a": math.inf}, {"a": 1.5}])).call("Ratios")
+    assert reply.headers["funcs-warning"] == "The result has 1 infinite number, which JSON doesn't have (read as null)."
+    assert reply.json() == {"error": None, "body": '[{"a":null},{"a":1.5}]'}
