@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jupyter_funcs.core.arrow_messages import is_compressed
 from jupyter_funcs.core.errors import TRY_AGAIN, ProtocolError
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.columns import Column, Table, check_cells
@@ -53,25 +54,12 @@ def _read(reply: bytes) -> pa.Table:
     schema = pa.ipc.read_schema(first)
     if unknown := ({str(each) for each in schema.types} or {"no columns"}) - _KINDS.keys():
         raise ValueError(f"it has {', '.join(unknown)}.")
-    if any(each.type != "record batch" or _is_compressed(each.metadata) for each in others):
+    if any(each.type != "record batch" or is_compressed(each.metadata) for each in others):
         raise ValueError("it is compressed.")  # a few bytes may be gigabytes
     table = pa.Table.from_batches([pa.ipc.read_record_batch(each, schema) for each in others], schema)
     check_cells(len(table), table.num_columns, len(reply))  # columns may share their bytes
     table.validate(full=True)
     return table
-
-
-def _is_compressed(message: pa.Buffer) -> bool:
-    """Return whether the message of a record batch says how it is compressed (a FlatBuffer of Arrow's Message.fbs)."""
-
-    def field(table: int, index: int) -> int:
-        fields = table - struct.unpack_from("<i", message, table)[0]
-        is_absent = 4 + 2 * index >= struct.unpack_from("<H", message, fields)[0]
-        return 0 if is_absent else int(struct.unpack_from("<H", message, fields + 4 + 2 * index)[0])
-
-    root: int = struct.unpack_from("<I", message)[0]
-    batch = root + field(root, 2)
-    return bool(field(batch + struct.unpack_from("<I", message, batch)[0], 3))
 
 
 def _column(values: pa.ChunkedArray) -> Column:

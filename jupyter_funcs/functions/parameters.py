@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 else:  # what a worker sends, of which msgspec reads the types
     Kind = type
 
-Passing = Literal["by name", "by position", "either", "rest"]
-"""How Python takes an argument."""
-
 SUPPORTED = (
     "str, int, float, bool, date, datetime, timedelta, Decimal, an Enum, Literal['…'], a dict, a dataclass, "
     "list[…] or a union of these, or another type that pydantic reads from JSON"
@@ -70,17 +67,15 @@ _WHOLE = re.compile(r"(?a)0|-?[1-9]\d{0,17}")
 _INT64 = Between(-(2**63), 2**63 - 1)
 _MARKERS = {AtLeastOne, Between, Help, ListedBy, Options, TypeCode}
 _JSON = {"object", "array"}
-_PASSING: dict[Any, Passing] = {
-    inspect.Parameter.POSITIONAL_ONLY: "by position",
-    inspect.Parameter.POSITIONAL_OR_KEYWORD: "either",
-    inspect.Parameter.VAR_POSITIONAL: "rest",
-    inspect.Parameter.KEYWORD_ONLY: "by name",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter; `structure` is the schema of one whose `type` is `object`, whose values `adapter` reads."""
+    """
+    A parameter; `passing` is its kind in Python.
+
+    `structure` is the schema of one whose `type` is `object`, whose values `adapter` reads.
+    """
 
     name: str
     type: Kind = object
@@ -96,7 +91,7 @@ class Parameter:
     needs_text: bool = False
     structure: Any = None
     adapter: Any = None
-    passing: Passing = "by name"
+    passing: str = "KEYWORD_ONLY"
     takes_objects: bool = False
 
     @classmethod
@@ -151,7 +146,7 @@ class Parameter:
             needs_text=kind is str and bool(options or source or (required and by_type)),
             structure=structure,
             adapter=adapter,
-            passing=_PASSING[declared.kind],
+            passing=declared.kind.name,
         )
         if not parameter.has_valid_default():
             raise TypeError(f"Parameter {name} has the default {default!r}, which is not a valid value.")
@@ -182,7 +177,7 @@ class Parameter:
             help=help_,
             structure=schema or True,
             adapter=adapter,
-            passing=_PASSING[declared.kind],
+            passing=declared.kind.name,
             takes_objects=takes_objects,
         )
 

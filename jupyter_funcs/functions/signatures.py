@@ -106,15 +106,18 @@ def called(
 
     An argument is passed by keyword wherever Python allows it. After each item, `check` gets their number.
     """
-    rest = next((values.get(parameter.name, ()) for parameter in parameters if parameter.passing == "rest"), ())
-    by_position = {"by position", "either"} if rest else {"by position"}
+    rest: Sequence[Any] = ()
+    for parameter in parameters:
+        if parameter.passing == "VAR_POSITIONAL":
+            rest = values.get(parameter.name, ())
+    by_position = {"POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD"} if rest else {"POSITIONAL_ONLY"}
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for parameter in parameters:
         value = values.get(parameter.name, parameter.default)
         if parameter.passing in by_position:
             positional.append(value)
-        elif parameter.passing != "rest" and parameter.name in values:
+        elif parameter.passing != "VAR_POSITIONAL" and parameter.name in values:
             named[parameter.name] = value
     result = python(*positional, *rest, **named)
     if inspect.iscoroutine(result):

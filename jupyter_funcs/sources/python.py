@@ -201,7 +201,7 @@ def _arguments(function: Function, parameters: list[Parameter], args: Mapping[st
             except ValidationError as error:
                 reason = redacted_line(error.errors(include_url=False)[0]["msg"])
                 errors[name] = [f"{labels[name]} does not take {quote(args[name])}: {reason}."]
-        elif parameter.required and parameter.passing == "by position":
+        elif parameter.required and parameter.passing == "POSITIONAL_ONLY":
             errors[name] = [f"{labels[name]} is required."]
     if errors:
         raise ArgumentError(hint=f"{function.name} was not run.", errors=errors)

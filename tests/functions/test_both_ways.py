@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import functools
+import inspect
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,6 +16,7 @@ from typing_extensions import TypedDict  # that of typing needs Python 3.12
 
 import jupyter_funcs as jf
 from jupyter_funcs.functions.markers import Between, Help, Options
+from jupyter_funcs.functions.parameters import Parameter
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import Registry, function
@@ -241,6 +243,10 @@ def test_objects_of_the_kernel_are_passed_by_reference() -> None:
     merge.__annotations__.update(left=pd.DataFrame, how=str, n=int)
     params = jf.connect([merge]).merge.function.params
     assert [param.takes_objects for param in params] == [True, True, False, False]
+    frame = pd.DataFrame({"a": [1]})
+    for declared in inspect.signature(merge).parameters.values():
+        parameter = Parameter.of_python(declared, "")
+        assert not parameter.takes_objects or parameter.adapter.validate_python(frame) is frame
 
 
 def test_infinity_is_null_in_json_with_one_warning(way: Way) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
+from jupyter_funcs.core.arrow_messages import is_compressed
 from jupyter_funcs.core.wording import quoted
 from jupyter_funcs.functions.results import SCALAR, infinite, is_expression, plain, tabular, values_of
 from jupyter_funcs.service.engine.calls import Call, Compiled, Query, check_bytes, check_size
@@ -93,26 +94,11 @@ def read_stream(content: bytes) -> pa.Table:
         head = message.metadata.to_pybytes()
         # 10 kB may be a gigabyte when decompressed, and DuckDB trusts the types that extensions name. Arrow's own keys
         # name these, and a way to compress of its version 0.17.
-        if b"ARROW:" in head or message.type == "dictionary" or (message.type != "schema" and _is_compressed(head)):
+        if b"ARROW:" in head or message.type == "dictionary" or (message.type != "schema" and is_compressed(head)):
             raise pa.ArrowInvalid("Only plain tables are read.")
     table = pa.ipc.open_stream(content).read_all()
     table.validate(full=True)  # otherwise DuckDB would read the service's own memory
     return table
-
-
-def _is_compressed(message: bytes) -> bool:
-    """Tell whether Arrow's message of a record batch says how it is compressed (a FlatBuffer of Message.fbs)."""
-
-    def number(at: int, size: int) -> int:
-        return int.from_bytes(message[at : at + size], "little", signed=size == 4)
-
-    def field(table: int, index: int) -> int:
-        fields, entry = table - number(table, 4), 4 + 2 * index
-        return table + number(fields + entry, 2) if entry < number(fields, 2) else table  # itself: absent
-
-    header = field(number(0, 4), 2)
-    batch = header + number(header, 4)
-    return field(batch, 3) != batch
 
 
 def arrow(result: Any, call: Call | None = None) -> pa.Table:
