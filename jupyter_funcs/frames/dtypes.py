@@ -5,10 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,11 +86,10 @@ def _floats(column: Column) -> Any:
 
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?P<decimals>[0-9]{1,9}))?)?"
-    r"(?P<zone>Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?"
+    r"(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?)?"
 )
 # The range of Python's datetime, which displays the rows.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
-_FEW = 256
 _AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 # Within these years of texts, no offset leads out of the ranges.
 _EXACT_YEARS, _EXACT_YEARS_NS = ("0002", "9999"), ("1678", "2262")
@@ -107,11 +105,11 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     first = next((text for text in head if text is not None), None)
     if first is not None and _ISO.fullmatch(first) is None:
         return None
-    # Dates repeat: each one is parsed once. Of a few texts, Arrow's functions take longer to start than Python does.
-    if has_arrow() and len(texts) > _FEW:
+    # Dates repeat: each one is parsed once.
+    if has_arrow():
         encoded = texts.dictionary_encode()
-        codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary
-        parsed = _cast(uniques) if len(uniques) > _FEW else _parsed(uniques.to_pylist())
+        codes = encoded.indices.fill_null(-1).to_numpy()
+        parsed = _cast(encoded.dictionary)
     else:
         values = column.to_list()
         places = {text: at for at, text in enumerate(dict.fromkeys(text for text in values if text is not None))}
@@ -129,56 +127,60 @@ def _cast(texts: Any) -> tuple[Array, bool] | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    like = _ISO.fullmatch(texts[0].as_py())
-    if like and like["zone"] in {None, "Z"} and _are_alike(texts):
-        has_offsets, has_nanoseconds = like["zone"] is not None, len(like["decimals"] or "") > 6
-    elif pc.all(pc.match_substring_regex(texts, rf"\A(?:{_ISO.pattern})\z")).as_py():
-        zones = pc.match_substring_regex(texts, r"T.*(?:Z|[+-].....)\z")
-        has_offsets = pc.any(zones).as_py()
-        has_nanoseconds = pc.any(pc.match_substring_regex(texts, r"\.[0-9]{7}")).as_py()
-    else:
+    _, ends, data = texts.buffers()
+    zeros = pa.py_buffer(memoryview(data).tobytes().translate(_AS_ZERO))
+    patterns = pa.LargeStringArray.from_buffers(len(texts), ends, zeros, offset=texts.offset).unique()
+    form = _form(patterns.to_pylist())
+    if form is None:
         return None
+    has_offsets, unit = form
+    years = _EXACT_YEARS if unit == "us" else _EXACT_YEARS_NS
     first, last = pc.min_max(texts).as_py().values()
-    years = _EXACT_YEARS_NS if has_nanoseconds else _EXACT_YEARS
     if years[0] <= first and last < years[1]:
-        kind = pa.timestamp("ns" if has_nanoseconds else "us", "UTC" if has_offsets else None)
-        with suppress(pa.ArrowInvalid):  # no calendar day, or only some texts have an offset
-            return texts.cast(kind).to_numpy(zero_copy_only=False), has_offsets
+        with suppress(pa.ArrowInvalid):  # not a calendar day, or not a time of day
+            times = texts.cast(pa.timestamp(unit, "UTC" if has_offsets else None))
+            return times.to_numpy(zero_copy_only=False), has_offsets
     return _parsed(texts.to_pylist())
 
 
-def _are_alike(texts: Any) -> bool:
-    """Return whether the texts of an Arrow array differ only in their digits."""
-    _, ends, data = texts.buffers()
-    ends = np.frombuffer(ends, dtype=np.int64)[texts.offset :][: len(texts) + 1]
-    like = memoryview(data)[ends[0] : ends[1]].tobytes().translate(_AS_ZERO)
-    rest = memoryview(data)[ends[0] : ends[-1]].tobytes().translate(_AS_ZERO)
-    return bool((np.diff(ends) == len(like)).all()) and rest == like * len(texts)
+def _form(patterns: Collection[str]) -> tuple[bool, str] | None:
+    """Return whether texts have offsets, and their unit, by their patterns: the texts with 0 for each digit."""
+    matches = [match for pattern in patterns if (match := _ISO.fullmatch(pattern))]
+    have_offsets = {match["zone"] is not None for match in matches}
+    if len(matches) < len(patterns) or len(have_offsets) > 1:
+        return None
+    decimals = max(len(match["decimals"] or "") for match in matches)
+    return have_offsets.pop(), "us" if decimals <= 6 else "ns"
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
-    like = _ISO.fullmatch(texts[0]) if len(texts) else None
-    digits = "\n".join(texts).encode(errors="replace").translate(_AS_ZERO).split(b"\n")
-    are_alike = like and like["zone"] in {None, "Z"} and len({*digits}) == 1
-    matches: list[Any] = [like] * len(texts) if are_alike else [*takewhile(bool, map(_ISO.fullmatch, texts))]
-    zones = [match["zone"] or "" for match in matches]
-    has_offsets = any(zones)
-    if len(zones) < len(texts) or (has_offsets and "" in zones):
+    """Return the datetimes of different texts, as `_times` does."""
+    zeros = "\n".join(texts).encode("ascii", "replace").translate(_AS_ZERO)
+    form = _form(set(zeros.decode().split("\n")))
+    if form is None:
         return None
-    decimals = max((len(match["decimals"] or "") for match in {*matches}), default=0)
-    naive = [text.removesuffix(zone) for text, zone in zip(texts, zones, strict=True)] if has_offsets else texts
+    has_offsets, unit = form
+    offsets = np.array(0, dtype="timedelta64[m]")
     try:
-        times = np.array(naive, dtype="datetime64[us]")
-    except ValueError:  # not a calendar day
+        if has_offsets:
+            texts = [text.replace("Z", "+00:00") for text in texts]
+            minutes = {zone: _minutes(zone) for zone in {text[-6:] for text in texts}}
+            offsets = np.array([minutes[text[-6:]] for text in texts], dtype="timedelta64[m]")
+            texts = [text[:-6] for text in texts]
+        times = np.array(texts, dtype="datetime64[us]")
+    except ValueError:  # not a calendar day, or not a time of day
         return None
-    after_utc = {zone: dt.time.fromisoformat(f"00:00{zone}").utcoffset() for zone in set(zones)} if has_offsets else {}
-    offsets = np.array([after_utc[zone] for zone in zones] if has_offsets else 0, dtype="timedelta64[m]")
-    limits = _YEARS if decimals <= 6 else _YEARS_NS
-    if _beyond(times - offsets, *limits) or (decimals > 6 and _beyond(times, *limits)):
+    limits = _YEARS if unit == "us" else _YEARS_NS
+    if _beyond(times - offsets, *limits) or (unit == "ns" and _beyond(times, *limits)):
         return None
-    if decimals > 6:
-        times = np.array(naive, dtype="datetime64[ns]")
-    return times - offsets, has_offsets
+    return np.array(texts, dtype=f"datetime64[{unit}]") - offsets, has_offsets
+
+
+def _minutes(zone: str) -> int:
+    """Return how many minutes a zone such as ``+05:30`` is ahead of UTC."""
+    time = dt.time.fromisoformat(zone[1:])
+    minutes = 60 * time.hour + time.minute
+    return -minutes if zone[0] == "-" else minutes
 
 
 def _beyond(times: Array, first: np.datetime64, end: np.datetime64) -> bool:
