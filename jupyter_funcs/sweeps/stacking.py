@@ -48,12 +48,10 @@ def stacked(
     Runs without rows and columns with only nulls don't count. An index other than 0, 1, 2 becomes a column.
     """
     sent: list[Args] = []
-    groups: dict[Hashable, _Group] = {}
+    groups: dict[Hashable, dict[int, pd.DataFrame]] = {}
     for at, (args, block) in enumerate(blocks):
         frame = block if is_numbered(block.index) else _labelled(block)
-        group = groups.setdefault((tuple(frame.columns), tuple(frame.dtypes)), _Group([], []))
-        group.positions.append(at)
-        group.frames.append(frame)
+        groups.setdefault((tuple(frame.columns), tuple(frame.dtypes)), {})[at] = frame
         sent.append(args)
     rows = _RowMap(list(groups.values()), len(sent))
     columns = {key: _widened(parts, rows) for key, parts in _parts(rows).items()}
@@ -82,35 +80,19 @@ class _Label:
     level: int
 
 
-@dataclass(slots=True)
-class _Group:
-    """Blocks with the same columns and dtypes, and their positions."""
-
-    positions: list[int]
-    frames: list[pd.DataFrame]
-
-
 class _RowMap:
-    """Where rows are: in the blocks, in the concatenated groups, and in the result."""
+    """The blocks in groups of the same columns and dtypes, with their positions, and the order of all rows in them."""
 
-    def __init__(self, groups: list[_Group], blocks: int) -> None:
+    def __init__(self, groups: list[dict[int, pd.DataFrame]], blocks: int) -> None:
         self.lengths: Array = np.zeros(blocks, dtype=np.int64)
         self.groups: list[tuple[Array, pd.DataFrame]] = []
         for group in groups:
-            positions = np.array(group.positions)
-            self.lengths[positions] = [len(frame) for frame in group.frames]
-            self.groups.append((positions, pd.concat(group.frames, ignore_index=True)))
-            group.frames.clear()
-        counts = [int(self.lengths[positions].sum()) for positions, _ in self.groups]
-        self.starts: Array = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+            positions = np.array(list(group))
+            self.lengths[positions] = [len(frame) for frame in group.values()]
+            self.groups.append((positions, pd.concat(group.values(), ignore_index=True)))
+            group.clear()
         by_group = [np.repeat(positions, self.lengths[positions]) for positions, _ in self.groups]
-        self.order: Array = np.argsort(np.concatenate(by_group), kind="stable") if by_group else np.zeros(0, np.int64)
-
-    def positions(self, group: int) -> Array:
-        """Return the position of each row of a group within its block."""
-        lengths = self.lengths[self.groups[group][0]]
-        positions: Array = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return positions
+        self.order: Array = np.argsort(np.concatenate([np.zeros(0, np.int64), *by_group]), kind="stable")
 
 
 def is_numbered(index: pd.Index[Any]) -> bool:
@@ -135,8 +117,9 @@ def _parts(rows: _RowMap) -> dict[Hashable, dict[int, Series]]:
     for key, labels in parts.items():
         if isinstance(key, _Label) and all(map(_is_integer, _with_values(labels).values())):
             # If other blocks have an index of integers, 0, 1, 2 are labels too.
-            missing = [number for number in range(len(rows.groups)) if number not in labels]
-            labels.update({number: pd.Series(rows.positions(number)) for number in missing})
+            for number, (positions, _) in enumerate(rows.groups):
+                if number not in labels:
+                    labels[number] = pd.Series(np.concatenate([np.arange(rows.lengths[at]) for at in positions]))
     return parts
 
 
@@ -150,23 +133,26 @@ def _with_values(parts: Mapping[int, Series]) -> dict[int, Series]:
 
 def _widened(parts: Mapping[int, Series], rows: _RowMap) -> Series:
     """Return a column of the result."""
-    by_dtype: dict[Hashable, dict[int, Series]] = {}
-    for number, part in _with_values(parts).items():
-        by_dtype.setdefault(part.dtype, {})[number] = part
-    # For each row of the groups, the position of its value; -1 if it has none.
-    where = np.full(len(rows.order), -1, dtype=np.int64)
-    at = 0
-    for pieces in by_dtype.values():
-        for number, part in pieces.items():
-            where[rows.starts[number] : rows.starts[number + 1]] = np.arange(at, at + len(part))
-            at += len(part)
-    whole = _common([_concat(list(pieces.values())) for pieces in by_dtype.values()], gaps=bool((where < 0).any()))
-    indexer = where[rows.order]
-    return whole if np.array_equal(indexer, np.arange(len(whole))) else _take(whole, indexer)
+    deciding = _with_values(parts)
+    lacking = {number: len(frame) for number, (_, frame) in enumerate(rows.groups) if number not in deciding}
+    pieces = dict(zip(deciding, _alike(list(deciding.values())), strict=True))
+    nulls = _nulls(pieces[min(pieces)], max(lacking.values(), default=0))
+    pieces |= {number: nulls.iloc[:length] for number, length in lacking.items() if length}
+    whole = _concat([pieces[number] for number in sorted(pieces)])
+    return whole if np.array_equal(rows.order, np.arange(len(whole))) else whole.take(rows.order)
+
+
+def _nulls(like: Series, length: int) -> Series:
+    """Return nulls of a column's dtype, or of the nullable one."""
+    if like.dtype == object:
+        return pd.Series([None] * length, dtype=object)
+    if isinstance(like.dtype, np.dtype) and like.dtype.kind in "iub":
+        like = pd.Series(pd.array(like.to_numpy()))
+    return like.iloc[:0].reindex(range(length))
 
 
 def _concat(parts: Sequence[Series]) -> Series:
-    """Concatenate columns of one dtype."""
+    """Concatenate columns of one dtype, or of integers or booleans."""
     joined: Series = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
     if isinstance(joined.dtype, pd.StringDtype) and joined.dtype.storage == "pyarrow":
         # One chunk, because a chunk per block would slow down all later work.
@@ -176,33 +162,18 @@ def _concat(parts: Sequence[Series]) -> Series:
     return joined
 
 
-def _take(column: Series, indexer: Array) -> Series:
-    if column.dtype == object:
-        values = np.full(len(indexer), None, dtype=object)
-        values[indexer >= 0] = column.to_numpy()[indexer[indexer >= 0]]
-        return pd.Series(values, dtype=object)
-    array: Any = column.array
-    if isinstance(array, pd.arrays.NumpyExtensionArray):  # pandas 2.2 warns about it
-        array = column.to_numpy()
-    taken: Any = pd.api.extensions.take(array, indexer, allow_fill=True, fill_value=np.nan)
-    return pd.Series(taken)
-
-
 # Dtypes
 
 
-def _common(columns: Sequence[Series], *, gaps: bool) -> Series:
-    """Concatenate columns of different dtypes into one that holds every value, and nulls if there are gaps."""
-    joined = columns[0] if len(columns) == 1 else None
+def _alike(columns: Sequence[Series]) -> Sequence[Series]:
+    """Convert columns so that pandas concatenates them without losing a value."""
+    if len({column.dtype for column in columns}) == 1:
+        return columns
     for is_kind, widened in _WIDENED:
-        if joined is None and all(map(is_kind, columns)):
+        if all(map(is_kind, columns)):
             with suppress(ValueError, OverflowError):
-                joined = _concat(widened(columns))
-    if joined is None:
-        return pd.Series(np.concatenate([_objects(column) for column in columns]), dtype=object)
-    if gaps and isinstance(joined.dtype, np.dtype) and joined.dtype.kind in "iub":
-        return pd.Series(pd.array(joined.to_numpy()))  # nullable; all other dtypes can hold nulls
-    return joined
+                return widened(columns)
+    return [pd.Series(_objects(column), dtype=object) for column in columns]
 
 
 def _is_integer(column: Series) -> bool:
