@@ -405,8 +405,9 @@ def _types(schema: Mapping[str, Any]) -> set[str]:
     types = set()
     for part in schema.get("anyOf") or schema.get("oneOf") or [schema]:
         named = definitions.get(part.get("$ref", "").rpartition("/")[2], part)
-        is_value = {"enum", "const", "format"} & named.keys()
-        types.add("value" if is_value else named.get("type", "string"))
+        kind = named.get("type", "string")
+        is_value = {"enum", "const", "format"} & named.keys() or not isinstance(kind, str)
+        types.add("value" if is_value else kind)
     return types - {"null"}
 
 

@@ -37,7 +37,7 @@ def tabular(value: Any) -> pd.DataFrame | pa.Table | Any:
     if isinstance(value, _TEXTS) or not isinstance(value, Collection):
         return value
     items = list(value)
-    table = _joined(dict(enumerate(items)))
+    table = _joined(dict(enumerate(items)), is_tuple=isinstance(value, tuple))
     return [_record(item) for item in items] if table is None else table
 
 
@@ -84,25 +84,34 @@ def _edges(graph: Any) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=None if rows else ends)
 
 
-def _joined(parts: dict[Any, Any]) -> Any:
+def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     """Return several tables as one: side by side if they have the same rows, else one below the other."""
-    pandas: Any = sys.modules.get("pandas")
-    kind = getattr(pandas, "DataFrame", ())
-    frames: list[Any] = [part for part in parts.values() if isinstance(part, kind)]
-    if not frames:
-        return None
+    kind = getattr(sys.modules.get("pandas"), "DataFrame", ())
     if isinstance(parts.get("frame"), kind):  # scikit-learn's name for the data with its target
         return parts["frame"]
-    index = frames[0].index
     tables = {str(name): table for name, part in parts.items() if (table := _table(part)) is not None}
-    joined: Any
-    if all(len(table) == len(index) and _has_rows_of(table, index) for table in tables.values()):
-        columns = [table.rename(columns={SCALAR: name}).set_axis(index) for name, table in tables.items()]
-        names = [name for table in columns for name in table.columns]
-        joined = pandas.concat(columns, axis=1, keys=tables if len({*names}) < len(names) else None)
-    else:
-        joined = pandas.concat(tables, names=["Part"]).reset_index(level=0)
-    return joined
+    frames = [part for part in parts.values() if isinstance(part, kind)]
+    are_arrays = is_tuple and len(tables) == len(parts) and len(set(map(len, tables.values()))) == 1
+    if not frames and not are_arrays:
+        return None
+    import pandas as pd
+
+    index = (frames or [*tables.values()])[0].index
+    if not all(len(table) == len(index) and _has_rows_of(table, index) for table in tables.values()):
+        return pd.concat(tables, names=["Part"]).reset_index(level=0)
+    names = [part if name == SCALAR else name for part, table in tables.items() for name in table.columns]
+    is_repeated = len({*names}) < len(names)
+    columns = []
+    for part, table in tables.items():
+        labels = [_label(part, column, is_repeated=is_repeated) for column in table.columns]
+        columns.append(table.set_axis(index).set_axis(labels, axis=1))
+    return pd.concat(columns, axis=1)
+
+
+def _label(part: str, column: Any, *, is_repeated: bool) -> Any:
+    if column == SCALAR:
+        return part
+    return f"{part} {column}" if is_repeated else column
 
 
 def _has_rows_of(table: pd.DataFrame, index: Any) -> bool:

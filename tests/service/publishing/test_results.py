@@ -127,6 +127,8 @@ TABLES = [
     (pd.MultiIndex.from_tuples([(1, "x")], names=["a", "b"]), [{"a": 1, "b": "x"}]),
     ((pd.DataFrame({"x": [1, 2]}), pd.Series([3, 4], name="y")), [{"x": 1, "y": 3}, {"x": 2, "y": 4}]),
     ((pd.DataFrame({"x": [1]}), np.array([3])), [{"x": 1, "1": 3}]),
+    ((np.array([[1, 2]]), np.array([3])), [{"0 0": 1, "0 1": 2, "1": 3}]),
+    ((np.array(["a", "b"]), np.array([3, 4])), [{"0": "a", "1": 3}, {"0": "b", "1": 4}]),
     ((pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [2]})), [{"0 x": 1, "1 x": 2}]),
     ({"a": pd.DataFrame({"x": [1, 2]}), "b": pd.DataFrame({"x": [3]})}, ROWS_OF_PARTS),
     (
