@@ -57,7 +57,7 @@ class Chart:
             points.bars() if plan.kind == "bar" else points.reshape(zoom)
         if points.table.empty:
             why = "These rows have no values of this measure." if was_empty else "No value can be shown this way."
-            return _nothing(why if points.missing[""] else "No row matches the filters of the table.", plan.choices)
+            return _nothing(why if points.rows else "No row matches the filters of the table.", plan.choices)
         if self._planner.calendars_differ(plan.x, drawn):
             points.notes.append("Fiscal quarters of companies end on different days.")
         if (count := self._planner.left_out) > 0:
@@ -73,47 +73,54 @@ class _Points:
         """Aggregate the rows, and count those without a value by column."""
         if plan.to_date is not None and not (plan.to_date.data.iloc[rows] == plan.keeps).any():
             plan = replace(plan, to_date=None)
-        self.plan, self.notes, self.hidden = plan, list[str](), 0
-        columns = {each.name: each for each in (plan.x, plan.colour, plan.y, plan.to_date) if each}
-        made = [f"    {literal(name)}: {each.code(variable)}," for name, each in columns.items()]
+        self.plan = plan
+        self.notes: list[str] = []
+        self.left_out: list[str] = []  # what is said of rows that no point shows
+        self.hidden = 0  # lines
+        columns = {column.name: column for column in (plan.x, plan.colour, plan.y, plan.to_date) if column}
+        made = [f"    {literal(name)}: {column.code(variable)}," for name, column in columns.items()]
         self.code = ["data = pd.DataFrame({", *made, "})"]
-        values = {name: each.data for name, each in columns.items()}
+        values = {name: column.data for name, column in columns.items()}
         if plan.lines:
             values[plan.lines.name] = plan.lines.filled
         data = Coded(pd.DataFrame(values, copy=False).iloc[rows], "data")
         if plan.to_date is not None:
             data = self.do("data", data[data[plan.to_date.name] == plan.keeps])
-        self.missing = {"": len(data.value)}
-        for name in (each.name for each in (plan.x, plan.y) if each):
-            self.missing[name] = int(data.value[name].isna().sum())
-            if self.missing[name]:
-                data = self.do("data", data.dropna(subset=[name]))
-        self.each = max(1, -(-len(data.value) // POINTS_OF_A_LINE))
+        self.rows = len(data.value)
+        for column, without in ((plan.x, "without"), (plan.y, "without a value of")):
+            if column and (missing := int(data.value[column.name].isna().sum())):
+                rows_are = "row {} is" if missing == 1 else "rows {} are"
+                self.left_out.append(f"{missing:,} {rows_are.format(f'{without} {column.name}')} left out.")
+                data = self.do("data", data.dropna(subset=[column.name]))
+        self.rows_of_a_point = max(1, -(-len(data.value) // POINTS_OF_A_LINE))
         self.coded = Coded(pd.DataFrame(), "table")
         if len(data.value):
             self._bring_together(data, order)
 
     def _bring_together(self, data: Coded, order: Sequence[str]) -> None:
-        plan, chosen = self.plan, None
+        plan = self.plan
         step, totals = plan.first
+        by: Any = plan.x.name if plan.x else None
         if plan.lines:
-            over = plan.lines.name
-            there = set(data.value[over].unique())
-            if NO_VALUE in there:
-                data = self.do("data", data.fillna({over: NO_VALUE}))
-            lines = [name for name in order if name in there][: plan.most_lines]
-            chosen, self.hidden = self.do("lines", Coded(lines, literal(lines))), len(there) - len(lines)
+            colour = plan.lines.name
+            names = set(data.value[colour].unique())
+            if NO_VALUE in names:
+                data = self.do("data", data.fillna({colour: NO_VALUE}))
+            shown = [name for name in order if name in names][: plan.most_lines]
+            lines = self.do("lines", Coded(shown, literal(shown)))
+            self.hidden = len(names) - len(shown)
             if self.hidden:
-                data = self.do("data", data[data[over].isin(chosen)])
-        if plan.x is None:
+                data = self.do("data", data[data[colour].isin(lines)])
+        if by is None:
             data = self.do("data", data.reset_index(drop=True))
-        by: Any = plan.x.name if plan.x else data.index // self.each * self.each
+            by = data.index // self.rows_of_a_point * self.rows_of_a_point
         # Times up to a day are the starts of their own periods.
-        if is_longer := bool(step) and (step != plan.base or STEPS[step].seconds > STEPS["day"].seconds):
+        is_longer = bool(step) and (step != plan.base or STEPS[step].seconds > STEPS["day"].seconds)
+        if is_longer:
             by = data[by].dt.to_period(STEPS[step].period)
-        how = {"columns": plan.lines.name} if plan.lines else {}
-        table = data.pivot_table(plan.y.name, by, **how, aggfunc="sum" if totals else "mean", observed=True)
-        self.set(table[chosen] if chosen else table)
+        columns = {"columns": plan.lines.name} if plan.lines else {}
+        table = data.pivot_table(plan.y.name, by, **columns, aggfunc="sum" if totals else "mean", observed=True)
+        self.set(table[lines] if plan.lines else table)
         if is_longer:
             self.set(self.coded.to_timestamp())
         elif plan.x and plan.x.role is Role.PERIOD:
@@ -160,7 +167,7 @@ class _Points:
             self.notes.append(f"{of} the mean of the {plan.base}s of a {step}.")
         elif step not in {"", plan.base} and plan.show != "average":
             how = plan.how if plan.first[1] else "mean of all rows"
-            self.notes.append(f"{of} the {how} of a{'n' * (step == 'hour')} {step}.")
+            self.notes.append(f"{of} the {how} of {_a(step)}.")
         if plan.times and plan.show in {"sum", "index", "growth"} and (parts := plan.times.incomplete(step)):
             self.cut(~self.table.index.isin([*parts.values()]), f"  # whole {step}s")
             are = "are" if len(parts) > 1 else "is"
@@ -194,38 +201,38 @@ class _Points:
 
     def bars(self) -> None:
         plan, count = self.plan, len(self.table)
-        self.notes.append(f"The {plan.how}{' of all rows' * (not plan.counts)}.")
+        self.notes.append(f"The {plan.how}." if plan.counts else f"The {plan.how} of all rows.")
         if plan.x is not None and plan.x.role is Role.PERIOD:
-            self.notes += [f"The last {_MOST_BARS} periods."] * (count > _MOST_BARS)
+            note = f"The last {_MOST_BARS} periods."
             self.set(self.coded.tail(_MOST_BARS))
-            return
-        self.notes += [f"The {_MOST_BARS} largest of {count:,}."] * (count > _MOST_BARS)
-        self.set(self.coded.sort_values(plan.y.name, ascending=False, kind="stable").head(_MOST_BARS))
+        else:
+            note = f"The {_MOST_BARS} largest of {count:,}."
+            self.set(self.coded.sort_values(plan.y.name, ascending=False, kind="stable").head(_MOST_BARS))
+        if count > _MOST_BARS:
+            self.notes.append(note)
 
     def said(self) -> list[str]:
         """Return sentences about what was aggregated or left out."""
         plan, notes = self.plan, list(self.notes)
         if plan.x is None:
             notes.append("In the order of the rows, since no column has times or categories.")
-            notes += [f"Each point is the mean of {self.each:,} rows."] * (self.each > 1)
+            if self.rows_of_a_point > 1:
+                notes.append(f"Each point is the mean of {self.rows_of_a_point:,} rows.")
         elif plan.over and plan.kind == "line":
-            how = ", each row counting the same" * (not plan.y.additive)
+            how = "" if plan.y.additive else ", each row counting the same"
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
         if plan.to_date is not None:
-            said = "{} rows are left out." if plan.keeps == "False" else "Only {} rows are drawn."
-            notes.append(said.format(plan.to_date.name))
-        for column, what in ((plan.x, "without"), (plan.y, "without a value of")):
-            if column and (count := self.missing[column.name]):
-                rows = "row {} is" if count == 1 else "rows {} are"
-                notes.append(f"{count:,} {rows.format(f'{what} {column.name}')} left out.")
-        return notes + [each.note for each in (plan.y, plan.x) if each and each.note]
+            name = plan.to_date.name
+            notes.append(f"{name} rows are left out." if plan.keeps == "False" else f"Only {name} rows are drawn.")
+        return notes + self.left_out + [column.note for column in (plan.y, plan.x) if column and column.note]
 
 
 def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> Json:
-    plan, table, names = points.plan, points.table, list(points.table.columns)
-    rank = {name: at for at, name in enumerate(order)}
+    plan, table = points.plan, points.table
+    names = list(table.columns)
+    rank = {name: place for place, name in enumerate(order)}
     colours = {name: rank[name] for name in names[:_COLOURS] if rank[name] < _COLOURS}
-    free = [at for at in range(_COLOURS) if at not in colours.values()]
+    free = [colour for colour in range(_COLOURS) if colour not in colours.values()]
     colours |= {name: free.pop(0) for name in names[:_COLOURS] if name not in colours}
     colours |= {name: rank[name] % _COLOURS if all_lines else -1 for name in names[_COLOURS:]}
     written = _written(plan)
@@ -237,7 +244,7 @@ def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> Json:
         "title": inert(points.title),
         "format": written,
         "step": plan.step if plan.times else "",
-        "rows": points.missing[""],
+        "rows": points.rows,
         "notes": points.said(),
         "adds": plan.y.additive and len(names) > 1 and plan.show in {"value", "sum", "average"},
         "x": {
@@ -271,13 +278,17 @@ def _unit(plan: Plan, about: str) -> str:
     written = _written(plan)
     if written in {"percent", "index"}:
         return "%" if written == "percent" else "first point = 100"
-    found = _CURRENCY.search(plan.y.name) or (_CURRENCY.search(about) if written == "money" else None)
-    unit = found[0] if found else ""
-    each, totals = plan.first
-    if not (each and totals):
+    currency = _CURRENCY.search(plan.y.name) or (_CURRENCY.search(about) if written == "money" else None)
+    unit = currency[0] if currency else ""
+    step, totals = plan.first
+    if not (step and totals):
         return unit
-    mean = " on average" if each != plan.step or plan.show == "average" else ""
-    return f"{unit} a{'n' * (each == 'hour')} {each}{mean}".strip()
+    mean = " on average" if step != plan.step or plan.show == "average" else ""
+    return f"{unit} {_a(step)}{mean}".strip()
+
+
+def _a(step: str) -> str:
+    return f"an {step}" if step == "hour" else f"a {step}"
 
 
 def _prelude(source: str) -> tuple[list[str], str]:
@@ -288,7 +299,8 @@ def _prelude(source: str) -> tuple[list[str], str]:
 
 
 def _program(points: _Points, prelude: Sequence[str]) -> str:
-    plan, table, lines = points.plan, points.table, list(prelude)
+    plan, table = points.plan, points.table
+    lines = list(prelude)
     if "$" in f"{points.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
     percent = _written(plan) == "percent"
@@ -296,11 +308,13 @@ def _program(points: _Points, prelude: Sequence[str]) -> str:
     if plan.kind == "line" and bool((table.isna() & table.ffill().notna() & table.bfill().notna()).any(axis=None)):
         draw = "table.interpolate(limit_area='inside').plot.line"
     options = [f"title={points.title!r}", "figsize=(9, 4)", "xlabel=''", "ylabel=''"]
-    options += ["legend=False"] * (len(table.columns) == 1)
+    if len(table.columns) == 1:
+        options.append("legend=False")
     if (others := len(table.columns) - _COLOURS) > 0:
         options.append(f"color=[*plt.cm.tab10.colors[:{_COLOURS}], *['lightgray'] * {others}]")
     lines += [*points.code, f"ax = {draw}({', '.join(options)})"]
     if percent or float(table.abs().max().max()) >= 1e4:
-        axis, form = "x" if plan.kind == "bar" else "y", "plt.matplotlib.ticker.PercentFormatter(1)"
-        lines.append(f"ax.{axis}axis.set_major_formatter({form if percent else repr('{x:,.15g}')})")
+        axis = "xaxis" if plan.kind == "bar" else "yaxis"
+        form = "plt.matplotlib.ticker.PercentFormatter(1)" if percent else "'{x:,.15g}'"
+        lines.append(f"ax.{axis}.set_major_formatter({form})")
     return "\n".join([*lines, "plt.show()"])

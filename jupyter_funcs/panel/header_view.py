@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
@@ -14,10 +15,11 @@ from jupyter_funcs.core.text import clip, folded, inert
 from jupyter_funcs.panel.requests import Json, Name, Number, Text, asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args, Form
+    from jupyter_funcs.client.client import Client
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.records.recorded import RecordedClient
 
@@ -29,29 +31,27 @@ _BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fi
 _SOON = 600.0  # seconds; the end of a token is shown only if it is nearer
 
 
+@dataclass(eq=False)
 class HeaderView:
     """What a panel shows of a session, as plain JSON."""
 
-    def __init__(self, session: RecordedClient[RemoteCall]) -> None:
-        self._session = session
-        self.status: Status | None = None
-        self.trouble: list[str] = []
-
-    @property
-    def _catalog(self) -> Catalog:
-        return self._session.listed or Catalog(())
+    session: RecordedClient[RemoteCall]
+    status: Status | None = None
+    trouble: Sequence[str] = ()
 
     def service(self) -> Json:
         """Return the `ServiceView` of the protocol."""
-        session, status, known = self._session, self.status, self._session.listed
+        session, status = self.session, self.status
+        functions = len(_listed(session))
+        is_empty = session.listed is not None and not functions
         return {
             "name": _shown(session.service),
             "synthetic": session.synthetic,
             "account": _shown(status.user) if status else "",
             "tokenEnds": f"The token {ends_in(status.ends)}." if status and status.remaining < _SOON else "",
-            "trouble": [*self.trouble, *(status.trouble.splitlines() if status else [])][:3],
-            "functions": len(known) if known is not None else 0,
-            "nothing": "" if known is None or len(known) else no_functions(session.service, session.kind),
+            "trouble": [*self.trouble, *(status.trouble.splitlines() if status else ())][:3],
+            "functions": functions,
+            "nothing": no_functions(session.service, session.kind) if is_empty else "",
         }
 
     def function(self, function: Function, slug: str) -> Json:
@@ -61,7 +61,7 @@ class HeaderView:
             "name": _shown(function.name),
             "about": clip(inert(" ".join(function.description.split())), _LONGEST_ABOUT),
             "group": _shown(function.group),
-            "favourite": function.name in self._session.favourites.names,
+            "favourite": function.name in self.session.favourites.names,
             "changesData": function.changes_data,
         }
 
@@ -71,31 +71,36 @@ class HeaderView:
     @asked(of="header")
     def functions(self, query: Text, first: Number = 0) -> Json:
         """Return a page of the functions that a search finds; without words, all: favourites, recent ones, the rest."""
-        catalog, favourites = self._catalog, self._session.favourites
-        found = catalog.search(query)
-        rows = [("", each) for each in found]
+        catalog, favourites = _listed(self.session), self.session.favourites
+        rows = [("", function) for function in catalog.search(query)]
         if not query.strip():
-            names = favourites.names
-            titles = dict.fromkeys([*names, *favourites.recent], "Recent") | dict.fromkeys(names, "Favourites")
-            marked = [(title, catalog.peek(name), name) for name, title in titles.items()]
-            near = {id(each): (title, each) for title, each, name in marked if each and each.name == name}
-            groups = {group: at for at, group in enumerate(dict.fromkeys(each.group for each in found))}
-            rest = {id(each): (each.group, each) for each in sorted(found, key=lambda each: groups[each.group])}
-            rows = [*(near | rest | near).values()]  # favourites and recent ones first
-        page = groupby(rows[first : first + _MOST_LISTED], key=itemgetter(0))
+            groups: dict[str, list[Function]] = {}
+            for function in catalog:
+                groups.setdefault(function.group, []).append(function)
+            sections = [("Favourites", self._named(favourites.names)), ("Recent", self._named(favourites.recent))]
+            places: dict[int, tuple[str, Function]] = {}  # by identity: two functions may be equal in every field
+            for title, functions in [*sections, *groups.items()]:
+                for function in functions:
+                    places.setdefault(id(function), (title, function))
+            rows = list(places.values())
         shown = [
-            {"title": _shown(title), "functions": [self.function(each, catalog.slug(each)) for _, each in those]}
-            for title, those in page
+            {"title": _shown(title), "functions": [self.function(row[1], catalog.slug(row[1])) for row in section]}
+            for title, section in groupby(rows[first : first + _MOST_LISTED], key=itemgetter(0))
         ]
         return {"sections": shown, "total": len(catalog), "found": len(rows)}
 
+    def _named(self, names: Iterable[str]) -> list[Function]:
+        """Return the functions with these names, as far as they are listed."""
+        functions = ((name, _listed(self.session).peek(name)) for name in names)
+        return [function for name, function in functions if function is not None and function.name == name]
+
     @asked(of="header", refused="Favourites can't be changed")
     def favourite(self, function: Name, *, on: bool) -> None:
-        self._session.favourites.mark(self._session[function].name, is_favourite=on)
+        self.session.favourites.mark(self.session[function].name, is_favourite=on)
 
     @asked(of="header")
     def about(self) -> Json:
-        rows = self.status.rows if self.status else [("service", self._session.service)]
+        rows = self.status.rows if self.status else [("service", self.session.service)]
         return {"facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]}
 
     def start(self, recent: list[Json]) -> Json:
@@ -103,25 +108,24 @@ class HeaderView:
         cards, presets = [], []
         for call in self.offered():
             card = self.card(call)
-            if self._session.synthetic:  # the badge beside the title already says so
+            if self.session.synthetic:  # the badge beside the title already says so
                 card["about"] = card["about"].replace(" (synthetic demo data)", "")
             cards.append(card)
-            for each in self.presets(call.name):
-                about = " · ".join(filter(None, [card["name"], each["about"]]))
-                presets.append(each | {"about": about, "function": call.slug})
+            for preset in self.presets(call.name):
+                about = " · ".join(filter(None, [card["name"], preset["about"]]))
+                presets.append(preset | {"about": about, "function": call.slug})
         return {"cards": cards, "recent": recent, "presets": presets[:_MOST_CARDS]}
 
     def offered(self) -> list[RemoteCall]:
         """Return the functions that an empty panel offers: favourites first, functions without parameters last."""
-        catalog = self._catalog
-        first = [each for name in self._session.favourites.names if (each := catalog.peek(name)) is not None]
-        others = sorted(catalog, key=lambda each: not each.params)
-        cards = list({id(each): each for each in [*first, *others]}.values())[:_MOST_CARDS]
-        return [self._session[catalog.slug(each)] for each in cards]
+        catalog = _listed(self.session)
+        others = sorted(catalog, key=lambda function: not function.params)
+        slugs = map(catalog.slug, [*self._named(self.session.favourites.names), *others])
+        return [self.session[slug] for slug in list(dict.fromkeys(slugs))[:_MOST_CARDS]]
 
     def presets(self, function: str) -> list[Json]:
         """Return the presets of a function: the demo's first, then the user's own."""
-        presets = self._session.presets
+        presets = self.session.presets
         shipped = presets.shipped(function)
         about = dict.fromkeys(shipped, "comes with the demo")
         try:
@@ -188,19 +192,23 @@ def example_text(function: RemoteCall) -> str:
     return clip(", ".join([first + by, *others]), _LONGEST_EXAMPLE)
 
 
+def _listed(session: Client[RemoteCall]) -> Catalog:
+    return session.listed or Catalog(())
+
+
 def _shown(text: str) -> str:
     return clip(inert(text), _LONGEST_NAME)
 
 
 def listed_again(function: RemoteCall) -> RemoteCall | None:
     """Return a function as it is listed now, with its options: itself if nothing changed, ``None`` if it is gone."""
-    catalog = function.session.listed or Catalog(())
-    by_slug, by_name = catalog.peek(function.slug), catalog.peek(function.name)
-    found = next((each for each in (by_slug, by_name) if each is not None and each.name == function.name), None)
-    if found is None:
+    catalog = _listed(function.session)
+    by_slug = catalog.peek(function.slug)
+    listed = by_slug if by_slug and by_slug.name == function.name else catalog.peek(function.name)
+    if listed is None or listed.name != function.name:
         return None
-    slug = catalog.slug(found)
-    if found.content == function.function.content and slug == function.slug:
+    slug = catalog.slug(listed)
+    if listed.content == function.function.content and slug == function.slug:
         return function
     now = function.session[slug].with_options()
     now.options = function.options

@@ -19,6 +19,8 @@ from jupyter_funcs.panel.requests import Json, JsonPath, Number, Searched, asked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    Opened = tuple[Any, Any]  # a value, and its source
+
 PAGE = 50
 _DEEPEST = 100
 _LONGEST, _LONGEST_KEY, _PREVIEW = 400, 1_000, 100  # characters
@@ -34,7 +36,7 @@ class JsonTree:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._levels: dict[tuple[str | int, ...], tuple[Any, Any]] = {}  # along the last path: values, and their source
+        self._levels: dict[tuple[str | int, ...], Opened] = {}  # along the last path
 
     @asked("json", of="tree")
     def node(self, path: JsonPath, first: Number = 0) -> Json:
@@ -63,7 +65,7 @@ class JsonTree:
         hits = list(islice(_found(text.casefold(), came, [], until), _MOST_HITS + 1))
         return {"hits": hits[:_MOST_HITS], "more": len(hits) > _MOST_HITS, "all": time.monotonic() < until}
 
-    def _at(self, path: tuple[str | int, ...]) -> tuple[Any, Any]:
+    def _at(self, path: tuple[str | int, ...]) -> Opened:
         if (known := self._levels.get(path)) is not None:
             return known
         try:
@@ -102,7 +104,7 @@ def _may_hold(text: str, item: Any) -> bool:
     return b"\\" in raw or text in raw.decode(errors="replace").casefold()
 
 
-def _read(data: bytes) -> tuple[Any, Any]:
+def _read(data: bytes) -> Opened:
     """Return the outermost value, if possible with its items unparsed, and its source."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     with suppress(msgspec.MsgspecError, RecursionError, UnicodeError):
@@ -118,7 +120,7 @@ def _read(data: bytes) -> tuple[Any, Any]:
         raise
 
 
-def _opened(value: Any) -> tuple[Any, Any]:
+def _opened(value: Any) -> Opened:
     """Return a value with its items unparsed, and its source; parses arrays and objects inside of texts too."""
     if isinstance(value, msgspec.Raw):
         wanted = {b"{": dict[str, msgspec.Raw], b"[": list[msgspec.Raw]}.get(bytes(memoryview(value)[:1]), Any)
@@ -148,7 +150,9 @@ def _told(value: Any, came: Any) -> Json:
         whole = not total or (is_short and set(text[1:]).isdisjoint("[{"))
         text = text if whole else clip(text, _PREVIEW)
     elif isinstance(value, str):
-        text = json_text(value[:_LONGEST]) + f"… {len(value):,} characters" * (len(value) > _LONGEST)
+        text = json_text(value[:_LONGEST])
+        if len(value) > _LONGEST:
+            text += f"… {len(value):,} characters"
     else:
         text = clip(visible(_start(came)), _LONGEST)
     return {"type": _NAMES.get(type(value), "number"), "text": text, "total": total, "whole": whole}

@@ -147,8 +147,10 @@ class ResultView:
         if os.path.lexists(path) and path.is_symlink():
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
         export.save(frame, path, ending)
-        of, rows = f"{len(frame):,} of " * (len(frame) < self.table.rows), self.table.rows
-        return told | {"said": f"Saved {name} · {of}{rows:,} row{'s' * (rows != 1)} · {size_text(path.stat().st_size)}"}
+        rows = "1 row" if self.table.rows == 1 else f"{self.table.rows:,} rows"
+        if len(frame) < self.table.rows:
+            rows = f"{len(frame):,} of {rows}"
+        return told | {"said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"}
 
 
 def _file_name(text: str, ending: str) -> str:
@@ -213,16 +215,19 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
 
 def error_view(error: BaseException, redact: Callable[[str], str], job: Job | None = None) -> Json:
     """Return what happened, what to do, and details of an error; never a token."""
-    request = f"Request {job.progress.request_id}" if job is not None and job.progress.request_id else ""
     what, *hint = lines_of(error)
-    # A function of a Python catalog failed in this process, at a line of its author's.
-    raised = error.__cause__ if isinstance(error, FunctionError) else None if isinstance(error, FuncsError) else error
-    details = "".join(traceback.format_exception(raised)) if raised else ""
-    kept = "\n".join(filter(None, [request, details]))
+    details = []
+    if job is not None and job.progress.request_id:
+        details.append(f"Request {job.progress.request_id}")
+    raised = None if isinstance(error, FuncsError) else error
+    if isinstance(error, FunctionError):  # of a Python catalog: it failed in this process, at a line of its author's
+        raised = error.__cause__
+    if raised:
+        details.append("".join(traceback.format_exception(raised)))
     return {
         "what": clip(inert(redact(what)), _LONGEST),
         "hint": clip(inert(redact("\n".join(hint))), _LONGEST),
-        "details": clip(redact(kept), _LONGEST_DETAILS),
+        "details": clip(redact("\n".join(details)), _LONGEST_DETAILS),
         "retry": not isinstance(error, ArgumentError),
         "done": 0,
     }
@@ -246,9 +251,10 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     session = result.function.session
     said = [
         f"<b>{escaped(result.function.name)}</b>{f' with {args}' if args else ''}",
-        f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {escaped(session.service)}"
-        + ", synthetic data" * result.function.synthetic,
+        f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {escaped(session.service)}",
     ]
+    if result.function.synthetic:
+        said[-1] += ", synthetic data"
     if variable := result.held_as:
         said.append(f"The DataFrame was kept as <code>{escaped(variable)}</code>.")
     line = snippets.line(result.function, result.args)

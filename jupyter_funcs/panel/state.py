@@ -64,6 +64,7 @@ class Visit:
     result: ResultView | None = None
 
 
+@dataclass(eq=False)
 class PanelState:
     """
     The state of one panel. Runs may start on any thread; they end on the background loop.
@@ -71,34 +72,30 @@ class PanelState:
     A method marked `asked` answers a request of the page: its parameters are the fields, and it returns the reply.
     """
 
-    def __init__(
-        self,
-        session: RecordedClient[RemoteCall],
-        publish: Callable[[], None],
-        send: Callable[[Json], None],
-        recipe: Callable[[], str],
-        *,
-        trusted: bool,
-    ) -> None:
-        self.session, self.trusted = session, trusted
-        self.tab = "table"
-        self.number = 0  # of the last run that started
-        self.visit: Visit | None = None
-        self.running: Job | None = None
-        self.header = HeaderView(session)
+    session: RecordedClient[RemoteCall]
+    publish: Callable[[], None]
+    send: Callable[[Json], None]
+    recipe: Callable[[], str]
+    trusted: bool
+    tab: str = "table"
+    number: int = 0  # of the last run that started
+    visit: Visit | None = None
+    running: Job | None = None
+
+    def __post_init__(self) -> None:
+        self.header = HeaderView(self.session)
         self.cell = notebook.this_cell()
         self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output in the saved notebook
         self._stills = asyncio.Lock()  # one at a time, or an older one could be published last
-        self.history = HistoryView(session, _held)
+        self.history = HistoryView(self.session, _held)
         self.lock = threading.RLock()  # requests arrive on the loop, `run` and `form[…] = …` on any thread
-        self.publish, self.send, self.recipe = publish, send, recipe
         self._presets: list[Json] = []  # read once, because every change of the form sends them
         self._visits: dict[str, Visit] = {}
         self._entered: Entered = {}
         self._numbers = count(1)  # of results
         self._beginning = threading.Lock()
         try:
-            _ = session.catalog
+            _ = self.session.catalog
         except FuncsError as error:
             self.header.trouble = error.lines
 

@@ -78,15 +78,16 @@ class TableColumn:
         if plain := {"i": "number", "u": "number", "f": "number", "M": "date"}.get(dtype.kind):
             return plain
         values = self.data.cat.categories if isinstance(dtype, pd.CategoricalDtype) else self.data
-        found = pd.api.types.infer_dtype(values, skipna=True)
-        if found == "string" or isinstance(dtype, pd.StringDtype):
+        inferred = pd.api.types.infer_dtype(values, skipna=True)
+        if inferred == "string" or isinstance(dtype, pd.StringDtype):
             return "text"
         objects = pd.api.types.is_object_dtype(dtype)
-        if dtype.kind == "c" or (objects and found not in NUMBERS_OF_PYTHON):
+        if dtype.kind == "c" or (objects and inferred not in NUMBERS_OF_PYTHON):
             return "mixed"
         try:
             self._codes(by_text=False)
-            self.floats() if objects else None
+            if objects:
+                self.floats()
         except TROUBLE:
             return "mixed"
         return "number" if objects else "other"
@@ -294,27 +295,36 @@ class TableColumn:
         known = self.data.dropna()
         if known.empty:
             return {}
-        low, high = known.min(), known.max()
+        ends = known.min(), known.max()
+        minimum, maximum = map(self.cell, ends)
         if self.kind == "date":
             values = known.to_numpy(dtype="datetime64[us]").view(np.int64).astype(float)
-            short = [str(low)[:10], str(high)[:10]]
+            short = [str(end)[:10] for end in ends]
         else:
-            values, percent = self.floats(), self.type == "percent"
-            ends = map(as_float, (low, high))
-            short = [with_minus(f"{end:+,.0%}") if percent else short_number(end) for end in ends]
+            values = self.floats()
+            written = _whole_percent if self.type == "percent" else short_number
+            short = [written(as_float(end)) for end in ends]
         histogram = _histogram(values[np.isfinite(values)])
-        return {"minimum": self.cell(low), "maximum": self.cell(high), "short": short, "histogram": histogram}
+        return {"minimum": minimum, "maximum": maximum, "short": short, "histogram": histogram}
 
     def view(self, *, summary: bool) -> Json:
-        said = self.summary if summary else None
-        texts = [f"{self.name[:14]}     ", *(self.cell(each) or "" for each in self.data.head(FIRST_ROWS))]
-        texts += [said["minimum"], said["maximum"], *(each["text"] for each in said["top"])] if said else []
-        texts += [f"{said['minimum']} –"] if said and self.kind == "date" else []
-        if said and self.type in {"money", "count"}:  # a sum that is cut would look like another number
-            texts.append(f"{self.sum(self.data)} ")
-        longest = max(len(each) + sum(map(str.isupper, each)) / 5 for each in texts)  # capital letters are wide
+        """Return the column, as wide as its texts."""
+        shown = self.summary if summary else None
+        texts = [f"{self.name[:14]}     ", *map(self.cell, self.data.head(FIRST_ROWS))]
+        if shown:
+            texts += [shown["minimum"], shown["maximum"], *(value["text"] for value in shown["top"])]
+            if self.kind == "date":
+                texts.append(f"{shown['minimum']} –")
+            if self.type in {"money", "count"}:  # a sum that is cut would look like another number
+                texts.append(f"{self.sum(self.data)} ")
+        # Capital letters are wide.
+        longest = max(len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text)
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * longest)))
-        return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": said}
+        return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": shown}
+
+
+def _whole_percent(value: float) -> str:
+    return with_minus(f"{value:+,.0%}")
 
 
 def plain_text(value: Any) -> str:
@@ -328,13 +338,15 @@ def _plainer(data: pd.Series[Any]) -> Any:
     """Return a simpler type for values of Arrow and whole identifiers; empty if the column needs none."""
     dtype: Any = data.dtype
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
-        unit, zone = getattr(dtype.pyarrow_dtype, "unit", "s"), getattr(dtype.pyarrow_dtype, "tz", None)
-        return f"datetime64[{unit}, {zone}]" if zone is not None else f"datetime64[{unit}]"
+        unit = getattr(dtype.pyarrow_dtype, "unit", "s")
+        zone = getattr(dtype.pyarrow_dtype, "tz", None)
+        return f"datetime64[{unit}]" if zone is None else f"datetime64[{unit}, {zone}]"
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind != "m":
         return _OF_ARROW.get(dtype.kind, "object")
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(data.name):
         known = data.dropna()
-        return "Int64" * bool((known % 1 == 0).all() and known.abs().max() < 2**53)
+        if (known % 1 == 0).all() and known.abs().max() < 2**53:
+            return "Int64"
     return ""
 
 
@@ -347,4 +359,4 @@ def _histogram(values: NDArray[np.float64]) -> list[float]:
         return [1.0]
     places = ((values / 4 - low) * ((_BINS - 1e-9) / (high - low))).astype(np.int16)
     counts = np.bincount(places, minlength=_BINS)
-    return [round(max(each, 0.002), 3) if each else 0.0 for each in (counts / counts.max()).tolist()]
+    return [round(max(height, 0.002), 3) if height else 0.0 for height in (counts / counts.max()).tolist()]
