@@ -71,16 +71,19 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
         yield f'<path d="M{left} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{".12" if tick else ".5"}"/>'
         yield _text(left - 8, y + 4, text, "end")
     for at in range(0, len(xs), -(-len(xs) // 5)):
-        label = f"{time_of(xs[at]).round('s'):%Y-%m-%d %H:%M}".removesuffix(" 00:00")
-        label = label if view["x"]["type"] == "time" else view["x"]["labels"][at]
+        if view["x"]["type"] == "time":
+            label = f"{time_of(xs[at]).round('s'):%Y-%m-%d %H:%M}".removesuffix(" 00:00")
+        else:
+            label = view["x"]["labels"][at]
         yield _text(left + (xs[at] - xs[0]) * across, _HEIGHT - 6, label, "middle", 16)
-    named = [line for line in lines if line["colour"] >= 0][:_MOST_NAMES] * (len(lines) > 1)
-    for line in sorted(lines, key=lambda each: each["colour"] >= 0):  # grey lines below the others
+    named = [line for line in lines if line["colour"] >= 0 and len(lines) > 1][:_MOST_NAMES]
+    for line in sorted(lines, key=lambda line: line["colour"] >= 0):  # grey lines below the others
         points = [(x, value) for x, value in zip(xs, line["values"], strict=True) if value is not None]
         points = points[:: -(-len(xs) // _MOST_POINTS)]
         path = "L".join(f"{left + (x - xs[0]) * across:.0f} {foot - (y - ticks[0]) * down:.1f}" for x, y in points)
-        colour = f'stroke="{_COLOURS[line["colour"] % 8]}" stroke-width="1.75"'
-        stroke = colour if line["colour"] >= 0 else 'stroke="currentColor" stroke-opacity=".2"'
+        stroke = 'stroke="currentColor" stroke-opacity=".2"'
+        if line["colour"] >= 0:
+            stroke = f'stroke="{_COLOURS[line["colour"] % 8]}" stroke-width="1.75"'
         yield f'<path d="M{path}" fill="none" {stroke}/>'
         if line in named:
             y = _TOP + 16 * named.index(line)
@@ -91,7 +94,7 @@ def _ticks(low: float, high: float) -> list[float]:
     """Return round numbers from one at or below `low` to one at or above `high`."""
     span = (high - low) or abs(high) or 1.0
     size = 10 ** math.floor(math.log10(span / 5))
-    step = next(size * each for each in (1, 2, 2.5, 5, 10) if size * each >= span / 5)
+    step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= span / 5)
     first = math.floor(low / step)
     return [place * step for place in range(first, max(math.ceil(high / step - 1e-9), first + 1) + 1)]
 
@@ -101,8 +104,8 @@ def _labels(ticks: Sequence[float], written: str) -> list[str]:
     high, step = max(map(abs, ticks)), ticks[1] - ticks[0]
 
     def decimals(size: float) -> int:
-        each = step / size
-        return next((count for count in range(20) if math.isclose(round(each, count), each, rel_tol=1e-6)), 20)
+        number = step / size
+        return next((count for count in range(20) if math.isclose(round(number, count), number, rel_tol=1e-6)), 20)
 
     power = math.floor(math.log10(high))
     if written == "percent":
@@ -110,9 +113,10 @@ def _labels(ticks: Sequence[float], written: str) -> list[str]:
     elif not -5 < power < 15:
         size, unit = 10.0**power, f"e{power}"
     else:
-        size, unit = next((each for each in reversed(UNITS) if each[0] <= high and decimals(each[0]) < 3), UNITS[0])
-    numbers = [f"{tick / size:,.{decimals(size)}f}" for tick in ticks]
-    return [with_minus(text + unit * (tick != 0 or unit == "%")) for tick, text in zip(ticks, numbers, strict=True)]
+        units = (pair for pair in reversed(UNITS) if pair[0] <= high and decimals(pair[0]) < 3)
+        size, unit = next(units, UNITS[0])
+    places = decimals(size)
+    return [with_minus(f"{tick / size:,.{places}f}{unit if tick or unit == '%' else ''}") for tick in ticks]
 
 
 def escaped(text: str, length: int = LONGEST_TEXT) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -36,19 +37,18 @@ class JsonTree:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._levels: dict[tuple[str | int, ...], Opened] = {}  # along the last path
 
     @asked("json", of="tree")
     def node(self, path: JsonPath, first: Number = 0) -> Json:
         """Return a value of the reply, with up to 50 of its items."""
         if len(path) > _DEEPEST:
             raise ArgumentError(f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead.")
-        value, came = self._at(tuple(path))
-        told = _told(value, came)
-        if not 0 <= first <= (total := told["total"]):
+        value, came = self._at(path)
+        node = _told(value, came)
+        if first > (total := node["total"]):
             raise ArgumentError(f"There is no item {first:,}: there are {total:,}.", "Fold the node and open it again.")
         page = islice(_items(value), first, first + PAGE)
-        return {**told, "children": [{"key": _key(key), **_told(*_opened(each))} for key, each in page]}
+        return node | {"children": [{"key": _key(key), **_told(*_opened(item))} for key, item in page]}
 
     @asked("json_text", of="tree")
     def text(self) -> str:
@@ -61,24 +61,28 @@ class JsonTree:
     def find(self, text: Searched) -> Json:
         """Find a text in keys and values, ignoring case; a hit is a list of positions, one per level from the top."""
         until = time.monotonic() + _PATIENCE
-        _, came = self._at(())
-        hits = list(islice(_found(text.casefold(), came, [], until), _MOST_HITS + 1))
+        hits = list(islice(_found(text.casefold(), self._root[1], [], until), _MOST_HITS + 1))
         return {"hits": hits[:_MOST_HITS], "more": len(hits) > _MOST_HITS, "all": time.monotonic() < until}
 
-    def _at(self, path: tuple[str | int, ...]) -> Opened:
-        if (known := self._levels.get(path)) is not None:
-            return known
-        try:
-            known = _opened(self._at(path[:-1])[0][path[-1]]) if path else _read(self._data)
-        except (LookupError, TypeError):
-            what = f"The reply has nothing at {quote(path[-1])}."
-            raise ArgumentError(what, "Fold the tree and open it again.") from None
-        self._levels = {at: each for at, each in self._levels.items() if at == path[: len(at)]} | {path: known}
-        return known
+    @cached_property
+    def _root(self) -> Opened:
+        return _read(self._data)
+
+    def _at(self, path: JsonPath) -> Opened:
+        opened = self._root
+        for key in path:
+            try:
+                opened = _opened(opened[0][key])
+            except (LookupError, TypeError):
+                what = f"The reply has nothing at {quote(key)}."
+                raise ArgumentError(what, "Fold the tree and open it again.") from None
+        return opened
 
 
 def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
-    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
 
 
 def _found(text: str, came: Any, places: list[int], until: float) -> Iterator[list[int]]:
@@ -120,16 +124,15 @@ def _read(data: bytes) -> Opened:
         raise
 
 
-def _opened(value: Any) -> Opened:
+def _opened(came: Any) -> Opened:
     """Return a value with its items unparsed, and its source; parses arrays and objects inside of texts too."""
-    if isinstance(value, msgspec.Raw):
-        wanted = {b"{": dict[str, msgspec.Raw], b"[": list[msgspec.Raw]}.get(bytes(memoryview(value)[:1]), Any)
+    value = came
+    if isinstance(came, msgspec.Raw):
+        kind = {b"{": dict[str, msgspec.Raw], b"[": list[msgspec.Raw]}.get(bytes(memoryview(came)[:1]), Any)
         try:
-            value, came = msgspec.json.decode(value, type=wanted), value
+            value = msgspec.json.decode(came, type=kind)
         except (msgspec.MsgspecError, UnicodeError):  # such as half a pair of surrogates
-            return json.loads(bytes(value)), value
-    else:
-        came = value
+            return json.loads(bytes(came)), came
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
         with suppress(msgspec.MsgspecError, RecursionError, UnicodeError):
             raw = msgspec.json.decode(value, type=msgspec.Raw)
@@ -143,9 +146,11 @@ def _key(key: str | int) -> str | int:
 
 def _told(value: Any, came: Any) -> Json:
     """Return the type, text and number of items of a value; `whole` says whether the text is complete."""
-    total, whole = 0, True
+    total = 0
+    whole = True
     if isinstance(value, dict | list):
-        text, total = inert(_start(came)), len(value)
+        text = inert(_start(came))
+        total = len(value)
         is_short = isinstance(value, list) and text.endswith("]") and len(text) <= _ON_A_LINE
         whole = not total or (is_short and set(text[1:]).isdisjoint("[{"))
         text = text if whole else clip(text, _PREVIEW)

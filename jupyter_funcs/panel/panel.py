@@ -271,9 +271,9 @@ class Panel(anywidget.AnyWidget):
 def _apart(fields: Json) -> Json:
     """Move long parts out of the fields and leave checksums, so that other changes don't send them again."""
     long: dict[str, Json] = {}
-    for name, held in fields.items():
-        if parts := {part: value for part, value in held.items() if len(_json(value)) > _LONG}:
-            held |= {part: zlib.crc32(_json(value).encode()) for part, value in parts.items()}
+    for name, field in fields.items():
+        if parts := {part: value for part, value in field.items() if len(_json(value)) > _LONG}:
+            field |= {part: zlib.crc32(_json(value).encode()) for part, value in parts.items()}
             long[name] = parts
     return long
 
@@ -283,7 +283,7 @@ def _close_earlier(cell: notebook.Cell) -> None:
     for panel, cells in list(_open.items()):
         if cell.is_rerun_of(cells[0]):
             panel.cancel()
-            if all(each.id == cell.id for each in cells):
+            if all(other.id == cell.id for other in cells):
                 panel.close()
 
 

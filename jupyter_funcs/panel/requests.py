@@ -125,11 +125,13 @@ def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str
     """Let the page call a method by its name or `kind`; its parameters are the fields of the request."""
 
     def register(method: Method) -> Method:
-        types, of_result = get_type_hints(method, include_extras=True), of in _OF_RESULT
-        fields: list[Any] = [*_ENVELOPE.items(), *[("run", Number)] * of_result]
-        for each in list(signature(method).parameters.values())[1:]:
-            default = msgspec.NODEFAULT if each.default is each.empty else each.default
-            fields.append((each.name, types[each.name], default))
+        types = get_type_hints(method, include_extras=True)
+        fields: list[Any] = list(_ENVELOPE.items())
+        if of_result := of in _OF_RESULT:
+            fields.append(("run", Number))
+        for parameter in list(signature(method).parameters.values())[1:]:
+            default = msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
+            fields.append((parameter.name, types[parameter.name], default))
         name = kind or method.__name__
         request = msgspec.defstruct(name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True)
         KINDS[name] = RequestKind(request, method.__name__, of, in_thread or of_result, refused)
@@ -148,4 +150,4 @@ def read(content: object) -> tuple[RequestKind, dict[str, Any]]:
     except (msgspec.ValidationError, RecursionError) as error:
         what = clip(inert(str(error)), 200).rstrip(".")
         raise ArgumentError(f"The panel can't read the request {name}: {what}.", _RELOAD) from None
-    return KINDS[name], {each: value for each, value in fields.items() if each not in _ENVELOPE}
+    return KINDS[name], {field: value for field, value in fields.items() if field not in _ENVELOPE}
