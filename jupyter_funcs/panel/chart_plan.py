@@ -24,7 +24,8 @@ POINTS_OF_A_LINE = 600  # about as many as it has pixels
 _MOST_VALUES = 24_000  # of all lines
 _MOST_COLUMNS = 100  # of one type, to choose from
 _SAMPLE = 1_000_000  # rows by which columns are compared
-_MOST_LINES, _USUAL_LINES = 200, 40
+_MOST_LINES = 200
+_USUAL_LINES = 40
 _MOST_GROUPS = 1000  # categories by which to colour
 _MOST_AXES = 8  # columns of times and periods to compare with each other
 _MOST_CELLS = 5_000_000  # of the table of sums
@@ -110,7 +111,8 @@ class Times:
             low, high = max(zoom[0], low), min(zoom[1], high)
         shown = high - low if low < high else self.span
         distinct = math.inf if self.distinct is None else len(self.distinct)
-        base, names = self.base, list(STEPS)
+        base = self.base
+        names = list(STEPS)
         if base and STEPS[base].periods(self.span) * lines > _MOST_CELLS:
             base = ""
         steps = {"": False} if not base and distinct <= most else {}
@@ -264,7 +266,8 @@ class Planner:
 
     def _stepped(self, plan: Plan, wish: ChartWish, zoom: Zoom) -> Plan:
         """Choose the period of each point, and how to show its value."""
-        x, axes = plan.x, self._times
+        x = plan.x
+        axes = self._times
         assert x is not None
         axis = x if x.role is Role.TIME else next(iter(axes), None)
         lines = min(plan.colour.distinct, plan.most_lines) if plan.colour else 1
@@ -280,7 +283,8 @@ class Planner:
             step = wish.points if wish.points in can else next(iter(can), "year")
             year = STEPS[step].year if base and times.span > 400 else 0
         else:
-            times, base = None, ""
+            times = None
+            base = ""
             step = f"period:{x.name}"
             year = _periods_of_a_year(x)
         can_show = {
@@ -293,7 +297,8 @@ class Planner:
         show = wish.show or ("sum" if can_show["sum"] and not base else "value")
         show = show if can_show.get(show) else "value"
         if show == "average":
-            step, labels = "day", {"day": "Day"}
+            step = "day"
+            labels = {"day": "Day"}
         plan = replace(plan, times=times, step=step if times else "", base=base, show=show, year=year, most_points=most)
         plan.offer("points", "Points", step, labels, off)
         if axis is not None and len(axes) > 1:

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 LONGEST_TEXT = 400  # characters of a line in a saved notebook
-_WIDTH, _HEIGHT = 720, 320
-_RIGHT, _TOP, _BOTTOM = 150, 34, 24
+_WIDTH = 720
+_HEIGHT = 320
+_RIGHT = 150
+_TOP = 34
+_BOTTOM = 24
 _MOST_POINTS = 300  # of a line: the picture is saved with the notebook
-_MOST_BARS, _MOST_NAMES = 20, 16
+_MOST_BARS = 20
+_MOST_NAMES = 16
 # Dark enough on white and light enough on black.
 _COLOURS = ("#2f6fd0", "#c8641b", "#17856f", "#b4508f", "#8a7a1c", "#6a62d8", "#5b7f95", "#b0503c")
 
@@ -59,12 +63,14 @@ def _bars(view: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines(view: Mapping[str, Any]) -> Iterator[str]:
-    xs, lines = view["x"]["values"], view["series"]
+    xs = view["x"]["values"]
+    lines = view["series"]
     known = [value for line in lines for value in line["values"] if value is not None] + [0.0] * view["zero"]
     ticks = _ticks(min(known), max(known))
     texts = _labels(ticks, view["format"])
     left = max(64.0, 6.5 * max(map(len, texts)) + 12)
-    right, foot = _WIDTH - (_RIGHT if len(lines) > 1 else 24), _HEIGHT - _BOTTOM
+    right = _WIDTH - (_RIGHT if len(lines) > 1 else 24)
+    foot = _HEIGHT - _BOTTOM
     across, down = (right - left) / ((xs[-1] - xs[0]) or 1), (foot - _TOP) / (ticks[-1] - ticks[0])
     for tick, text in zip(ticks, texts, strict=True):
         y = foot - (tick - ticks[0]) * down
@@ -101,7 +107,8 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _labels(ticks: Sequence[float], written: str) -> list[str]:
     """Return the labels of an axis, in one unit and with the decimals that their step needs."""
-    high, step = max(map(abs, ticks)), ticks[1] - ticks[0]
+    high = max(map(abs, ticks))
+    step = ticks[1] - ticks[0]
 
     def decimals(size: float) -> int:
         number = step / size

@@ -33,7 +33,8 @@ class Chart:
     """The charts of one frame, for any thread. Reads its columns once."""
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
-        self._frame, self._about = flat(Coded(frame.copy(deep=False), "")).value, about
+        self._frame = flat(Coded(frame.copy(deep=False), "")).value
+        self._about = about
 
     @cached_property
     def _planner(self) -> Planner:
@@ -134,7 +135,8 @@ class _Points:
     @property
     def title(self) -> str:
         """The measure and what it is split by; for a single line its name, because it has no legend."""
-        name, colour = self.plan.y.name, self.plan.colour
+        name = self.plan.y.name
+        colour = self.plan.colour
         if self.plan.lines and len(self.table.columns) == 1:
             return f"{name} · {self.table.columns[0]}"
         by = colour.name if colour else ""
@@ -159,7 +161,8 @@ class _Points:
 
     def reshape(self, zoom: Zoom) -> None:
         """Average the points, leave out incomplete periods, convert the values, and cut to the zoom."""
-        plan, step = self.plan, self.plan.step
+        plan = self.plan
+        step = self.plan.step
         of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
         if step and plan.first[0] != step:
             periods = self.coded.index.to_period(STEPS[step].period)
@@ -200,7 +203,8 @@ class _Points:
             self.notes.append(f"Each {plan.step or 'period'} against the one a year before.")
 
     def bars(self) -> None:
-        plan, count = self.plan, len(self.table)
+        plan = self.plan
+        count = len(self.table)
         self.notes.append(f"The {plan.how}." if plan.counts else f"The {plan.how} of all rows.")
         if plan.x is not None and plan.x.role is Role.PERIOD:
             note = f"The last {_MOST_BARS} periods."
@@ -213,7 +217,8 @@ class _Points:
 
     def said(self) -> list[str]:
         """Return sentences about what was aggregated or left out."""
-        plan, notes = self.plan, list(self.notes)
+        plan = self.plan
+        notes = list(self.notes)
         if plan.x is None:
             notes.append("In the order of the rows, since no column has times or categories.")
             if self.rows_of_a_point > 1:
@@ -228,7 +233,8 @@ class _Points:
 
 
 def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> Json:
-    plan, table = points.plan, points.table
+    plan = points.plan
+    table = points.table
     names = list(table.columns)
     rank = {name: place for place, name in enumerate(order)}
     colours = {name: rank[name] for name in names[:_COLOURS] if rank[name] < _COLOURS}
@@ -299,7 +305,8 @@ def _prelude(source: str) -> tuple[list[str], str]:
 
 
 def _program(points: _Points, prelude: Sequence[str]) -> str:
-    plan, table = points.plan, points.table
+    plan = points.plan
+    table = points.table
     lines = list(prelude)
     if "$" in f"{points.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")

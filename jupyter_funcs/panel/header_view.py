@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8
-_LONGEST_NAME, _LONGEST_ABOUT = 120, 240
+_LONGEST_NAME = 120
+_LONGEST_ABOUT = 240
 _LONGEST_EXAMPLE = 80
 _BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fields, folded
 _SOON = 600.0  # seconds; the end of a token is shown only if it is nearer
@@ -41,7 +42,8 @@ class HeaderView:
 
     def service(self) -> Json:
         """Return the `ServiceView` of the protocol."""
-        session, status = self.session, self.status
+        session = self.session
+        status = self.status
         functions = len(_listed(session))
         is_empty = session.listed is not None and not functions
         return {
@@ -71,7 +73,8 @@ class HeaderView:
     @asked(of="header")
     def functions(self, query: Text, first: Number = 0) -> Json:
         """Return a page of the functions that a search finds; without words, all: favourites, recent ones, the rest."""
-        catalog, favourites = _listed(self.session), self.session.favourites
+        catalog = _listed(self.session)
+        favourites = self.session.favourites
         rows = [("", function) for function in catalog.search(query)]
         if not query.strip():
             groups: dict[str, list[Function]] = {}
@@ -105,7 +108,8 @@ class HeaderView:
 
     def start(self, recent: list[Json]) -> Json:
         """Return what an empty panel offers: functions, recent runs and presets."""
-        cards, presets = [], []
+        cards = []
+        presets = []
         for call in self.offered():
             card = self.card(call)
             if self.session.synthetic:  # the badge beside the title already says so
@@ -174,7 +178,8 @@ def example_text(function: RemoteCall) -> str:
     if function.function.changes_data:
         return ""
     values: Args = {}
-    texts, by = dict[str, str](), ""
+    texts = dict[str, str]()
+    by = ""
     for field in _needed(function.form()):
         first = _first(function, field, values)
         if not (first or field.source):

@@ -36,9 +36,11 @@ if TYPE_CHECKING:
 _MOST_ROWS = 200  # of the history
 _MOST_ARGS = 4
 _LONGEST_VALUE = 60
-_MOST_HELD, _MOST_BYTES = 20, 256_000_000
+_MOST_HELD = 20
+_MOST_BYTES = 256_000_000
 _MOST_COMPARED = 2_000_000  # rows of a result
-_PAGE, _MOST_COLUMNS = 50, 24
+_PAGE = 50
+_MOST_COLUMNS = 24
 _MOST_TOTALS = 30
 
 
@@ -155,7 +157,8 @@ class HistoryView:
 
     def _args(self, before: Run, after: Run) -> Json:
         labels = self._labels(before.function) | self._labels(after.function)
-        differ, same = [], []
+        differ = []
+        same = []
         for name in before.args | after.args:
             if before.function != after.function and not (name in before.args and name in after.args):
                 continue
@@ -206,7 +209,8 @@ def values_of(run: Run, function: RemoteCall) -> Args:
     """Return the values of a form that repeats a run: several for each swept parameter."""
     if not run.is_whole:
         raise ArgumentError(f"The arguments of run {run.label} were not saved.", "Enter them again.")
-    lists, values = {field.name for field in function.fields if field.kind is Kind.LIST}, dict(run.args)
+    lists = {field.name for field in function.fields if field.kind is Kind.LIST}
+    values = dict(run.args)
     for name, value in run.args.items() if run.is_sweep else ():
         if isinstance(value, list) and (name not in lists or any(isinstance(item, list) for item in value)):
             values[name] = Each(tuple(value))

@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
 PAGE = 50
 _DEEPEST = 100
-_LONGEST, _LONGEST_KEY, _PREVIEW = 400, 1_000, 100  # characters
+# Characters of a text, a key, and a preview of an object.
+_LONGEST = 400
+_LONGEST_KEY = 1_000
+_PREVIEW = 100
 _ON_A_LINE = 300  # characters of an array that may be shown whole
 _LONGEST_COPY = 5_000_000  # bytes
-_MOST_HITS, _PATIENCE = 500, 5.0  # seconds
+_MOST_HITS = 500
+_PATIENCE = 5.0  # seconds
 _LOOK = 1_000_000  # bytes; longer values are parsed, not searched first
 _NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
 

@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.jobs import Job
 
 _MOST_FAILED = 100
-_LONGEST, _LONGEST_DETAILS = 300, 4_000
-_MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE = 10, 12, 60_000  # rows, columns, characters of a result in a saved notebook
+_LONGEST = 300
+_LONGEST_DETAILS = 4_000
+# Rows, columns and characters of a result in a saved notebook.
+_MOST_KEPT = 10
+_MOST_COLUMNS = 12
+_LONGEST_TABLE = 60_000
 _MOST_CHARTS = 16  # kept
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _CHANGED = "was changed in the notebook; the panel shows the reply."
@@ -67,7 +71,8 @@ class ResultView:
 
     def __post_init__(self) -> None:
         self.table = TableView(self.frame, about := self.function.function.description)
-        self._chart, self._charts = Chart(self.table.flat, about), Latest(_MOST_CHARTS)
+        self._chart = Chart(self.table.flat, about)
+        self._charts = Latest(_MOST_CHARTS)
         self._first = self.table.view()  # computed once, because every change of the panel sends it
 
     @property

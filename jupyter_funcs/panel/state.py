@@ -197,7 +197,9 @@ class PanelState:
 
     @asked(refused="Presets can't be saved")
     def preset_save(self, name: Name, *, replace: bool) -> Json:
-        visit, presets, name = self.chosen, self.session.presets, name.strip()
+        visit = self.chosen
+        presets = self.session.presets
+        name = name.strip()
         if name in presets.names(visit.function.name) and not replace:
             return {"said": f"{quote(name, 40)} exists already.", "exists": True}
         presets.save(visit.function.name, name, form_values(visit.form))
@@ -223,7 +225,8 @@ class PanelState:
         if self.visit is None:
             start = self.header.start(self.history.rows(earlier=False)[:3])
             return view | {"function": None, "fields": [], "presets": [], "start": start}
-        function, fields = self.header.card(self.visit.function), self.visit.inputs.fields
+        function = self.header.card(self.visit.function)
+        fields = self.visit.inputs.fields
         return view | {"function": function, "fields": fields, "presets": self._presets, "start": None}
 
     def values(self) -> Json | None:
@@ -235,7 +238,8 @@ class PanelState:
 
     def run_state(self) -> Json:
         """Return the `Run` of the protocol; the page fills in the rest if no function is chosen."""
-        visit, running = self.visit, self.running
+        visit = self.visit
+        running = self.running
         if visit is None:
             return {"state": "empty", "number": self.number}
         result = visit.result
@@ -331,7 +335,9 @@ class PanelState:
             with self.lock:
                 self.number += 1
                 self.running = visit.job = job
-                visit.refusal, visit.error, visit.state = None, None, "form"
+                visit.refusal = None
+                visit.error = None
+                visit.state = "form"
                 visit.shown = background.start(self._follow(visit, job))
         return job
 
@@ -366,7 +372,8 @@ class PanelState:
         except RunCancelledError:
             done = job.progress.done if isinstance(job, SweepJob) else 0
             what = {"what": stopped_text(job.progress), "hint": "", "details": ""}
-            visit.state, visit.error = "cancelled", what | {"retry": False, "fixes": [], "done": done}
+            visit.state = "cancelled"
+            visit.error = what | {"retry": False, "fixes": [], "done": done}
             self.publish()
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             self._fail(visit, error, job)
@@ -375,19 +382,21 @@ class PanelState:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
         by_service = job is not None and visit is self.visit
         fixes = visit.inputs.refuse(at_fields, str(error)) if by_service else []
-        visit.state, visit.error = "form", None
-        if not at_fields:
-            visit.state = "failed"
-            visit.error = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
+        failure = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
+        visit.state = "form" if at_fields else "failed"
+        visit.error = None if at_fields else failure
         self.publish()
 
     async def show(self, visit: Visit, make: Callable[[], ResultView], note: str = "") -> None:
         """Show a result, and drop the tables and charts of the previous one."""
         result = await asyncio.to_thread(make)
-        result.number, result.note = next(self._numbers), note
+        result.number = next(self._numbers)
+        result.note = note
         await asyncio.to_thread(_held.keep, result.frame)
         with self.lock:
-            visit.result, visit.state, visit.error = result, "done", None
+            visit.result = result
+            visit.state = "done"
+            visit.error = None
         self.publish()  # before the saved output, because the page is waiting
         await self.keep_still(visit)
 
@@ -414,14 +423,18 @@ class PanelState:
 
     @asked(refused="Variables can't be renamed")
     def rename(self, name: Name, *, replace: bool) -> Json:
-        visit, result, name = self.chosen, self.result, name.strip()
+        visit = self.chosen
+        result = self.result
+        name = name.strip()
         before = result.held_as
         # A variable that the notebook took back or changed keeps its frame; the new one gets what the panel shows.
         shown = result.frame if before else as_it_came(result.frame, result.reply_frame)
         if question := visit.keeper.rename(name, result.frame, before, shown, replace=replace):
             return {"variable": before, "note": question, "exists": True}
         result.note = f"{before} is now {name}." if before and before not in notebook.variables() else ""
-        result.variable, result.frame, result.is_changed = name, shown, False
+        result.variable = name
+        result.frame = shown
+        result.is_changed = False
         background.start(self.keep_still(visit))
         return {"variable": name, "note": result.note, "exists": False}
 
@@ -436,7 +449,8 @@ class PanelState:
     @asked()
     async def open(self, number: RunNumber) -> None:
         run = self.session.history.get(number)
-        visit, frame = self._filled(run), result_of(run)
+        visit = self._filled(run)
+        frame = result_of(run)
         shown = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self.recipe()
         await self.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *shown))
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 FIRST_COLUMNS = 60  # a block of the page, as in front/src/table/pages.ts
-_MOST_ROWS, _MOST_CELLS = 1_000, 50_000  # of a page
+_MOST_ROWS = 1_000  # of a page
+_MOST_CELLS = 50_000  # of a page
 _MOST_VALUES = 200  # in the filter box
 _LONGEST_VALUE = 1_000  # characters; longer values can't be picked from the list
 _LONGEST_COPY = 5_000_000  # characters
@@ -40,7 +41,8 @@ class Latest:
     """A cache of the latest results, up to a number of them and of bytes; the last one stays whatever its size."""
 
     def __init__(self, limit: int, most: int = sys.maxsize) -> None:
-        self._limit, self._most = limit, most
+        self._limit = limit
+        self._most = most
         self._held: dict[object, tuple[Any, int]] = {}
         self._lock = threading.Lock()
         self._lanes: dict[object, threading.RLock] = {}
@@ -146,7 +148,8 @@ class TableView:
 
     def code(self, query: TableQuery, name: str) -> str:
         """Return the view as pandas code; its last line is the view of the frame with this name."""
-        lines, source = list[str](), flat(Coded(self._frame.head(0), name)).code
+        lines = list[str]()
+        source = flat(Coded(self._frame.head(0), name)).code
         if not source.isidentifier():
             name = "frame" if name == "df" else "df"
             lines.append(f"{name} = {source}")

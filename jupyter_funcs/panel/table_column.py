@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
 FIRST_ROWS = 40  # a block of the page, as in front/src/table/pages.ts
 _BINS = 24
-_WIDEST, _NARROWEST, _CHARACTER = 220, 72, 6.9  # pixels
+# Pixels.
+_WIDEST = 220
+_NARROWEST = 72
+_CHARACTER = 6.9
 _DAY = re.compile(r"(?a)\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?")
 _TYPED = re.compile(r"(?a)([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)")
 _OF_ARROW = {"i": "Int64", "u": "UInt64", "f": "Float64", "b": "boolean", "U": "string"}  # by the kind of the type
@@ -64,7 +67,9 @@ class TableColumn:
     """A column of a flat frame; `coded` has the code of its values."""
 
     def __init__(self, data: pd.Series[Any], at: int, about: str, keep: Keep) -> None:
-        self.at, self._about, self._keep = at, about, keep
+        self.at = at
+        self._about = about
+        self._keep = keep
         self.name = short_text(data.name)
         self.coded = Coded(data, f"{FRAME}[{literal(data.name)}]")
         if plainer := _plainer(data):
