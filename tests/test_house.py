@@ -38,14 +38,14 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 262_640,
-    "tokens a line": 7.35,
-    "characters a code line": 44.1,
-    "percent of lines over 100": 7.5,
-    "conditional expressions per 1,000": 54.1,
-    "nested ones per 1,000": 1.28,
-    "tuple assignments per 1,000": 14.3,
-    "vague names": 2_042,
+    "tokens": 262_380,
+    "tokens a line": 7.31,
+    "characters a code line": 43.9,
+    "percent of lines over 100": 7.4,
+    "conditional expressions per 1,000": 53.5,
+    "nested ones per 1,000": 1.2,
+    "tuple assignments per 1,000": 11.7,
+    "vague names": 1_914,
     "complexity": 48,
     "modules": 176,
     "modules in a folder": 15,
