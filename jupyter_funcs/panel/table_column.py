@@ -208,8 +208,8 @@ class TableColumn:
         wanted = [value for value in values.value.tolist() if plain_text(value) in chosen]
         test = self._spread(values.isin(wanted))
         if None in chosen:
-            is_empty_value = self.coded.isna()
-            test = test | is_empty_value if wanted else is_empty_value
+            empty = self.coded.isna()
+            test = test | empty if wanted else empty
         return Coded(np.asarray(test.value), test.code, test.sign)
 
     def within(self, low: str, high: str) -> Coded:
