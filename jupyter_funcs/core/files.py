@@ -132,6 +132,8 @@ def atomic_write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
                 with path.open("ab"):  # a file that is not writable must not be replaced either
                     shutil.copymode(path, temporary)
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # so that it isn't empty after a power cut
             finish(file, path)
     finally:
         with contextlib.suppress(OSError):

@@ -33,8 +33,6 @@ _ADVICE = {
     sqlite3.SQLITE_CORRUPT: "Move the file away and restore a backup.",
 }
 _CLOSE_SECONDS = 2.0
-# The most results of queries in memory.
-_MOST_KNOWN = 10_000
 _OTHER_ADVICE = "Check the free disk space, and that you have write access to the file and its folder."
 
 
@@ -45,8 +43,6 @@ class Database:
         self.path = path
         self._wait = wait
         self._changing = threading.RLock()
-        self._known: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
-        self._known_version: Any = None
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise SetupError(f"SQLite is {sqlite3.sqlite_version}; accounts need 3.37 or newer. Update Python.")
         if path is not None:
@@ -66,22 +62,6 @@ class Database:
         """Return the rows of a query over the committed state."""
         with self._reading, self._translated():
             return self._reader.execute(query, values).fetchall()
-
-    def read_again(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return what `read` returns, from memory unless any process has changed the database since."""
-        try:  # without a context manager's cost, because each request comes here twice
-            with self._reading:
-                # Before the rows are read: a change in between is then noticed the next time.
-                is_file = self._reader is not self._writer
-                [version] = self._reader.execute("PRAGMA data_version") if is_file else [self._writer.total_changes]
-                if version != self._known_version or len(self._known) >= _MOST_KNOWN:
-                    self._known, self._known_version = {}, version
-                key = query, *values
-                if key not in self._known:
-                    self._known[key] = self._reader.execute(query, values).fetchall()
-                return self._known[key]
-        except sqlite3.Error as error:
-            raise self._unusable(error) from None
 
     @contextlib.contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
@@ -176,11 +156,8 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._unusable(error) from None
-
-    def _unusable(self, error: sqlite3.Error) -> SetupError:
-        advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHER_ADVICE)
-        return SetupError(f"{self.path or 'The database'} cannot be used: {error}.\n{advice}")
+            advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHER_ADVICE)
+            raise SetupError(f"{self.path or 'The database'} cannot be used: {error}.\n{advice}") from None
 
 
 def _close(connection: sqlite3.Connection, lock: threading.RLock) -> None:

@@ -63,7 +63,7 @@ class Grants:
 
     def user(self, name: str, issued_at: float) -> User | None:
         """Return the user of a token; `None` if unknown or disabled, or if the token was revoked."""
-        return self._enabled(self._database.read_again, "folded = ? AND valid_from < ?", folded(name), issued_at)
+        return self._enabled("folded = ? AND valid_from < ?", folded(name), issued_at)
 
     def user_of_key(self, key: str) -> User | None:
         """Return the user of an API key; `None` if it is unknown or expired, or the user is disabled."""
@@ -72,11 +72,11 @@ class Grants:
             return None
         # The number as text, because SQLite refuses integers above 64 bits.
         of_key = "id = (SELECT user FROM keys WHERE id = ? AND hash = ? AND (ends IS NULL OR ends > ?))"
-        return self._enabled(self._database.read, of_key, number, passwords.secret_hash(secret), time.time())
+        return self._enabled(of_key, number, passwords.secret_hash(secret), time.time())
 
-    def _enabled(self, read: Callable[..., list[Any]], condition: str, *values: Any) -> User | None:
+    def _enabled(self, condition: str, *values: Any) -> User | None:
         query = f"SELECT id, name FROM users WHERE NOT is_disabled AND {condition}"  # noqa: S608 - ours
-        rows = read(query, *values)
+        rows = self._database.read(query, *values)
         return User(*rows[0]) if rows else None
 
     def name_of(self, login: str) -> str | None:
@@ -96,7 +96,7 @@ class Grants:
 
     def assets(self, user: User) -> tuple[Asset, ...]:
         """Return the assets that are granted to a user or shared in their organisation, by id."""
-        rows = self._database.read_again(
+        rows = self._database.read(
             """SELECT a.id, a.name, a.at, a.is_shared FROM users u JOIN assets_at a ON a.organisation = u.organisation
             WHERE u.id = ? AND (a.is_shared OR EXISTS (SELECT 1 FROM grants WHERE user = u.id AND asset = a.id))
             ORDER BY a.id""",

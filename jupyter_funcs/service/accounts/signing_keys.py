@@ -10,19 +10,19 @@ import secrets
 import shlex
 import stat
 import sys
-import tempfile
 import threading
 import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from jupyter_funcs.core.files import atomic_write_bytes, locked_folder, open_regular, remove_abandoned
 from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,6 @@ LONGEST_HOURS = 366 * 24
 """The longest life of a token, and so of a key that no longer signs: unbounded, it could never be retired."""
 
 _KEY_BYTES = 32
-_UNFINISHED = ".part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +81,8 @@ class SigningKeys:
     @classmethod
     def open(cls, path: Path) -> SigningKeys:
         """Read the keys of a file; a missing one is created with a random key."""
-        with _locked_folder(path):
-            # Whoever holds the lock has no unfinished file: these are of processes that were killed.
-            for left in path.parent.glob(f"{path.name}.*{_UNFINISHED}"):
-                with contextlib.suppress(OSError):
-                    left.unlink()
+        with _locked(path):
+            remove_abandoned(path.parent.glob(f".{path.name}.*.part"))
             if not path.exists():
                 _write(path, [_new_key()])
         seen = _file_state(path)
@@ -119,7 +115,7 @@ class SigningKeys:
                 "Create one with: openssl rand -base64 32"
             )
         end = time.time() + overlap_hours * 3600
-        with self._lock, _locked_folder(self._path):
+        with self._lock, _locked(self._path):
             ending = [replace(key, ends=min(key.ends or end, end)) for key in _read(self._path)]
             keys = [_new_key(), *_unexpired(ending)]
             _write(self._path, keys)
@@ -160,9 +156,7 @@ def _file_state(path: Path) -> tuple[int, ...] | None:
 def _read(path: Path) -> list[SigningKey]:
     what = f"The signing keys in {path}"
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # to open a pipe would wait for its writer
-            raise SetupError(f"{what} cannot be read: not a regular file.")
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             found = os.fstat(file.fileno())
             content = file.read()
     except OSError as error:
@@ -190,17 +184,9 @@ def _parsed(content: bytes) -> list[SigningKey]:
 
 def _write(path: Path, keys: list[SigningKey]) -> None:
     """Write the file atomically, readable by its owner only."""
+    content = msgspec.json.format(msgspec.json.encode({"keys": keys}), indent=1)
     try:
-        # mkstemp creates it with mode 0600.
-        descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=_UNFINISHED, dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode({"keys": keys}), indent=1))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        atomic_write_bytes(path, content, 0o600)
     except OSError as error:
         raise SetupError(
             f"The signing keys cannot be written to {path}: {error.strerror}.\n"
@@ -209,22 +195,13 @@ def _write(path: Path, keys: list[SigningKey]) -> None:
 
 
 @contextlib.contextmanager
-def _locked_folder(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[None]:
     """Keep other processes from writing the file, by a lock on its folder."""
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
-
     try:
-        folder = os.open(path.parent, os.O_RDONLY)
+        with locked_folder(path.parent):
+            yield
     except OSError as error:
         raise SetupError(f"The folder of {path} cannot be opened: {error.strerror}.") from None
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
 
 
 def _decode_base64(text: str) -> bytes | None:

@@ -749,7 +749,6 @@ def test_users_and_assets_are_found_fast_enough_for_the_event_loop(tmp_path: Pat
             nonlocal taken
             taken += 1
 
-        grants._database._known.clear()
         grants._database._reader.set_progress_handler(step, 1)
         assets_of(grants, "analyst")
         grants._database._reader.set_progress_handler(None, 1)

@@ -143,7 +143,7 @@ def test_a_pipe_is_refused_and_nothing_waits_for_it(path: Path) -> None:
     before = keys.accepted
     path.unlink()
     os.mkfifo(path, 0o600)
-    with pytest.raises(SetupError, match=r"signing-keys.json cannot be read: not a regular file\.$"):
+    with pytest.raises(SetupError, match=r"signing-keys.json cannot be read: it is not a regular file\.$"):
         SigningKeys.open(path)
     assert keys.accepted == before
 
@@ -154,7 +154,7 @@ def test_what_a_killed_process_left_is_removed_under_the_lock(path: Path) -> Non
     import fcntl
 
     SigningKeys.open(path)
-    left, other = path.with_name(f"{path.name}.abc12345.part"), path.with_name("notes.part")
+    left, other = path.with_name(f".{path.name}.abc12345.part"), path.with_name("notes.part")
     for file in (left, other):
         file.write_text('{"keys": [')
     folder = os.open(path.parent, os.O_RDONLY)
