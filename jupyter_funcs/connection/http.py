@@ -55,6 +55,7 @@ _MAX_SENDING = 0.02  # seconds; then the next request is sent too, because this 
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "gzip"}
 # Seconds to connect, to wait for a free connection and to write. Reading is limited by the run's deadline.
 _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
+_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError)
 _url = lru_cache(httpx.URL)  # parses an address once instead of once per request
 
 
@@ -133,9 +134,8 @@ class Exchange:
         except FuncsError as error:
             error.status = 0 if response is None else response.status_code
             return Failure(error.with_traceback(None))
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
-            received = None if response is None else response.num_bytes_downloaded
-            return self._failure(error, request.url, received)
+        except _ERRORS as error:
+            return self._failure(error, request.url, response)
         except Exception as error:  # noqa: BLE001  # a user's own transport may raise anything
             return Failure(
                 ServiceConnectionError(
@@ -161,20 +161,21 @@ class Exchange:
                 return Opened(response, self._pieces(response, secret), stack.pop_all())
         except FuncsError as error:
             return Failure(error.with_traceback(None))
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
-            return self._failure(error, url, None)
+        except _ERRORS as error:
+            return self._failure(error, url)
 
     async def _pieces(self, response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
         failure = None
         try:
             async for piece in pieces(response, secret):
                 yield piece
-        except (httpx.HTTPError, httpx.StreamError, ssl.SSLError) as error:
-            failure = _translate(error, response.url.host, response.num_bytes_downloaded, None)
+        except _ERRORS as error:
+            failure = self._failure(error, str(response.url), response)
         if failure is not None:  # out here, because httpx's errors hold the request with the token
             raise failure.error
 
-    def _failure(self, error: Exception, url: str, received: int | None) -> Failure:
+    def _failure(self, error: Exception, url: str, response: httpx.Response | None = None) -> Failure:
+        received = None if response is None else response.num_bytes_downloaded
         proxy = None
         with suppress(httpx.InvalidURL):
             proxy = environment_proxy(_url(url)) if self._transport is None else None

@@ -12,7 +12,7 @@ import math
 import os
 import time
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from jupyter_funcs.connection.http import Exchange, Opened, Request
@@ -34,11 +34,13 @@ from jupyter_funcs.core.errors import (
 from jupyter_funcs.core.json_decoding import read_object
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     import httpx
 
     from jupyter_funcs.connection.profiles import Connection
+
+T = TypeVar("T")
 
 MAX_BYTES = 2**30
 _MAX_LOGIN_BYTES = 64 * 1024
@@ -128,15 +130,11 @@ class Transport:
 
     async def _send(self, request: Request, terms: Terms, progress: Progress) -> Reply | Failure:
         """Send a request as often as its failures allow; return its reply or its last failure."""
-        clock, may_renew = asyncio.get_running_loop().time, True
+        clock = asyncio.get_running_loop().time
         for done in count():
-            secret = self._sent = await self.secret()
-            reply = await self._exchange.send(request, secret, terms.max_bytes, progress)
-            if isinstance(reply, Failure) and reply.rejects_token and may_renew:
-                may_renew = False  # once per request
-                renewed = self._sent = await self._renewed(secret)
-                if renewed.reveal() != secret.reveal():
-                    reply = await self._exchange.send(request, renewed, terms.max_bytes, progress)
+            reply = await self._with_token(
+                lambda secret: self._exchange.send(request, secret, terms.max_bytes, progress)
+            )
             if isinstance(reply, Reply):
                 return reply
             error, proof, retry_after, _ = reply
@@ -154,18 +152,18 @@ class Transport:
     async def open(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Opened | Failure:
         """Send one request with the token, for a protocol of its own; `Exchange.open` says what this returns."""
         self._reopen_after_fork()
-        secret = self._sent = await self.secret()
-        reply = await self._exchange.open(method, url, headers, body, secret)
-        if isinstance(reply, Failure) and reply.rejects_token:
-            renewed = self._sent = await self._renewed(secret)
-            if renewed.reveal() != secret.reveal():
-                reply = await self._exchange.open(method, url, headers, body, renewed)
-        return reply
+        return await self._with_token(lambda secret: self._exchange.open(method, url, headers, body, secret))
 
-    async def _renewed(self, rejected: Secret) -> Secret:
-        """Return a new token after the service has rejected one."""
-        await asyncio.to_thread(self.connection.token.reject, rejected)
-        return await self.secret()
+    async def _with_token(self, send: Callable[[Secret], Awaitable[T | Failure]]) -> T | Failure:
+        """Send a request with the token of the source, and again with a new one if the service rejects it."""
+        secret = self._sent = await self.secret()
+        reply = await send(secret)
+        if isinstance(reply, Failure) and reply.rejects_token:
+            await asyncio.to_thread(self.connection.token.reject, secret)
+            renewed = self._sent = await self.secret()
+            if renewed.reveal() != secret.reveal():
+                reply = await send(renewed)
+        return reply
 
     async def login(self, email: str, password: Hidden) -> Secret:
         """Return a token for an email and a password."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jupyter_funcs.core.line import QUOTES, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from jupyter_funcs.api import RemoteFunction, Session
     from jupyter_funcs.catalog.fields import Field
@@ -100,13 +100,12 @@ class WrittenCall(NamedTuple):
         """Offer the values of one more argument, by its name."""
         if typed.startswith("$"):
             return offer_variables(typed, self.namespace)
-        field = field_named(self.function, name)
-        values = known_values(self.function, field, self.values()) if field else []
+        items: list[Any] = []
         if typed.startswith("[") and (before := _ITEMS_BEFORE.match(typed)):
             items = read_value(f"{before['within'] or before[0]}]", self.namespace)
-            values = [value for value in values if value not in items]
             typed, quoting = typed[before.end() :], IN_LINE
-        return quoting.offer(typed, values, after, "value")
+        values = known_values(self.function, name, self.values(), items)
+        return quoting.offer(typed, values or [], after, "value")
 
     def values(self) -> dict[str, Any]:
         """Return the values of the arguments, without those that name an unknown variable."""
@@ -150,8 +149,16 @@ def name_in_line(field: Field) -> str:
     return field.name if _PLAIN_NAME.fullmatch(field.name) else field.identifier
 
 
-def known_values(function: RemoteFunction, field: Field, given: Mapping[str, Any]) -> list[str]:
-    """Return the values of a field that are known: its options, those that its source listed, its default."""
+def known_values(
+    function: RemoteFunction, name: str, given: Mapping[str, Any], items: Collection[Any]
+) -> list[str] | None:
+    """Return the values of a field that are known and not among the items; `None` if there is no such field."""
+    field = field_named(function, name)
+    return None if field is None else [value for value in _values(function, field, given) if value not in items]
+
+
+def _values(function: RemoteFunction, field: Field, given: Mapping[str, Any]) -> list[str]:
+    """Return the options of a field, else the values that its source listed, else its default."""
     if field.options:
         return list(field.options)
     if field.kind == "yes/no":

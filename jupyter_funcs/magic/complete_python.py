@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jupyter_funcs.magic.candidates import (
     Offer,
     Quoting,
-    field_named,
     find_function,
     known_values,
     offer,
@@ -22,7 +21,7 @@ from jupyter_funcs.magic.candidates import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from jupyter_funcs.api import RemoteFunction, Session
+    from jupyter_funcs.api import Session
 
 _LONGEST_OWNER = 1_000
 _DEEPEST = 200  # nested brackets
@@ -45,6 +44,21 @@ class Bracket(NamedTuple):
 
     at: int
     commas: list[int]
+
+
+class Arguments(NamedTuple):
+    """
+    The arguments in a bracket up to the cursor, as written.
+
+    `bracket` is the place of that one among the open ones. The last argument has no `name` yet if only a name may be at
+    the cursor. If the cursor is in its list, `items` are those before it.
+    """
+
+    bracket: int
+    parts: list[str]
+    before: dict[str, str]
+    name: str | None
+    items: list[str]
 
 
 class PartialCode:
@@ -87,6 +101,11 @@ class PartialCode:
         """Where the string or the name at the cursor begins."""
         return self.string if self.string is not None else self._name_begin(len(self.before))
 
+    @property
+    def typed(self) -> str:
+        """The string or the name at the cursor, up to the cursor."""
+        return self.before[self.begin :]
+
     def _name_begin(self, end: int) -> int:
         at = end
         while at and (self.before[at - 1].isalnum() or self.before[at - 1] == "_"):
@@ -122,6 +141,22 @@ class PartialCode:
         begins = [bracket.at + 1, *(comma + 1 for comma in bracket.commas)]
         return [self.before[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
+    def arguments(self, pattern: re.Pattern[str]) -> Arguments | None:
+        """Return the arguments around the cursor, read by a pattern of a name and a value; `None` after one."""
+        index = -1
+        while -index < min(len(self.open), 3) and self.bracket(index) == "[":  # a list, or in a sweep one of lists
+            index -= 1
+        levels = [self.parts(at) for at in range(index, 0)]
+        *before, last = levels[0]
+        argument = pattern.fullmatch(last)
+        *lists, at_cursor = [argument["value"] if argument else last, *(parts[-1] for parts in levels[1:])]
+        is_list = argument is not None and all(text.lstrip().startswith("[") for text in lists)
+        if at_cursor.lstrip() != self.typed or (lists and not is_list):
+            return None
+        given = {match["name"]: match["value"] for part in before if (match := pattern.fullmatch(part))}
+        name = argument["name"] if argument else None
+        return Arguments(index, levels[0], given, name, levels[-1][:-1] if lists else [])
+
 
 class _PanelMethod(NamedTuple):
     """The method ``funcs.panel``, which takes a function's name and then its arguments."""
@@ -129,84 +164,62 @@ class _PanelMethod(NamedTuple):
     session: Session
 
 
-class _OpenCall(NamedTuple):
-    """A call that is open at the cursor: what is called, its arguments, and the items of a list that is open in it."""
-
-    owner: Any
-    parts: list[str]
-    items: list[Any] | None
-    namespace: Mapping[str, Any]
-
-    @property
-    def function(self) -> RemoteFunction | None:
-        if isinstance(self.owner, _PanelMethod):
-            return find_function(self.owner.session, str(_literal(self.parts[0], self.namespace)))
-        return self.owner if _is_a(self.owner, _FUNCTION) else None
-
-
 def in_python(code: PartialCode, namespace: Mapping[str, Any]) -> Offer | None:
     """Offer the attributes of a session or a function, names of functions, parameters and values."""
-    begin = code.begin
-    typed = code.before[begin:]
+    begin, typed = code.begin, code.typed
     if code.string is None and code.before[begin - 1 : begin] == ".":
         owner = _resolve(code.owner(begin - 1), namespace)
         is_ours = _is_a(owner, _SESSION) or _is_a(owner, _FUNCTION)
         return _attributes(owner, typed) if is_ours else None
     if not code.open or typed.startswith(('"""', "'''")):
         return None
-    bracket, items = -1, None
     if code.bracket(-1) == "[":
         session = _resolve(code.owner(code.open[-1].at), namespace)
         if _is_a(session, _SESSION):
-            return _strings(typed, code.after, (one.name for one in session.listed or ()), "function")
-        *before, item = code.parts(-1)
-        if len(code.open) == 1 or item.lstrip() != typed:
-            return None
-        bracket, items = -2, [_literal(one, namespace) for one in before]
-        if code.bracket(-2) == "[" and len(code.open) > 2 and code.parts(-2)[-1].lstrip().startswith("["):
-            bracket = -3  # a list of lists in a sweep
-    if code.bracket(bracket) != "(":
+            return _offer_functions(session, code)
+    arguments = code.arguments(_ARGUMENT)
+    if arguments is None or code.bracket(arguments.bracket) != "(":
         return None
-    owner = _resolve(code.owner(code.open[bracket].at), namespace)
-    return _in_call(_OpenCall(owner, code.parts(bracket), items, namespace), code, typed)
+    owner = _resolve(code.owner(code.open[arguments.bracket].at), namespace)
+    if isinstance(owner, _PanelMethod):
+        if arguments.name is None and len(arguments.parts) == 1:
+            return _offer_functions(owner.session, code)
+        owner = find_function(owner.session, str(_literal(arguments.parts[0], namespace)))
+    return _in_call(owner, arguments, code, namespace)
 
 
-def _in_call(call: _OpenCall, code: PartialCode, typed: str) -> Offer | None:
-    *before, last = call.parts
-    given = {found["name"]: found["value"] for part in before if (found := _ARGUMENT.fullmatch(part))}
-    argument = _ARGUMENT.fullmatch(last)
-    if argument is None:
-        return _offer_names(call, code, typed, given) if last.strip() == typed else None
-    function = call.function
-    field = field_named(function, argument["name"]) if function else None
-    is_here = argument["value"] == typed if call.items is None else argument["value"].startswith("[")
-    if function is None or field is None or not is_here:
+def _in_call(owner: Any, arguments: Arguments, code: PartialCode, namespace: Mapping[str, Any]) -> Offer | None:
+    """Offer the names or the values of the parameters of a function, or the names of its options."""
+    if arguments.name is None:
+        return _offer_names(owner, arguments.before, code) if code.string is None else None
+    if not _is_a(owner, _FUNCTION):
         return None
-    values = known_values(function, field, {name: _literal(text, call.namespace) for name, text in given.items()})
-    return _strings(typed, code.after, [value for value in values if value not in (call.items or ())], "value")
+    given = {name: _literal(text, namespace) for name, text in arguments.before.items()}
+    items = [_literal(text, namespace) for text in arguments.items]
+    values = known_values(owner, arguments.name, given, items)
+    return None if values is None else _strings(code, values, "value")
 
 
-def _offer_names(call: _OpenCall, code: PartialCode, typed: str, given: Iterable[str]) -> Offer | None:
-    """Offer the names of parameters; as the first argument of ``funcs.panel``, the names of functions."""
-    if isinstance(call.owner, _PanelMethod) and len(call.parts) == 1:
-        return _strings(typed, code.after, (one.name for one in call.owner.session.listed or ()), "function")
-    if code.string is not None:
-        return None
-    if (function := call.function) is not None:
-        fields = remaining_fields(function, given, code.after.partition(")")[0])
-        names = [field.identifier for field in fields]
-    elif _is_a(call.owner, _OPTIONS):
-        names = [one.name for one in dataclass_fields(call.owner) if one.name not in given]
+def _offer_names(owner: Any, given: Iterable[str], code: PartialCode) -> Offer | None:
+    if _is_a(owner, _FUNCTION):
+        names = [field.identifier for field in remaining_fields(owner, given, code.after.partition(")")[0])]
+    elif _is_a(owner, _OPTIONS):
+        names = [option.name for option in dataclass_fields(owner) if option.name not in given]
     else:
         return None
-    return offer(typed, [f"{name}=" for name in names], "param")
+    return offer(code.typed, [f"{name}=" for name in names], "param")
 
 
-def _strings(typed: str, after: str, values: Iterable[str], kind: str) -> Offer:
+def _offer_functions(session: Session, code: PartialCode) -> Offer:
+    return _strings(code, (function.name for function in session.listed or ()), "function")
+
+
+def _strings(code: PartialCode, values: Iterable[str], kind: str) -> Offer:
     """Offer values as string literals; at letters without quotes, others may also offer variables."""
     quoting = Quoting(escape=lambda value, end: value.replace("\\", r"\\").replace(end, rf"\{end}"))
-    in_quotes = typed[:1] in {"'", '"'}
-    return quoting.offer(typed, values, after, kind)._replace(alone=in_quotes or not typed, only=in_quotes)
+    in_quotes = code.typed[:1] in {"'", '"'}
+    offered = quoting.offer(code.typed, values, code.after, kind)
+    return offered._replace(alone=in_quotes or not code.typed, only=in_quotes)
 
 
 def _attributes(owner: Any, typed: str) -> Offer:

@@ -25,7 +25,6 @@ from jupyter_funcs.magic.candidates import (
     Quoting,
     WrittenCall,
     data_frames,
-    field_named,
     find_function,
     known_values,
     name_in_line,
@@ -270,32 +269,20 @@ def _with_items_above(typed: str, above: list[str]) -> str:
 
 def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
     """Offer the keys of the object, their values, and the items of a list; the call is the cell's first line."""
-    depth = len(code.open)
-    if "".join(code.bracket(index) for index in range(depth)) not in {"{", "{[", "{[["}:
+    typed = code.typed
+    arguments = code.arguments(_PAIR) if code.open else None
+    if arguments is None or arguments.bracket != -len(code.open) or code.bracket(0) != "{" or typed[:1] == "'":
         return None
-    typed = code.before[code.begin :]
-    if typed[:1] == "'":
-        return None
-    *pairs, last = code.parts(0)
-    known = {found["name"]: found["value"] for pair in pairs if (found := _PAIR.fullmatch(pair))}
-    pair = _PAIR.fullmatch(last)
-    if pair is None:
-        if last.strip() != typed:
-            return None
-        fields = remaining_fields(call.function, [*call.given, *known, *_KEYS.findall(code.after)])
+    if arguments.name is None:
+        fields = remaining_fields(call.function, [*call.given, *arguments.before, *_KEYS.findall(code.after)])
         closing = "" if typed and code.after.startswith('"') else '": '  # many editors close a quote themselves
         keys = [Candidate(key, f'"{key}{closing}') for key in (_escaped(field.name) for field in fields)]
         return Offer(typed, without_quote(typed), keys, "param")
-    items: list[Any] = []
-    item = pair["value"]
-    if depth > 1:
-        *before, item = code.parts(-1)
-        items = [value for text in before for value in _read(text)]
-    field = field_named(call.function, pair["name"])
-    if field is None or item.strip() != typed:
+    given = call.values() | {name: value for name, text in arguments.before.items() for value in _read(text)}
+    items = [value for text in arguments.items for value in _read(text)]
+    values = known_values(call.function, arguments.name, given, items)
+    if values is None:
         return None
-    given = call.values() | {name: value for name, text in known.items() for value in _read(text)}
-    values = [value for value in known_values(call.function, field, given) if value not in items]
     return Quoting(escape=lambda value, _: _escaped(value)).offer(typed, values, code.after, "value")
 
 

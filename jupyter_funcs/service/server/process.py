@@ -337,9 +337,8 @@ class HttpConnection(H11Protocol):
         answered = self.cycle is not None and self.cycle.response_complete
         # Between two requests nothing is owed; keep-alive limits that time.
         between = answered and not self.conn.trailing_data[0]
-        owes = (self.conn.their_state is h11.IDLE and not between) or (
-            self.conn.their_state is h11.SEND_BODY and answered
-        )
+        state = self.conn.their_state
+        owes = (state is h11.IDLE and not between) or (state is h11.SEND_BODY and answered)
         if owes and self._deadline is None:
             self._deadline = self.loop.call_later(self.head_seconds, self._end)
         elif not owes and self._deadline is not None:
