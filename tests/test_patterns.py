@@ -18,7 +18,7 @@ from jupyter_funcs.catalog.fields import Field, read_fields
 from jupyter_funcs.catalog.listing import Function, Param, parse_listing
 from jupyter_funcs.catalog.values import Each, to_wire, wire_values
 from jupyter_funcs.connection.replies import error_text
-from jupyter_funcs.connection.secrets import Hidden, redacted
+from jupyter_funcs.connection.secrets import Hidden, redacted_all
 from jupyter_funcs.core.line import with_items_below
 from jupyter_funcs.core.text import nearest
 from jupyter_funcs.frames import chunks
@@ -447,13 +447,13 @@ READINGS: dict[str, Callable[[int], object]] = {
     "lines that could end a list": lambda length: with_items_below("[[", ["a] b]"] * (length // 6)),
     "a list of lists": lambda length: with_items_below("[", [*["[a, b]"] * (length // 6), "]"]),
     "tokens in a traceback": lambda length: masked_traceback(many("eyJ{:09}.aaaaaa.b", length)),
-    "a long token": lambda length: redacted("x1" * (length // 2), Hidden(many("{}-", 8000))),
+    "a long token": lambda length: (Hidden(many("{}-", 8000)), redacted_all("x1" * (length // 2))),
     "a description": lambda length: described("if the a is " * (length // 12)),
     "a name that nobody knows": lambda length: nearest("a" * length, ["a" * length, "b"]),
     "a list of options": lambda length: listed(length, to_wire),
     "a sweep over options": lambda length: listed(length, each_of),
     "a sweep over none of the options": lambda length: listed(length, each_wrong),
-    "an error in HTML": lambda length: error_text(b"<script>" * (length // 8), Hidden("a-token-of-the-tests")),
+    "an error in HTML": lambda length: error_text(b"<script>" * (length // 8)),
 }
 
 

@@ -34,6 +34,8 @@ _LONGEST_DESCRIPTION = 800
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The parameters that decide how many rows there are: dates, lists, and numbers named like this.
 _NARROWING = {Kind.DATE, Kind.LIST}
+# The keys of a schema whose texts and values an assistant sees.
+_SHOWN = {"title", "description", "$comment", "enum", "examples", "default"}
 _LIMIT = re.compile(r"(?i)limit|top|max|rows|count|size")
 
 
@@ -124,12 +126,6 @@ def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
     keys = {name: key for key, name in _names(function).items()}
     schema["title"] = _shown(schema["title"])
     schema["properties"] = {keys[name]: _cleaned(own) for name, own in schema["properties"].items()}
-    for own in schema["properties"].values():
-        spellings = {value: text for text, value in _shown_values(own).items()}
-        items = _items(own)
-        for key, place in (("enum", items), ("examples", items), ("default", own)):
-            if key in place:
-                place[key] = _respelled(place[key], spellings)
     schema["required"] = [keys[name] for name in schema["required"]]
     description = clip(_shown(function.function.about) or _shown(function.name), _LONGEST_DESCRIPTION)
     rules = {field.rule.names: None for field in function.fields if field.rule}
@@ -145,12 +141,12 @@ def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
 
 
 def _cleaned(part: Any, word: str = "") -> Any:
-    """Return a copy of a schema with the texts in it as `_shown`, also those inside an object's schema."""
+    """Return a copy of a schema with the texts and values in it as `_shown`, also those inside an object's schema."""
     if isinstance(part, dict):
-        return {key: _cleaned(each, key) for key, each in part.items()}
+        return {key: _cleaned(value, key) for key, value in part.items()}
     if isinstance(part, list):
-        return [_cleaned(each) for each in part]
-    return _shown(part) if isinstance(part, str) and word in {"title", "description", "$comment"} else part
+        return [_cleaned(item, word) for item in part]
+    return _shown(part) if isinstance(part, str) and word in _SHOWN else part
 
 
 def _items(schema: Mapping[str, Any]) -> Any:

@@ -21,6 +21,7 @@ from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.connection.login import KeyringUnavailableError, Login
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, config_problem
+from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.connection.tokens import Constant, FromEnvironment, FromFile, FromFunction
 from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
@@ -260,8 +261,8 @@ class Client(ABC, Generic[CallT_co]):
         return Status(self.service, self.address, user, number, ends, trouble, *about)
 
     def redact(self, text: str) -> str:
-        """Return a text without the token that was sent last."""
-        return self.remote.transport.redact(text)
+        """Return a text without the tokens in use."""
+        return redacted_all(text)
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""

@@ -21,7 +21,7 @@ import msgspec
 from jupyter_funcs.connection.proxies import Proxy, environment_proxy
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, Reply, pieces, read_failure, read_reply
 from jupyter_funcs.connection.retries import Proof
-from jupyter_funcs.connection.secrets import Hidden, mask_logs, redacted, redacted_line
+from jupyter_funcs.connection.secrets import Hidden, mask_logs, redacted_line
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ConfigError,
@@ -32,7 +32,7 @@ from jupyter_funcs.core.errors import (
     no_descriptors,
     with_causes,
 )
-from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.core.text import inert
 
 try:  # as if what its command line needs weren't installed: rich, pygments and click are 81 modules
     _command_line: Any = sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
@@ -127,7 +127,7 @@ class Exchange:
                 if self._transport is None:
                     response.stream = _Body(response.stream, retire)
                 request_id = response.headers.get("x-request-id", "")[:200]
-                progress.request_id = clip(inert(redacted(request_id, secret)), 80)
+                progress.request_id = redacted_line(request_id, 80)
                 if response.status_code == HTTPStatus.OK or (request.is_operation and response.is_success):
                     return await read_reply(response, max_bytes, secret, progress, may_be_empty=request.is_operation)
                 return await read_failure(response, secret, is_operation=request.is_operation)
@@ -158,16 +158,16 @@ class Exchange:
                 stack.push_async_callback(response.aclose)
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
                     return await read_failure(response, secret)
-                return Opened(response, self._pieces(response, secret), stack.pop_all())
+                return Opened(response, self._pieces(response), stack.pop_all())
         except FuncsError as error:
             return Failure(error.with_traceback(None))
         except _ERRORS as error:
             return self._failure(error, url)
 
-    async def _pieces(self, response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
+    async def _pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
         failure = None
         try:
-            async for piece in pieces(response, secret):
+            async for piece in pieces(response):
                 yield piece
         except _ERRORS as error:
             failure = self._failure(error, str(response.url), response)

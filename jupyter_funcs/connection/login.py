@@ -36,11 +36,7 @@ class Login(CachedToken):
 
     def ask_missing(self, login: Callable[[str, Hidden], Secret]) -> None:
         """Log in, unless there is a token."""
-        try:
-            self()
-        except AuthenticationError as error:
-            missing = error
-        else:
+        if (missing := self.missing()) is None:
             return
         email = self.email or ask(f"Email for {self._base_url}: ", "the email to log in with", missing)
         password = ask_hidden(f"Password of {email} for {self._base_url}: ", f"the password of {email}", missing)
@@ -87,11 +83,7 @@ class FromKeyring(CachedToken):
 
     def ask_missing(self, login: Callable[[str, Hidden], Secret]) -> None:  # noqa: ARG002  # the base class's signature
         """Ask for the token if the keyring doesn't return it."""
-        try:
-            self()
-        except AuthenticationError as error:
-            problem = error
-        else:
+        if (problem := self.missing()) is None:
             return
         prompt = f"{problem.what}\nToken (not shown, kept in memory): "
         token = ask_hidden(prompt, f"the token of the {self.label}", problem)

@@ -10,7 +10,6 @@ import math
 import re
 import time
 import zlib
-from functools import partial
 from http import HTTPStatus
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 
 from jupyter_funcs.connection.retries import Proof, parse_retry_after, proof_of_status
-from jupyter_funcs.connection.secrets import Hidden, redacted
+from jupyter_funcs.connection.secrets import Hidden, redacted_all, redacted_line
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ArgumentError,
@@ -35,7 +34,7 @@ from jupyter_funcs.core.errors import (
     ServerError,
 )
 from jupyter_funcs.core.json_decoding import only, read_object
-from jupyter_funcs.core.text import clip, inert, quote
+from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class Reply(NamedTuple):
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """Return what `reader` makes of the body; its errors and warnings are redacted."""
-        token = redactor.set(partial(redacted, secret=self.secret))
+        token = redactor.set(redacted_all)
         try:
             value = reader(self.data)
             if self.warning:
@@ -96,7 +95,7 @@ class Reply(NamedTuple):
                 warn(MissingRowsWarning(f"The end of the reply may be missing: {self.why_cut}."))
             return value  # noqa: TRY300  # an else would split what may raise
         except FuncsError as error:
-            failed = type(error)(redacted(error.what, self.secret), redacted(error.hint, self.secret))
+            failed = type(error)(redacted_all(error.what), redacted_all(error.hint))
         except BaseException as error:  # an interrupt, or no memory
             clear_frames(error.__traceback__)  # debuggers show their variables
             del self
@@ -116,10 +115,10 @@ async def read_reply(
     response: httpx.Response, max_bytes: int, secret: Hidden, progress: Progress, *, may_be_empty: bool = False
 ) -> Reply:
     """Read the whole reply of a 200; one without content, if it may be, stands for no rows."""
-    body = await _read(response, max_bytes, secret, progress)
+    body = await _read(response, max_bytes, progress)
     if may_be_empty and not body.strip():
         return Reply(b"[]", secret, lines=False)
-    _check(response, body, secret)
+    _check(response, body)
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     lines = media_type in _NDJSON
     is_number = body[-1:].isdigit()
@@ -142,24 +141,24 @@ def _why_cut(response: httpx.Response, body: bytes, *, lines: bool) -> str:
     return ""
 
 
-async def _read_head(response: httpx.Response, secret: Hidden) -> bytes:
+async def _read_head(response: httpx.Response) -> bytes:
     """Read the first 64 KiB of an error's body, or as much of them as can be decompressed."""
     head = bytearray()
     with contextlib.suppress(Exception):  # the status says more than a broken body
-        async for piece in pieces(response, secret):
+        async for piece in pieces(response):
             head += piece[:_MAX_ERROR_BYTES]
             if len(head) >= _MAX_ERROR_BYTES:
                 break
     return bytes(head[:_MAX_ERROR_BYTES])
 
 
-async def _read(response: httpx.Response, max_bytes: int, secret: Hidden, progress: Progress) -> bytes:
+async def _read(response: httpx.Response, max_bytes: int, progress: Progress) -> bytes:
     """Return the whole body, decompressed; stop reading at the piece that exceeds `max_bytes`."""
     announced = response.headers.get("content-length", "")
-    if not _is_gzip(response, secret) and re.fullmatch(r"[0-9]{1,20}", announced) and int(announced) > max_bytes:
+    if not _is_gzip(response) and re.fullmatch(r"[0-9]{1,20}", announced) and int(announced) > max_bytes:
         raise too_large(max_bytes)
     body = io.BytesIO()  # returns its bytes without a copy, also if they came in one piece
-    async for piece in pieces(response, secret):
+    async for piece in pieces(response):
         if body.tell() + len(piece) > max_bytes:
             raise too_large(max_bytes)
         if body.tell():
@@ -179,31 +178,31 @@ def too_large(max_bytes: int) -> ReplyTooLargeError:
     )
 
 
-def pieces(response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
+def pieces(response: httpx.Response) -> AsyncIterator[bytes]:
     """Return the body as it arrives, decompressed."""
     raw = response.aiter_raw()
-    return decompressed(raw) if _is_gzip(response, secret) else raw
+    return decompressed(raw) if _is_gzip(response) else raw
 
 
-def _is_gzip(response: httpx.Response, secret: Hidden) -> bool:
+def _is_gzip(response: httpx.Response) -> bool:
     header = response.headers.get("content-encoding", "")
     codings = [coding for each in header.lower().split(",") if (coding := each.strip()) not in {"", "identity"}]
     if codings in ([], ["gzip"], ["x-gzip"]):
         return bool(codings)
     raise ProtocolError(
-        f"The reply's encoding is {quote(redacted(header[:200], secret))}; only gzip was asked for.",
+        f"The reply's encoding is {quote(redacted_all(header[:200]))}; only gzip was asked for.",
         "Tell the operator of the service.",
     )
 
 
-def _check(response: httpx.Response, body: bytes, secret: Hidden) -> None:
+def _check(response: httpx.Response, body: bytes) -> None:
     """Raise if the body of a 200 is empty or a web page."""
     head = body[:_MAX_ERROR_BYTES].lstrip()
     if not head and len(body) <= _MAX_ERROR_BYTES:  # the reader finds out about more blanks, in a thread
         raise ProtocolError("The service sent an empty reply.", TRY_AGAIN)
     if head.startswith(b"<") and "html" in response.headers.get("content-type", "text/html"):
         raise AuthenticationError(
-            f"The service sent a web page instead of data: {error_text(head, secret)}",
+            f"The service sent a web page instead of data: {error_text(head)}",
             f"Is it a login page? {NEW_TOKEN}",
         )
 
@@ -219,21 +218,21 @@ class Failure(NamedTuple):
 
 async def read_failure(response: httpx.Response, secret: Hidden, *, is_operation: bool = False) -> Failure:
     """Return what a reply with a status other than 200 stands for."""
-    body, status = await _read_head(response, secret), response.status_code
+    body, status = await _read_head(response), response.status_code
     retry_after = parse_retry_after(response.headers, time.time())
     again = "" if retry_after is None else f"Try again in {math.ceil(retry_after)} s."
     if is_operation and status == HTTPStatus.NOT_FOUND:
-        return Failure(FunctionError(error_text(body, secret) or "The service has nothing of this name (404)."))
-    error = _error(response, body, again, secret)
+        return Failure(FunctionError(error_text(body) or "The service has nothing of this name (404)."))
+    error = _error(response, body, again)
     if status == HTTPStatus.UNAUTHORIZED and not secret.reveal():
-        what = f"The service needs a token{_after_colon(error_text(body, secret))}"
+        what = f"The service needs a token{_after_colon(error_text(body))}"
         error = AuthenticationError(what, "Connect with token=…, or name the token's source in a profile.")
     error.status = status
     return Failure(error, proof_of_status(status), retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED)
 
 
-def _error(response: httpx.Response, body: bytes, again: str, secret: Hidden) -> FuncsError:
-    status, text = response.status_code, error_text(body, secret)
+def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
+    status, text = response.status_code, error_text(body)
     url = response.request.url.copy_with(query=None, fragment=None)
     if status == HTTPStatus.NOT_FOUND:
         # A wrong address is answered in plain text or HTML, an unknown function in the service's JSON.
@@ -245,8 +244,7 @@ def _error(response: httpx.Response, body: bytes, again: str, secret: Hidden) ->
         what = "no login" if url.path.endswith(LOGIN_PATH) else "no function service" if is_service else "nothing"
         return ConfigError(f"There is {what} at {url} (404).", CHECK_ADDRESS)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
-        texts = _texts_by_argument(body, secret)
-        return ArgumentError(text or "The service rejects the arguments (422).", errors=texts)
+        return ArgumentError(text or "The service rejects the arguments (422).", errors=_texts_by_argument(body))
     if make := _BY_STATUS.get(status):
         return make(text, again)
     if status >= 500:
@@ -283,7 +281,7 @@ _BY_STATUS: dict[int, Callable[[str, str], FuncsError]] = {
 }
 
 
-def error_text(body: bytes, secret: Hidden) -> str:
+def error_text(body: bytes) -> str:
     """Return the message in an error's body, without markup and token, short and on one line."""
     text = body.decode("utf-8", "replace")
     try:
@@ -296,14 +294,14 @@ def error_text(body: bytes, secret: Hidden) -> str:
             value = next((value[key] for key in ("error", "detail", "message", "title") if value.get(key)), "")
             value = value.get("message", value) if isinstance(value, dict) else value
         text = value if isinstance(value, str) else "" if not value else msgspec.json.encode(value).decode()
-    return clip(inert(redacted(_flat(text), secret)), _MAX_TEXT)
+    return redacted_line(_flat(text), _MAX_TEXT)
 
 
 def _flat(text: str) -> str:
     return " ".join(text.split())[:_MAX_MARKUP]
 
 
-def _texts_by_argument(body: bytes, secret: Hidden) -> dict[str, list[str]]:
+def _texts_by_argument(body: bytes) -> dict[str, list[str]]:
     """Return the texts of a 422 by argument, from ``{"arguments": {name: [text]}}`` or FastAPI's ``detail`` list."""
     value = read_object(body)
     by_name = only(dict, value.get("arguments"))
@@ -311,10 +309,7 @@ def _texts_by_argument(body: bytes, secret: Hidden) -> dict[str, list[str]]:
     for entry in only(list, value.get("detail")):
         if place := only(list, only(dict, entry).get("loc")):
             found.setdefault(str(place[-1]), []).append(str(entry.get("msg", "")))
-    return {
-        redacted(name, secret): [clip(inert(redacted(text, secret)), _MAX_TEXT) for text in texts]
-        for name, texts in found.items()
-    }
+    return {redacted_all(name): [redacted_line(text, _MAX_TEXT) for text in texts] for name, texts in found.items()}
 
 
 async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:

@@ -123,13 +123,8 @@ class NoSecret(Secret):
         Hidden.__init__(self, "")
 
 
-def redacted(text: str, secret: Hidden) -> str:
-    """Mask a secret in a text, with its longer parts, also in base64 or URL-encoded."""
-    return _masked(text, [secret.reveal()])
-
-
 def redacted_all(text: str) -> str:
-    """Mask all secrets of this process in a text, as `redacted` does."""
+    """Mask all secrets of this process in a text, with their longer parts, also in base64 or URL-encoded."""
     return _masked(text, known_secrets())
 
 

@@ -144,6 +144,14 @@ class CachedToken(TokenSource):
                 self._cached = super().__call__()
             return self._cached
 
+    def missing(self) -> AuthenticationError | None:
+        """Return why there is no token; `None` if there is one."""
+        try:
+            self()
+        except AuthenticationError as error:
+            return error
+        return None
+
     def cache(self, secret: Secret) -> None:
         """Use this token from now on."""
         with self._lock:

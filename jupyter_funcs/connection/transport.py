@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from jupyter_funcs.connection.http import Exchange, Opened, Request
 from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failure, Reply
 from jupyter_funcs.connection.retries import HEALTH, MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, Purpose, pause
-from jupyter_funcs.connection.secrets import Hidden, Secret, redacted
+from jupyter_funcs.connection.secrets import Hidden, Secret
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core.background import Progress
 from jupyter_funcs.core.errors import (
@@ -181,10 +181,6 @@ class Transport:
         del reply  # as above
         what = "The service accepted the login, but returned no token."
         raise ProtocolError(what, "Tell the operator of the service.")
-
-    def redact(self, text: str) -> str:
-        """Mask the token that was sent last."""
-        return text if self._sent is None else redacted(text, self._sent)
 
     @property
     def user(self) -> str:

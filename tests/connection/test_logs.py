@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 import jupyter_funcs as jf
-from jupyter_funcs.connection.secrets import Hidden, Secret, mask_logs, redacted
+from jupyter_funcs.connection.secrets import Hidden, Secret, mask_logs, redacted_all
 from tests.faults.canary import CANARY, leaks
 from tests.growth import assert_linear
 from tests.servers import serving
@@ -87,7 +87,7 @@ def test_each_logger_masks_what_it_is_given(logged: io.StringIO, name: str) -> N
 def test_a_short_password_is_masked_where_it_is_the_whole_word() -> None:
     """Not in numbers and names, which it would damage."""
     password = Hidden("15ab")
-    assert redacted("15ab, '15ab': line 15ab7, x15ab", password) == "****, '****': line 15ab7, x15ab"
+    assert redacted_all(f"{password.reveal()}, '15ab': line 15ab7, x15ab") == "****, '****': line 15ab7, x15ab"
 
 
 def test_a_long_line_takes_linear_time(logged: io.StringIO) -> None:

@@ -161,11 +161,12 @@ def _with_config(text: str, config: Path | None) -> str:
 
 def _shown(record: Any) -> dict[str, Any]:
     """Return the public fields of a record, with times in ISO 8601."""
-    values = {field.name: getattr(record, field.name) for field in fields(record) if field.repr}
-    times = {name: value for name, value in values.items() if isinstance(value, float)}
-    return values | {
-        name: datetime.fromtimestamp(value, UTC).isoformat(timespec="seconds") for name, value in times.items()
-    }
+    values = ((field.name, getattr(record, field.name)) for field in fields(record) if field.repr)
+    return {name: _iso(value) if isinstance(value, float) else value for name, value in values}
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _table(records: Sequence[dict[str, Any]]) -> str:

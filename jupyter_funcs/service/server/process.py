@@ -10,9 +10,8 @@ import os
 import re
 import socket
 import ssl
-import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import h11
 import uvicorn
@@ -131,33 +130,11 @@ def configure_logs(style: Literal["text", "json"]) -> None:
     """Log the service from INFO and everything else from WARNING."""
     # Each request has a line, and none of these is in it.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    # Not sys.stderr, which writes each line at once.
-    lines = os.fdopen(sys.stderr.fileno(), "w", encoding="utf-8", errors="backslashreplace", closefd=False)
-    handler = _Handler(lines)
+    handler = logging.StreamHandler()
     handler.setFormatter(_Line() if style == "text" else _JSONLine())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(capture=True)
     logging.getLogger("jupyter_funcs.service").setLevel(logging.INFO)
-
-
-class _Handler(logging.StreamHandler[TextIO]):
-    """Writes what is logged in one turn of the event loop at once, after the replies of that turn."""
-
-    _flushing: asyncio.Handle | None = None
-
-    def flush(self) -> None:
-        """Write the lines that wait, or soon on an event loop."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # in a thread without a loop
-            super().flush()
-        else:
-            if self._flushing is None:
-                self._flushing = loop.call_soon(self._flush_now)
-
-    def _flush_now(self) -> None:
-        self._flushing = None
-        super().flush()
 
 
 class _JSONLine(logging.Formatter):

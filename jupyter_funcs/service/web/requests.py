@@ -153,11 +153,8 @@ class Requests:
         path = scope["path"] if scope["path"] in self._paths else "?"
         milliseconds = round(seconds * 1000, 1)
         level = logging.DEBUG if path in {"/healthz", "/readyz"} else logging.INFO
-        if log.isEnabledFor(level):
-            facts |= {"method": method, "path": path, "status": status, "milliseconds": milliseconds, "bytes": size}
-            # Not by `log.log`, which looks for the line of the caller each time.
-            line = log.makeRecord(log.name, level, __file__, 0, "%s %s %s", (method, path, status), None, extra=facts)
-            log.handle(line)
+        facts |= {"method": method, "path": path, "status": status, "milliseconds": milliseconds, "bytes": size}
+        log.log(level, "%s %s %s", method, path, status, extra=facts)
 
 
 class RequestError(HTTPException):

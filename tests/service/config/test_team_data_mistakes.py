@@ -43,8 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ruff: noqa: E501 - one mistake per row
 MAPPINGS = [
     ('"day"', '"Day"', "line 7, data.columns.date: 2024.parquet has no column 'Day'. Did you mean 'day'? It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
-    ('"spend_usd"', '"usd"', "line 9, data.columns.spend: 2024.parquet has no column 'usd'. It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
-    ('cards = "active_cards"\n', "", "line 6, data.columns.cards: 2024.parquet has no column 'cards'. It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
+    ('"spend_usd"', '"usd"', "line 9, data.columns.spend: 2024.parquet has no column 'usd'. Did you mean 'spend_usd'? It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
+    ('cards = "active_cards"\n', "", "line 6, data.columns.cards: 2024.parquet has no column 'cards'. Did you mean 'active_cards'? It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
     ('"state"', '"stat"', "line 15, data.dimensions.Region: 2024.parquet has no column 'stat'. Did you mean 'state'? It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
     ("[data.columns]\n", '[data.columns]\npanel = "feed"\n', "line 7, data.columns.panel: 2024.parquet has no column 'feed'. It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
     ('date = "day"', 'date = "ticker"', "line 7, data.columns.date: 'ticker' of 2024.parquet must have dates, not text."),
@@ -59,7 +59,7 @@ MAPPINGS = [
     ("[data.calendar]", '[data.panels]\nEast = "X"\n[data.calendar]', "line 18, data.panels.East: the data has no panel 'East'. Panels are 'Card Panel'."),
     ("[data.calendar]", '[data.panels]\n"Crad Panel" = "X"\n[data.calendar]', "line 18, data.panels.'Crad Panel': the data has no panel 'Crad Panel'. Did you mean 'Card Panel'?"),
     ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A", "C"]\n[data.calendar]', "line 20, data.reports[0].symbols: the symbol 'C' is not known."),
-    ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A"]\npanel = "P"\n[data.calendar]', "line 21, data.reports[0].panel: there is no panel 'P'."),
+    ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A"]\npanel = "P"\n[data.calendar]', "line 21, data.reports[0].panel: there is no panel 'P'. Did you mean 'Card Panel'?"),
     ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A"]\n[[data.reports]]\nid = "r"\ntitle = "T"\nsymbols = ["B"]\n[data.calendar]', "line 22, data.reports[1].id: two reports have the id 'r'."),
 ]
 # fmt: on
@@ -268,7 +268,7 @@ def test_the_fiscal_year_of_a_company_comes_before_the_rule(tmp_path: Path) -> N
         ),
         pytest.param(
             "symbol,name,panel\nA US EQUITY,Sales,Card\n",
-            "kpis.csv, line 2: there is no panel 'Card'.",
+            "kpis.csv, line 2: there is no panel 'Card'. Did you mean 'Card Panel'?",
             id="an unknown panel",
         ),
         pytest.param("symbol,name\nA US EQUITY,\n", "kpis.csv, line 2: 'name' is empty.", id="an empty name"),
