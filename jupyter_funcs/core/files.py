@@ -172,7 +172,7 @@ def remove_abandoned(paths: Iterable[Path]) -> None:
                 path.unlink()
 
 
-def _lock(file: BinaryIO, *, waits: bool) -> bool | None:
+def _lock(file: BinaryIO | int, *, waits: bool) -> bool | None:
     """Lock a file until it is closed; return False if another process has locked it, None if none can."""
     if sys.platform == "win32":
         return None
@@ -193,20 +193,11 @@ def locked_folder(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    import fcntl
-
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         until = time.monotonic() + _LOCK_SECONDS
-        while time.monotonic() < until:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(0.01)
-            except OSError:  # the file system has no locks
-                break
-            else:
-                break
+        while _lock(descriptor, waits=False) is False and time.monotonic() < until:
+            time.sleep(0.01)
         yield
     finally:
         os.close(descriptor)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.wording import did_you_mean, listed, quoted
 from jupyter_funcs.service.messages import SetupError
 
@@ -52,10 +53,8 @@ class TomlFile:
     @classmethod
     def read(cls, path: Path) -> TomlFile:
         """Read a file; raises `SetupError` with the line of a syntax error."""
-        if path.exists() and not path.is_file():  # to open a pipe would wait for its writer
-            raise SetupError(f"{path} is not a regular file.\n{_ADVICE}")
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            text = read_small(path).decode("utf-8-sig")
         except OSError as error:
             raise SetupError(f"{path} cannot be read: {error.strerror}.\n{_ADVICE}") from None
         except UnicodeDecodeError as error:

@@ -46,7 +46,7 @@ class Action(NamedTuple):
 def add_admin(commands: _SubParsersAction[Any]) -> None:
     """Add ``admin`` to the commands of a parser; the parsed arguments have a `command` to call with them."""
     admin = commands.add_parser("admin", help="manage the users, assets, grants and keys of the service")
-    _add_config(admin, None)
+    add_config(admin)
     groups = admin.add_subparsers(required=True, metavar="WHAT")
     for name, about in _GROUPS.items():
         verbs = groups.add_parser(name, help=about).add_subparsers(required=True, metavar="ACTION")
@@ -54,7 +54,7 @@ def add_admin(commands: _SubParsersAction[Any]) -> None:
             parser = verbs.add_parser(verb, help=action.help)
             for argument in action.arguments:
                 parser.add_argument(argument, **_ARGUMENTS[argument])
-            _add_config(parser, SUPPRESS)  # keeps a --config that precedes the action
+            add_config(parser, SUPPRESS)  # keeps a --config that precedes the action
             parser.set_defaults(command=functools.partial(_act, name, action))
     audit = groups.add_parser("audit", help="who did what, when, from where and with which outcome")
     audit.add_argument("--user", metavar="NAME", help="what a user did, or what was done to their account")
@@ -64,7 +64,7 @@ def add_admin(commands: _SubParsersAction[Any]) -> None:
     audit.add_argument("--until", type=_time, metavar="TIME", help="before that time (without a zone: UTC)")
     audit.add_argument("--limit", type=int, default=100, metavar="N", help="only the newest N (default: 100)")
     audit.add_argument("--format", choices=("table", "csv", "json"), default="table")
-    _add_config(audit, SUPPRESS)
+    add_config(audit, SUPPRESS)
     audit.set_defaults(command=_audit)
 
 
@@ -73,11 +73,12 @@ def add_token(commands: _SubParsersAction[Any]) -> None:
     parser = commands.add_parser("token", help="print a token for a user of the service")
     parser.add_argument("--user", required=True, metavar="NAME")
     parser.add_argument("--hours", type=float, default=8, metavar="N", help="hours until it expires (default: 8)")
-    _add_config(parser, None)
+    add_config(parser)
     parser.set_defaults(command=_token)
 
 
-def _add_config(parser: ArgumentParser, absent: str | None) -> None:
+def add_config(parser: ArgumentParser, absent: str | None = None) -> None:
+    """Add ``--config`` to a parser."""
     text = "the configuration of the service (default: the demo)"
     parser.add_argument("--config", type=Path, metavar="FILE", default=absent, help=text)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.wording import quoted
 from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.server.admin import add_config
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -31,9 +32,7 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser("serve", help="run the service: your functions and data, or the demo")
     parser.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine only)")
     parser.add_argument("--port", type=_port, metavar="N", help="port to listen on (default: 8765; 0: any free one)")
-    parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="the configuration of the service (default: the demo)"
-    )
+    add_config(parser)
     parser.add_argument("--reload", action="store_true", help="serve again when a published file or FILE changes")
     parser.add_argument("--behind-proxy", action="store_true", default=None, help="a proxy in front adds TLS")
     parser.add_argument(

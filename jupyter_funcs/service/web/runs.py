@@ -110,11 +110,16 @@ class Runs:
     ) -> _T:
         """Run a user's work in a thread; `left` ends when the caller leaves. Raises `RequestError` above a limit."""
         running: Future[_T] = Future()
-        loop, has_thread = asyncio.get_running_loop(), asyncio.Event()
-        in_context = contextvars.copy_context().run
-        self._admit(user, running, functools.partial(in_context, self._fulfil, running, work, loop, has_thread))
-        begun, gone = asyncio.ensure_future(has_thread.wait()), asyncio.ensure_future(left())
-        done, stop = asyncio.wrap_future(running), loop.create_future()
+        loop = asyncio.get_running_loop()
+        begun, stop = loop.create_future(), loop.create_future()
+
+        def fulfil() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop of an embedded service may be closed by now
+                loop.call_soon_threadsafe(begun.set_result, None)
+            self._fulfil(running, work)
+
+        self._admit(user, running, functools.partial(contextvars.copy_context().run, fulfil))
+        done, gone = asyncio.wrap_future(running), asyncio.ensure_future(left())
         self._stops.add(stop)
         try:
             for stage, late in ((begun, self._refusal), (done, self._too_long)):
@@ -132,7 +137,6 @@ class Runs:
         finally:
             self._stops.discard(stop)
             gone.cancel()
-            begun.cancel()
             if not done.done():
                 call.cancel()
                 if not running.cancel():
@@ -200,13 +204,9 @@ class Runs:
         seconds = self._mean_seconds * self.admitted / self._limits.threads
         return str(min(max(math.ceil(seconds), 1), _LONGEST_RETRY_SECONDS))
 
-    def _fulfil(
-        self, running: Future[_T], work: Callable[[], _T], loop: asyncio.AbstractEventLoop, has_thread: asyncio.Event
-    ) -> None:
+    def _fulfil(self, running: Future[_T], work: Callable[[], _T]) -> None:
         """Do the work of a run, in a thread."""
         began = time.monotonic()
-        with contextlib.suppress(RuntimeError):  # the loop of an embedded service may be closed by now
-            loop.call_soon_threadsafe(has_thread.set)
         try:
             try:
                 result = work()
