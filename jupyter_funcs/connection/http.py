@@ -245,34 +245,34 @@ class Exchange:
         return request
 
 
+@dataclass
 class _RequestBody(httpx.AsyncByteStream):
     """A body that calls `sent` when httpx asks for more of it, that is, once it has been written."""
 
-    def __init__(self, data: bytes, sent: Callable[[], None]) -> None:
-        self._data = data
-        self._sent = sent
+    data: bytes
+    sent: Callable[[], None]
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self._data
-        self._sent()
+        yield self.data
+        self.sent()
 
 
+@dataclass
 class _Body(httpx.AsyncByteStream):
     """The body of a reply; `retire` is called if more was received, before another request can use the connection."""
 
-    def __init__(self, stream: Any, retire: Callable[[], None]) -> None:
-        self._stream = stream
-        self._retire = retire
-        self.has_more = False
+    stream: Any
+    retire: Callable[[], None]
+    has_more: bool = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return aiter(self._stream)
+        return aiter(self.stream)
 
     async def aclose(self) -> None:
-        if _has_unread(self._stream):
+        if _has_unread(self.stream):
             self.has_more = True
-            self._retire()
-        await self._stream.aclose()
+            self.retire()
+        await self.stream.aclose()
 
 
 def _has_unread(stream: Any) -> bool:
@@ -295,17 +295,17 @@ def _has_unread(stream: Any) -> bool:
         return True
 
 
+@dataclass
 class _TokenAuth(httpx.Auth):
     """Adds the token at the last moment, so that no variable on the way holds it."""
 
-    def __init__(self, secret: Hidden, header: str) -> None:
-        self._secret = secret
-        self._header = header
+    secret: Hidden
+    header: str
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        scheme = "Bearer " if self._header == "Authorization" else ""
-        if self._secret.reveal():
-            request.headers[self._header] = scheme + self._secret.reveal()
+        scheme = "Bearer " if self.header == "Authorization" else ""
+        if self.secret.reveal():
+            request.headers[self.header] = scheme + self.secret.reveal()
         yield request
 
 
@@ -378,17 +378,17 @@ async def _close(client: httpx.AsyncClient) -> None:
         await client.aclose()
 
 
+@dataclass
 class _UserTransport(httpx.AsyncBaseTransport):
     """A user's own transport, synchronous or not; it returns bodies as received, not decoded."""
 
-    def __init__(self, transport: httpx.AsyncBaseTransport | httpx.BaseTransport) -> None:
-        self._transport = transport
+    transport: httpx.AsyncBaseTransport | httpx.BaseTransport
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if isinstance(self._transport, httpx.AsyncBaseTransport):
-            response = await self._transport.handle_async_request(request)
+        if isinstance(self.transport, httpx.AsyncBaseTransport):
+            response = await self.transport.handle_async_request(request)
         else:
-            response = await asyncio.to_thread(self._transport.handle_request, request)
+            response = await asyncio.to_thread(self.transport.handle_request, request)
         headers, stream = response.headers, response.stream
         # httpx decodes a response made of bytes at once, but keeps the bytes. If the user's transport has read a
         # stream itself, only the decoded body is left.
@@ -402,23 +402,23 @@ class _UserTransport(httpx.AsyncBaseTransport):
         return httpx.Response(response.status_code, headers=headers, stream=stream)
 
     async def close(self) -> None:  # not `aclose`, because several clients share it
-        if isinstance(self._transport, httpx.AsyncBaseTransport):
-            await self._transport.aclose()
+        if isinstance(self.transport, httpx.AsyncBaseTransport):
+            await self.transport.aclose()
 
 
+@dataclass
 class _ThreadedStream(httpx.AsyncByteStream):
     """Reads a synchronous stream in a thread, piece by piece on demand."""
 
-    def __init__(self, stream: httpx.SyncByteStream) -> None:
-        self._stream = stream
+    stream: httpx.SyncByteStream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        pieces = iter(self._stream)
+        pieces = iter(self.stream)
         while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
             yield piece
 
     async def aclose(self) -> None:
-        await asyncio.to_thread(self._stream.close)
+        await asyncio.to_thread(self.stream.close)
 
 
 def _translate(error: Exception, host: str, received: int | None, proxy: Proxy | None) -> Failure:

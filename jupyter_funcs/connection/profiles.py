@@ -23,8 +23,6 @@ from jupyter_funcs.core.text import did_you_mean, listed, quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    _Token = str | Callable[[], str] | TokenSource
-
 _MAX_PROFILE_NAME = 32
 # The header for each kind of secret, and the keys of a profile that say where it comes from.
 _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
@@ -99,7 +97,8 @@ def resolve(
     env = os.environ if environment is None else environment
     if token is not None and api_key is not None:
         raise ConfigError("Both a token and an API key were passed.", "Pass the one that your service accepts.")
-    given: _Token | None = api_key if token is None else token
+    secret = api_key if token is None else token
+    given = None if secret is None else _source(secret)
     header = "Authorization" if api_key is None else "X-Api-Key"
     if isinstance(where, (ModuleType, list, tuple)) or (isinstance(where, str) and where.startswith(("python:", "["))):
         connection: Connection | None = _python(where, given)
@@ -124,7 +123,7 @@ def _file(where: object) -> Path | None:
     return None
 
 
-def _resolved(where: object, given: _Token | None, header: str, env: Mapping[str, str]) -> Connection | None:
+def _resolved(where: object, given: TokenSource | None, header: str, env: Mapping[str, str]) -> Connection | None:
     where = where or None
     if where is not None and not isinstance(where, str):
         raise ConfigError(f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT)
@@ -146,7 +145,7 @@ def _resolved(where: object, given: _Token | None, header: str, env: Mapping[str
         if given is None and own and _origin(where) == _origin(own):
             given, header = _from_environment(own, env)
         # Without a token it may be a document for everybody.
-        connection = _connection(where, NO_TOKEN if given is None else given, header, "")
+        connection = _connection(where, given or NO_TOKEN, header, "")
         return replace(connection, where=connection.location)
     return _from_profile(where, given, header, env)
 
@@ -211,7 +210,7 @@ def _from_environment(url: str, env: Mapping[str, str]) -> tuple[TokenSource | N
     ), header
 
 
-def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str, str]) -> Connection:
+def _from_profile(name: str, given: TokenSource | None, header: str, env: Mapping[str, str]) -> Connection:
     profile = _read_profile(name, profiles_file(env))
     if profile.get("kind") == "python":
         return replace(_python(f"python:{profile['module']}", given), name=name, where=name)
@@ -251,7 +250,7 @@ def _text(name: str, label: str, env: Mapping[str, str]) -> str:
     )
 
 
-def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: _Token | None) -> Connection:
+def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: TokenSource | None) -> Connection:
     """Return the connection to a module, also as ``python:NAME``, or to functions."""
     if token is not None:
         raise ConfigError("Python functions take no token.", "Leave out token and api_key.")
@@ -367,7 +366,7 @@ def _is_words(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
-def _connection(url: str, given: _Token | None, header: str, no_token: str, kind: str = "") -> Connection:
+def _connection(url: str, given: TokenSource | None, header: str, no_token: str, kind: str = "") -> Connection:
     base_url = _normalized(url)
     kind = kind or ("openapi" if base_url.lower().endswith(_DOCUMENTS) else "mcp" if base_url.endswith("/mcp") else "")
     if given is None and kind in {"openapi", "mcp"}:  # many of them are public
@@ -376,23 +375,25 @@ def _connection(url: str, given: _Token | None, header: str, no_token: str, kind
         public = 'If it needs none, write a profile with kind = "openapi" or "mcp".'
         raise ConfigError(f"There is no token for {base_url}.", f"{no_token} {public}")
     name, exact = base_url.partition("://")[2], _normalized(url, exact=True)
-    return Connection(name, base_url, _source(given), header, kind=kind, location=exact)
+    return Connection(name, base_url, given, header, kind=kind, location=exact)
 
 
-def _document(file: Path, given: _Token | None, header: str) -> Connection:
+def _document(file: Path, given: TokenSource | None, header: str) -> Connection:
     """Return the connection to the document in a file."""
-    file, source = file.absolute(), NO_TOKEN if given is None else _source(given)
-    return Connection(file.name, file.as_uri(), source, header, where=str(file), kind="openapi", location=str(file))
+    where = str(file.absolute())
+    return Connection(
+        file.name, file.absolute().as_uri(), given or NO_TOKEN, header, where=where, kind="openapi", location=where
+    )
 
 
-def _source(given: _Token) -> TokenSource:
-    if isinstance(given, TokenSource):
-        return given
-    if isinstance(given, str):
-        return Constant(Secret(given))
-    if not callable(given):
+def _source(token: str | Callable[[], str] | TokenSource) -> TokenSource:
+    if isinstance(token, TokenSource):
+        return token
+    if isinstance(token, str):
+        return Constant(Secret(token))
+    if not callable(token):
         raise ConfigError("A token must be text, or a function that returns it.", _CONNECT_HINT)
-    return FromFunction(given)
+    return FromFunction(token)
 
 
 def _normalized(url: str, *, exact: bool = False) -> str:

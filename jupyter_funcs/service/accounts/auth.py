@@ -8,6 +8,7 @@ import hmac
 import json
 import math
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -50,12 +51,12 @@ class UnauthorizedError(Exception):
         super().__init__()
 
 
+@dataclass(frozen=True)
 class Auth:
     """Issues tokens and identifies the user of a request."""
 
-    def __init__(self, keys: SigningKeys, grants: Grants) -> None:
-        self._keys = keys
-        self._grants = grants
+    keys: SigningKeys
+    grants: Grants
 
     def issue(self, user: str, hours: float) -> str:
         """Return a token for a user, valid for `hours`; raises `SetupError` unless that is between 0 and a year."""
@@ -66,16 +67,16 @@ class Auth:
         expires = math.ceil(now + hours * 3600)
         claims = {"sub": user, "iat": now, "exp": expires, "aud": _AUDIENCE, "iss": _ISSUER}
         signed = b".".join(map(_base64, map(msgspec.json.encode, (_HEADER, claims))))
-        return f"{signed.decode()}.{_signature(signed, self._keys.accepted[0]).decode()}"
+        return f"{signed.decode()}.{_signature(signed, self.keys.accepted[0]).decode()}"
 
     def account(self, login: str) -> str:
         """Return the same text for all spellings of a user's name and email; unknown ones each have their own."""
-        known = self._grants.name_of(login)
+        known = self.grants.name_of(login)
         return f"unknown {folded(login) or ''}" if known is None else f"known {known}"
 
     def login(self, email: str, password: str) -> str:
         """Return a token for an email or name and its password; slow. Raises `UnauthorizedError`."""
-        user = self._grants.user_of_password(email, password)
+        user = self.grants.user_of_password(email, password)
         if user is None:
             raise UnauthorizedError
         return self.issue(user.name, LOGIN_HOURS)
@@ -84,7 +85,7 @@ class Auth:
         """Return the user of a request; a token and a key sent together must be from the same user."""
         users = [self._user_of_token(authorization)] if authorization is not None else []
         if api_key is not None:
-            users.append(self._grants.user_of_key(api_key))
+            users.append(self.grants.user_of_key(api_key))
         if not users:
             raise UnauthorizedError
         if users[0] is None or users[0] != users[-1]:
@@ -95,12 +96,12 @@ class Auth:
         scheme, _, token = authorization.partition(" ")
         if scheme.casefold() != "bearer" or len(token) > _LONGEST_TOKEN:
             return None
-        for key in self._keys.accepted:
+        for key in self.keys.accepted:
             try:
                 claims = _verified_claims(token.strip(), key)
             except (msgspec.MsgspecError, ValueError, RecursionError):
                 continue
-            user = self._grants.user(claims.sub, claims.iat)
+            user = self.grants.user(claims.sub, claims.iat)
             if user is None or claims.exp <= time.time():
                 raise UnauthorizedError("revoked token" if user is None else "expired token", claims.sub)
             return user

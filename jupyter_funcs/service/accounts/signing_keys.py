@@ -45,6 +45,7 @@ class SigningKey:
     key: bytes = field(repr=False)
 
 
+@dataclass
 class SigningKeys:
     """
     Keys from memory, a file or the environment; created by `in_memory`, `open` or `from_text`.
@@ -52,11 +53,10 @@ class SigningKeys:
     A changed file is read again, so that a running service follows a rotation.
     """
 
-    def __init__(self, keys: list[SigningKey], path: Path | None = None, seen: tuple[int, ...] | None = None) -> None:
-        self._keys = keys
-        self._path = path
-        self._seen = seen
-        self._lock = threading.Lock()
+    keys: list[SigningKey] = field(repr=False)
+    path: Path | None = None
+    seen: tuple[int, ...] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def in_memory(cls) -> SigningKeys:
@@ -95,31 +95,31 @@ class SigningKeys:
 
     def records(self) -> list[SigningKey]:
         """Return the keys that verify, newest first."""
-        with self._lock:
+        with self.lock:
             # An unusable file is ignored.
-            if self._path is not None and (seen := _file_state(self._path)) != self._seen:
-                self._seen = seen
+            if self.path is not None and (seen := _file_state(self.path)) != self.seen:
+                self.seen = seen
                 try:
-                    self._keys = _read(self._path)
+                    self.keys = _read(self.path)
                 except SetupError as error:
                     log.warning("The signing keys were not reloaded: %s", error)
-            return _unexpired(self._keys)
+            return _unexpired(self.keys)
 
     def rotate(self, overlap_hours: float) -> None:
         """Sign with a new key in the file from now on; the old ones verify for `overlap_hours` more."""
         if not 0 <= overlap_hours <= LONGEST_HOURS:
             raise SetupError(f"The overlap must be between 0 and {LONGEST_HOURS} hours, not {overlap_hours:g}.")
-        if self._path is None:
+        if self.path is None:
             raise SetupError(
                 f"The signing keys come from {VARIABLE}: put a new key first there, followed by a comma.\n"
                 "Create one with: openssl rand -base64 32"
             )
         end = time.time() + overlap_hours * 3600
-        with self._lock, _locked(self._path):
-            ending = [replace(key, ends=min(key.ends or end, end)) for key in _read(self._path)]
+        with self.lock, _locked(self.path):
+            ending = [replace(key, ends=min(key.ends or end, end)) for key in _read(self.path)]
             keys = [_new_key(), *_unexpired(ending)]
-            _write(self._path, keys)
-            self._keys, self._seen = keys, _file_state(self._path)
+            _write(self.path, keys)
+            self.keys, self.seen = keys, _file_state(self.path)
 
 
 def refuse_access_of_others(what: str, path: Path, found: os.stat_result, advice: str = "") -> None:

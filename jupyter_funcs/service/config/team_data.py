@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
@@ -42,26 +42,29 @@ def load(settings: Settings, data: Data, today: date | None = None) -> tuple[Ref
     return reference, lambda: spend.cards
 
 
+@dataclass
 class _Loader:
-    def __init__(self, settings: Settings, data: Data, team_tables: TeamTables, spend: CardSpend, today: date) -> None:
-        self._settings = settings
-        self._data = data
-        self._tables = team_tables
-        self._spend = spend
+    settings: Settings
+    data: Data
+    tables: TeamTables
+    spend: CardSpend
+    today: date
+
+    def __post_init__(self) -> None:
         # The last day of a quarter that is reported by now.
-        self._reported = today - timedelta(days=data.calendar.reported_after_days)
-        self._panels = sorted({each.panel for each in spend.brands})
+        self._reported = self.today - timedelta(days=self.data.calendar.reported_after_days)
+        self._panels = sorted({brand.panel for brand in self.spend.brands})
         self._brands: dict[str, set[str]] = {}
         self._days: dict[str, Days] = {}
-        for each in spend.brands:
-            first, last = self._days.get(each.symbol, (each.first, each.last))
-            self._days[each.symbol] = min(first, each.first), max(last, each.last)
-            self._brands.setdefault(each.symbol, set()).add(each.brand)
+        for brand in self.spend.brands:
+            first, last = self._days.get(brand.symbol, (brand.first, brand.last))
+            self._days[brand.symbol] = min(first, brand.first), max(last, brand.last)
+            self._brands.setdefault(brand.symbol, set()).add(brand.brand)
 
     def reference(self) -> Reference:
         rows = self._company_rows()
         ends = {symbol: rows[symbol].text("fiscal_year_end") if symbol in rows else "" for symbol in self._days}
-        if (rule := self._data.calendar.rule) is not None:
+        if (rule := self.data.calendar.rule) is not None:
             ends = {symbol: end or rule for symbol, end in ends.items()}
             calendars = {symbol: self._by_rule(symbol, end) for symbol, end in ends.items()}
         else:
@@ -76,39 +79,39 @@ class _Loader:
             kpis=self._kpis(),
             reports=(),
             calendars=calendars,
-            dimensions=dimension_columns(self._data.dimensions),
-            generations=self._spend.generations,
+            dimensions=dimension_columns(self.data.dimensions),
+            generations=self.spend.generations,
         )
         return replace(reference, reports=self._reports(reference))
 
     def _named_panels(self) -> list[DataSet]:
-        for name in self._data.panels:
+        for name in self.data.panels:
             if name not in self._panels:
                 near = did_you_mean(name, self._panels) or f" Panels are {listed(self._panels)}."
-                self._settings.fail(("data", "panels", name), f"the data has no panel {quoted(name)}.{near}")
-        return [DataSet(name, self._data.panels.get(name, self._settings.organisation)) for name in self._panels]
+                self.settings.fail(("data", "panels", name), f"the data has no panel {quoted(name)}.{near}")
+        return [DataSet(name, self.data.panels.get(name, self.settings.organisation)) for name in self._panels]
 
     def _company_rows(self) -> Mapping[str, Row]:
-        section, key = self._data.companies, ("data", "companies")
+        section, key = self.data.companies, ("data", "companies")
         if section is None:
             return {}
         found: dict[str, Row] = {}
-        for row in read_rows(self._settings, key, section, ("symbol",), self._tables):
+        for row in read_rows(self.settings, key, section, ("symbol",), self.tables):
             symbol = row.text("symbol")
             if symbol in found:
-                self._settings.fail(key, f"{row.where}: {quoted(symbol)} appears twice. Use one row per company.")
+                self.settings.fail(key, f"{row.where}: {quoted(symbol)} appears twice. Use one row per company.")
             found[symbol] = row
         return found
 
     def _kpis(self) -> list[Kpi]:
-        section, key = self._data.kpis, ("data", "kpis")
+        section, key = self.data.kpis, ("data", "kpis")
         if section is None:
             return []
-        rows = read_rows(self._settings, key, section, ("symbol", "name"), self._tables)
+        rows = read_rows(self.settings, key, section, ("symbol", "name"), self.tables)
         kpis = [self._kpi(number, row) for number, row in enumerate(rows, 1) if row.text("symbol") in self._days]
         by_id = {kpi.id: kpi for kpi in kpis}
         if twice := next((kpi for kpi in kpis if by_id[kpi.id] is not kpi), None):
-            self._settings.fail(key, f"two KPIs have the id {twice.id}: {listed([twice.name, by_id[twice.id].name])}.")
+            self.settings.fail(key, f"two KPIs have the id {twice.id}: {listed([twice.name, by_id[twice.id].name])}.")
         return kpis
 
     def _kpi(self, number: int, row: Row) -> Kpi:
@@ -138,17 +141,17 @@ class _Loader:
 
     def _reports(self, reference: Reference) -> list[Report]:
         found: dict[str, Report] = {}
-        for number, each in enumerate(self._data.reports):
+        for number, each in enumerate(self.data.reports):
             key = ("data", "reports", number)
             if each.id.casefold() in found:
-                self._settings.fail((*key, "id"), f"two reports have the id {quoted(each.id)}.")
-            panel = self._panel(each.panel, partial(self._settings.fail, (*key, "panel")))
+                self.settings.fail((*key, "id"), f"two reports have the id {quoted(each.id)}.")
+            panel = self._panel(each.panel, partial(self.settings.fail, (*key, "panel")))
             symbols = []
             for symbol in each.symbols:
                 try:
                     symbols.append(reference.symbol(symbol))
                 except ValueError as error:
-                    self._settings.fail((*key, "symbols"), f"the symbol {quoted(symbol)} {error}")
+                    self.settings.fail((*key, "symbols"), f"the symbol {quoted(symbol)} {error}")
             found[each.id.casefold()] = Report(each.id, each.title, panel, tuple(symbols))
         return list(found.values())
 
@@ -156,7 +159,7 @@ class _Loader:
         """Return the fiscal quarters of a company by the rule for the end of its fiscal year."""
         if end not in FISCAL_YEAR_ENDS:
             near = did_you_mean(end, list(FISCAL_YEAR_ENDS))
-            self._settings.fail(
+            self.settings.fail(
                 ("data", "companies", "columns", "fiscal_year_end"),
                 f"there is no rule {quoted(end)} for the fiscal year of {symbol}.{near} Rules are "
                 f"{listed(FISCAL_YEAR_ENDS)}; for another, give [data.calendar] a table with a row per quarter.",
@@ -167,18 +170,18 @@ class _Loader:
         """Return the fiscal quarters of each company from a table; rows without a symbol apply to all companies."""
         required = ("period_name", "start", "end")
         by_symbol: dict[str, list[Row]] = {}
-        for row in read_rows(self._settings, _CALENDAR, self._data.calendar, required, self._tables):
+        for row in read_rows(self.settings, _CALENDAR, self.data.calendar, required, self.tables):
             by_symbol.setdefault(row.text("symbol"), []).append(row)
         found: dict[str, tuple[Period, ...]] = {}
         without: list[str] = []
         for symbol, (first, last) in self._days.items():
             own = [_period(row, self._reported) for row in (*by_symbol.get("", []), *by_symbol.get(symbol, []))]
-            found[symbol] = _in_order(self._settings, symbol, own)
+            found[symbol] = _in_order(self.settings, symbol, own)
             if not any(each.start <= last and each.end >= first for each in own):
                 without.append(symbol)
         if without:
             more = f" and {len(without) - _MAX_NAMED} more" if len(without) > _MAX_NAMED else ""
-            self._settings.fail(
+            self.settings.fail(
                 _CALENDAR, f"no quarter covers the data of {listed(without[:_MAX_NAMED])}{more}. Add rows for them."
             )
         return found

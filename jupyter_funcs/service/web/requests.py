@@ -13,6 +13,7 @@ import re
 import time
 import uuid
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -64,20 +65,20 @@ def note(scope: Scope, **facts: Any) -> None:
     scope["facts"].update(facts)
 
 
+@dataclass
 class Requests:
-    """The outermost middleware."""
+    """The outermost middleware; `refused` has the cheap refusals, until when another one isn't recorded."""
 
-    def __init__(self, app: ASGIApp, hosts: Hosts, paths: Collection[str], audit: Audit) -> None:
-        self._app = app
-        self._hosts = hosts
-        self._paths = frozenset(paths)
-        self._audit = audit
-        self._refused: dict[tuple[str, str | None, str], float] = {}
+    app: ASGIApp
+    hosts: Hosts
+    paths: Collection[str]
+    audit: Audit
+    refused: dict[tuple[str, str | None, str], float] = field(default_factory=dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         began = time.perf_counter()
         headers = Headers(scope=scope)
@@ -116,7 +117,7 @@ class Requests:
             self._log(scope, status or _CLIENT_CLOSED_REQUEST, size, seconds, facts)
 
     async def _handle(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._hosts.refusal(headers.getlist("host"), headers.getlist("origin"))
+        refusal = self.hosts.refusal(headers.getlist("host"), headers.getlist("origin"))
         if refusal is not None:
             await failure(403, refusal)(scope, receive, send)
         elif "content-length" in headers and "transfer-encoding" in headers:
@@ -124,33 +125,33 @@ class Requests:
             text = "The request has both Content-Length and Transfer-Encoding. Send one of them."
             await failure(400, text, {"Connection": "close"})(scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
 
     def _record(self, scope: Scope, headers: Headers, status: int, seconds: float, facts: dict[str, Any]) -> None:
         """Record what an endpoint noted as an action in the audit."""
         action, sent, failed = (facts.pop(name, None) for name in ("action", "sent", "failed"))
         if action is None:
             return
-        user, address = facts.get("user"), self._hosts.caller(headers, scope.get("client"))
+        user, address = facts.get("user"), self.hosts.caller(headers, scope.get("client"))
         if (action, status) in _CHEAP_REFUSALS and self._is_repeated(action, user, network(address)):
             return
         target, detail = sent or facts.get("function"), None if status == 200 else str(status)
         outcome = "failed" if failed else _OUTCOMES.get(status, "refused")
-        self._audit.record(action, user, target, detail, address, outcome, seconds, facts.get("rows"))
+        self.audit.record(action, user, target, detail, address, outcome, seconds, facts.get("rows"))
 
     def _is_repeated(self, *refusal: Any) -> bool:
         """Return whether an action of a user from a network was recorded less than a minute ago."""
         now = time.monotonic()
-        if now < self._refused.get(refusal, 0):
+        if now < self.refused.get(refusal, 0):
             return True
-        if len(self._refused) >= _MOST_REFUSED:
-            self._refused.clear()
-        self._refused[refusal] = now + _BETWEEN_REFUSALS
+        if len(self.refused) >= _MOST_REFUSED:
+            self.refused.clear()
+        self.refused[refusal] = now + _BETWEEN_REFUSALS
         return False
 
     def _log(self, scope: Scope, status: int, size: int, seconds: float, facts: dict[str, Any]) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "?"
-        path = scope["path"] if scope["path"] in self._paths else "?"
+        path = scope["path"] if scope["path"] in self.paths else "?"
         milliseconds = round(seconds * 1000, 1)
         level = logging.DEBUG if path in {"/healthz", "/readyz"} else logging.INFO
         facts |= {"method": method, "path": path, "status": status, "milliseconds": milliseconds, "bytes": size}
