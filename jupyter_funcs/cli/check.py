@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.catalog.fields import read_fields
 from jupyter_funcs.catalog.listing import Function, parse_listing
 from jupyter_funcs.catalog.values import in_words
-from jupyter_funcs.core.text import inert
+from jupyter_funcs.core.text import inert, plural
 from jupyter_funcs.frames.tables import table_text, terminal_width
 from jupyter_funcs.service.config.settings import load
 from jupyter_funcs.service.messages import SetupError
@@ -26,33 +26,33 @@ _HEADINGS = ("field", "control", "required", "default", "options", "help")
 def check(given: argparse.Namespace) -> None:
     """Print the form of each function to the standard output, and what is wrong to the standard error."""
     settings = load(given.config)
+    functions, server = settings.functions, settings.server.model_copy(update={"run_seconds": given.timeout})
     if given.folders:
-        folders = tuple(each.expanduser().absolute() for each in given.folders)  # workers have folders of their own
-        own = settings.functions.model_copy(update={"folders": folders, "entry_points": False})
-        settings = settings.model_copy(update={"functions": own})
-    if not settings.functions.folders and not settings.functions.entry_points:
+        folders = tuple(folder.expanduser().absolute() for folder in given.folders)  # workers have their own folder
+        functions = functions.model_copy(update={"folders": folders, "entry_points": False})
+    if not functions.folders and not functions.entry_points:
         raise SetupError("Which functions? Name their folder: jupyter funcs check FOLDER, or --config FILE.")
     if not given.timeout > 0:
         raise SetupError(f"--timeout must be a positive number of seconds, not {given.timeout:g}.")
-    limited = settings.server.model_copy(update={"run_seconds": given.timeout})
+    settings = settings.model_copy(update={"functions": functions, "server": server})
     log, printed = logging.getLogger("jupyter_funcs.service"), logging.StreamHandler()
     level = log.level
     log.setLevel(logging.INFO)  # with what the files print
     log.addHandler(printed)
     try:
-        functions, listing, problems = hosted.check(settings.model_copy(update={"server": limited}))
+        published, listing, problems = hosted.check(settings)
     finally:
         log.removeHandler(printed)
         log.setLevel(level)
-    places = {each.name: each.place for each in functions}
-    for each in parse_listing(json.dumps(listing).encode()):
-        print(preview(each, places.get(each.name, "")), end="\n\n")
+    places = {function.name: function.place for function in published}
+    for function in parse_listing(json.dumps(listing).encode()):
+        print(preview(function, places.get(function.name, "")), end="\n\n")
     for text in problems:
         print(text, end="\n\n", file=sys.stderr)
-    count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
+    count = plural(len(published), "function")
     if problems:
-        raise SetupError(f"{len(problems)} error{'s' * (len(problems) > 1)}; {count} can be published.")
-    if not functions:
+        raise SetupError(f"{plural(len(problems), 'error')}; {count} can be published.")
+    if not published:
         where = ", ".join(map(str, settings.functions.folders))
         what = "Add @function to a Python function, or a cell tagged 'parameters' to a notebook."
         raise SetupError(f"No function to publish in {where}.\n{what}")

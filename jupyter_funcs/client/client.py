@@ -27,7 +27,7 @@ from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import with_deadline
 from jupyter_funcs.core.errors import ConfigError, FuncsError, NotFoundError
-from jupyter_funcs.core.text import clip, listed, nearest, quote
+from jupyter_funcs.core.text import clip, listed, nearest, plural, quote
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
@@ -372,7 +372,7 @@ class Client(ABC, Generic[CallT_co]):
         if (known := self.listed) is None:
             return "", "", data
         user = self.remote.transport.user
-        return f" as {user}" if user else "", f"{len(known):,} function{'s' * (len(known) != 1)}", data
+        return f" as {user}" if user else "", f"{plural(len(known), 'function')}", data
 
     def _login(self, email: str, password: Hidden) -> Secret:
         work = self.remote.transport.login(email, password)

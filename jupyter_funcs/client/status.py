@@ -7,7 +7,7 @@ import math
 import time
 from dataclasses import dataclass
 
-from jupyter_funcs.core.text import inert, size_text
+from jupyter_funcs.core.text import inert, plural, size_text
 
 
 class StatusTable:
@@ -88,7 +88,7 @@ class CacheStatus(StatusTable):
     trouble: str = ""
 
     def _lines(self) -> list[tuple[str, str]]:
-        files = f" in {self.files:,} file{'s' * (self.files != 1)}"
+        files = f" in {plural(self.files, 'file')}"
         return [
             ("removed", "" if self.removed is None else _results(*self.removed)),
             ("holds", f"{_results(self.runs, self.size)}{files}" if self.runs else "nothing"),
@@ -100,7 +100,7 @@ class CacheStatus(StatusTable):
 
 
 def _results(count: int, size: int) -> str:
-    return f"{count:,} result{'s' * (count != 1)}, {size_text(size)}"
+    return f"{plural(count, 'result')}, {size_text(size)}"
 
 
 def ends_in(ends: float) -> str:
@@ -118,5 +118,5 @@ def span(seconds: float) -> str:
     for unit, name in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= unit:
             count = int(seconds // unit)
-            return f"{count:,} {name}{'s' * (count > 1)}"
+            return plural(count, name)
     return f"{max(0, int(seconds))} s"

@@ -265,11 +265,11 @@ def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: Token
         target, where = name if isinstance(given, str) else given, f"python:{name}"
     else:
         if not given or not all(map(callable, given)):
-            wrong = next((quote(each) for each in given if not callable(each)), "an empty list")
+            wrong = next((quote(function) for function in given if not callable(function)), "an empty list")
             raise ConfigError(f"jf.connect takes a list of functions, not {wrong}.", "For example jf.connect([f, g]).")
-        modules = {str(getattr(each, "__module__", "")) for each in given}
+        modules = {str(getattr(function, "__module__", "")) for function in given}
         name = modules.pop() if len(modules) == 1 else "functions"
-        target, where = tuple(given), f"[{', '.join(getattr(each, '__name__', 'function') for each in given)}]"
+        target, where = tuple(given), f"[{', '.join(getattr(function, '__name__', 'function') for function in given)}]"
     return Connection(name, f"python:{name}", NO_TOKEN, where=where, kind="python", target=target)
 
 

@@ -186,7 +186,7 @@ def pieces(response: httpx.Response) -> AsyncIterator[bytes]:
 
 def _is_gzip(response: httpx.Response) -> bool:
     header = response.headers.get("content-encoding", "")
-    codings = [coding for each in header.lower().split(",") if (coding := each.strip()) not in {"", "identity"}]
+    codings = [coding for part in header.lower().split(",") if (coding := part.strip()) not in {"", "identity"}]
     if codings in ([], ["gzip"], ["x-gzip"]):
         return bool(codings)
     raise ProtocolError(

@@ -131,9 +131,10 @@ class Transport:
     async def _send(self, request: Request, terms: Terms, progress: Progress) -> Reply | Failure:
         """Send a request as often as its failures allow; return its reply or its last failure."""
         clock = asyncio.get_running_loop().time
+        renewals: list[Secret] = []
         for done in count():
             reply = await self._with_token(
-                lambda secret: self._exchange.send(request, secret, terms.max_bytes, progress)
+                lambda secret: self._exchange.send(request, secret, terms.max_bytes, progress), renewals
             )
             if isinstance(reply, Reply):
                 return reply
@@ -152,15 +153,18 @@ class Transport:
     async def open(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Opened | Failure:
         """Send one request with the token, for a protocol of its own; `Exchange.open` says what this returns."""
         self._reopen_after_fork()
-        return await self._with_token(lambda secret: self._exchange.open(method, url, headers, body, secret))
+        return await self._with_token(lambda secret: self._exchange.open(method, url, headers, body, secret), [])
 
-    async def _with_token(self, send: Callable[[Secret], Awaitable[T | Failure]]) -> T | Failure:
-        """Send a request with the token of the source, and again with a new one if the service rejects it."""
+    async def _with_token(
+        self, send: Callable[[Secret], Awaitable[T | Failure]], renewals: list[Secret]
+    ) -> T | Failure:
+        """Send a request with the token of the source; again with a new one if it is rejected, once per request."""
         secret = self._sent = await self.secret()
         reply = await send(secret)
-        if isinstance(reply, Failure) and reply.rejects_token:
+        if isinstance(reply, Failure) and reply.rejects_token and not renewals:
             await asyncio.to_thread(self.connection.token.reject, secret)
             renewed = self._sent = await self.secret()
+            renewals.append(renewed)
             if renewed.reveal() != secret.reveal():
                 reply = await send(renewed)
         return reply

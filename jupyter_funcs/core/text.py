@@ -104,8 +104,13 @@ def size_text(size: int) -> str:
     for unit in ("kB", "MB", "GB", "TB"):
         amount /= 1000
         if round(amount, 1) < 1000:
-            return f"{amount:.1f} {unit}" if size >= 1000 else f"{size} byte{'s' * (size != 1)}"
+            return f"{amount:.1f} {unit}" if size >= 1000 else plural(size, "byte")
     return f"{amount:,.0f} TB"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a number with its noun: ``1 row``, ``2,000 rows``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def listed(names: Iterable[str], last: str = "or") -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.core.text import clip, inert, plural
 from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.roles import flat, is_growth, is_growth_fraction, is_identifier, is_key, words
 
@@ -59,7 +59,7 @@ def table_html(frame: pd.DataFrame, about: str = "", *, rows: int = 100, columns
 def _nothing(frame: pd.DataFrame) -> str:
     """Describe a frame without values."""
     if len(frame):
-        return f"{len(frame):,} row{'s' * (len(frame) != 1)}, and no columns."
+        return f"{plural(len(frame), 'row')}, and no columns."
     columns = [short_text(column) for column in frame.columns[:_MOST_COLUMNS]]
     more = f" and {frame.shape[1] - len(columns):,} more" * (frame.shape[1] > len(columns))
     return f"No rows. Columns: {', '.join(columns)}{more}." if columns else "No rows."
@@ -68,7 +68,7 @@ def _nothing(frame: pd.DataFrame) -> str:
 def shape_text(frame: pd.DataFrame) -> str:
     """Return the size of a frame in words: ``1,826 rows × 7 columns``."""
     rows, columns = frame.shape
-    return f"{rows:,} row{'s' * (rows != 1)} × {columns:,} column{'s' * (columns != 1)}"
+    return f"{plural(rows, 'row')} × {plural(columns, 'column')}"
 
 
 def short_text(value: object) -> str:

@@ -136,7 +136,10 @@ def find_function(session: Session | None, name: str) -> RemoteFunction | None:
 
 def field_named(function: RemoteFunction, name: str) -> Field | None:
     folded = name.casefold()
-    return next((one for one in function.fields if folded in {one.name.casefold(), one.identifier.casefold()}), None)
+    for field in function.fields:
+        if folded in {field.name.casefold(), field.identifier.casefold()}:
+            return field
+    return None
 
 
 def remaining_fields(function: RemoteFunction, given: Iterable[str], after: str = "") -> list[Field]:

@@ -19,7 +19,7 @@ from jupyter_funcs.magic.candidates import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from jupyter_funcs.api import Session
 
@@ -141,19 +141,19 @@ class PartialCode:
         begins = [bracket.at + 1, *(comma + 1 for comma in bracket.commas)]
         return [self.before[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
-    def arguments(self, pattern: re.Pattern[str]) -> Arguments | None:
-        """Return the arguments around the cursor, read by a pattern of a name and a value; `None` after one."""
+    def arguments(self, read: Callable[[str], re.Match[str] | None]) -> Arguments | None:
+        """Return the arguments around the cursor; `read` finds the name and the value of one. `None` after one."""
         index = -1
         while -index < min(len(self.open), 3) and self.bracket(index) == "[":  # a list, or in a sweep one of lists
             index -= 1
         levels = [self.parts(at) for at in range(index, 0)]
         *before, last = levels[0]
-        argument = pattern.fullmatch(last)
+        argument = read(last)
         *lists, at_cursor = [argument["value"] if argument else last, *(parts[-1] for parts in levels[1:])]
         is_list = argument is not None and all(text.lstrip().startswith("[") for text in lists)
         if at_cursor.lstrip() != self.typed or (lists and not is_list):
             return None
-        given = {match["name"]: match["value"] for part in before if (match := pattern.fullmatch(part))}
+        given = {match["name"]: match["value"] for part in before if (match := read(part))}
         name = argument["name"] if argument else None
         return Arguments(index, levels[0], given, name, levels[-1][:-1] if lists else [])
 
@@ -177,7 +177,7 @@ def in_python(code: PartialCode, namespace: Mapping[str, Any]) -> Offer | None:
         session = _resolve(code.owner(code.open[-1].at), namespace)
         if _is_a(session, _SESSION):
             return _offer_functions(session, code)
-    arguments = code.arguments(_ARGUMENT)
+    arguments = code.arguments(_ARGUMENT.fullmatch)
     if arguments is None or code.bracket(arguments.bracket) != "(":
         return None
     owner = _resolve(code.owner(code.open[arguments.bracket].at), namespace)

@@ -201,7 +201,7 @@ def _at_argument(session: Session | None, line: PartialLine, after: str, namespa
     if is_quoted and "=" in typed:
         name, _, value = typed[1:].partition("=")
         offered = call.offer_values(name, typed[0] + value, after)
-        written = (one._replace(written=one.written[1:]) for one in offered.candidates)
+        written = (candidate._replace(written=candidate.written[1:]) for candidate in offered.candidates)
         return offered._replace(typed=value, candidates=written)
     if argument is None:
         frames = [data_frames(namespace).get(table) for table in tables]
@@ -218,7 +218,7 @@ def _offer_functions(session: Session | None, name: str, typed: str, after: str)
         return NOTHING
     if name:
         begin = f"{name} ".casefold()
-        rests = (one.name[len(begin) :] for one in catalog if one.name.casefold().startswith(begin))
+        rests = (function.name[len(begin) :] for function in catalog if function.name.casefold().startswith(begin))
         fitting = [rest for rest in rests if rest.casefold().startswith(typed.casefold())]
         return offer(typed, fitting, "function") if fitting else NOTHING
     quoted = Quoting().offer(typed, (function.name for function in catalog), after, "function")
@@ -270,7 +270,7 @@ def _with_items_above(typed: str, above: list[str]) -> str:
 def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
     """Offer the keys of the object, their values, and the items of a list; the call is the cell's first line."""
     typed = code.typed
-    arguments = code.arguments(_PAIR) if code.open else None
+    arguments = code.arguments(_PAIR.fullmatch) if code.open else None
     if arguments is None or arguments.bracket != -len(code.open) or code.bracket(0) != "{" or typed[:1] == "'":
         return None
     if arguments.name is None:

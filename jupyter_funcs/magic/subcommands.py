@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
 from jupyter_funcs.core.line import ROTATE, read_word, unquoted
-from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, quote, visible
+from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, plural, quote, visible
 from jupyter_funcs.magic.masking import masked_traceback
 from jupyter_funcs.magic.state import LIST_FUNCTIONS, MagicState
 from jupyter_funcs.magic.usage import Line, is_table
@@ -65,7 +65,7 @@ def sweep(state: MagicState, line: Line) -> Any:
         return function.start_sweep(values, table) if line.options.background else function.sweep(table, **values)
     requests = _requests(function, table, values)
     shown = [json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]]
-    head = f"{_counted(len(requests), 'run')} would be sent"
+    head = f"{plural(len(requests), 'run')} would be sent"
     more = f", of which the first {_MOST_REQUESTS} are" if len(requests) > _MOST_REQUESTS else ""
     return _printed_or_returned(requests, "\n".join([f"{head}{more}:", *shown]), line)
 
@@ -147,7 +147,7 @@ def history(state: MagicState, line: Line) -> pd.DataFrame | None:
         raise ArgumentError(f"%funcs history takes {listed(_SWITCHES)}, not {quote(' '.join(line.words))}.", hint)
     if word == "clear":
         number = runs.clear()
-        print(f"Deleted {_counted(number, 'saved run')}." if number else "There were no saved runs.")
+        print(f"Deleted {plural(number, 'saved run')}." if number else "There were no saved runs.")
         return None
     runs.save(on=word == "on")
     if word == "on":
@@ -183,9 +183,8 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     if not found:
         raise ArgumentError("No function has been run yet.", "Name the functions to lock: %funcs lock NAME …")
     made = lock_file.write(folder, session.address or "demo", found)
-    print(
-        f"Locked {_counted(len(found))} in {made.path}: {listed([inert(function.name) for function in found], 'and')}."
-    )
+    names = [inert(function.name) for function in found]
+    print(f"Locked {plural(len(found), 'function')} in {made.path}: {listed(names, 'and')}.")
 
 
 def _names(catalog: Catalog, words: list[str], locked: list[str]) -> list[str]:
@@ -206,11 +205,7 @@ def _compare(session: Session, held: Lock, names: list[str]) -> None:
     changes = [text for name in names if (text := held.drifted(name, catalog.peek(name)))]
     if changes:
         raise FuncsError(" ".join(shorten(changes)), "Fix the notebook, then run %funcs lock again.")
-    print(f"{_counted(len(names))} {'matches' if len(names) == 1 else 'match'} {held.path.name}.")
-
-
-def _counted(number: int, noun: str = "function") -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+    print(f"{plural(len(names), 'function')} {'matches' if len(names) == 1 else 'match'} {held.path.name}.")
 
 
 def connect(state: MagicState, line: Line) -> Session:

@@ -22,7 +22,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.core.files import own_path
-from jupyter_funcs.core.text import clip, quote
+from jupyter_funcs.core.text import clip, plural, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.records.run import Run
 from jupyter_funcs.sweeps.combinations import combos
@@ -279,10 +279,7 @@ def _columns(runs: Iterable[Run]) -> dict[str, Any]:
         "number": [run.label if has_earlier else run.number for run in runs],
         "time": [run.started.astimezone().replace(tzinfo=None, microsecond=0) for run in runs],
         "function": [run.function for run in runs],
-        "arguments": [
-            f"{run.runs:,} run{'s' * (run.runs != 1)}: {run.arguments}" if run.is_sweep else run.arguments
-            for run in runs
-        ],
+        "arguments": [f"{plural(run.runs, 'run')}: {run.arguments}" if run.is_sweep else run.arguments for run in runs],
         "rows": pd.array([run.rows for run in runs], dtype="Int64"),
         "elapsed": [round(run.elapsed, 2) for run in runs],
         "status": [run.status for run in runs],

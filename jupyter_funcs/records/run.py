@@ -13,7 +13,7 @@ from jupyter_funcs.client import notebook
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.json_decoding import only, read_object
-from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.core.text import clip, inert, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,7 +210,7 @@ class Run:
         return cls(**saved | {"started": dt.datetime.fromisoformat(values["started"])}, kernel=kernel)
 
     def __repr__(self) -> str:
-        rows = "" if self.rows is None else f", {self.rows:,} row{'s' * (self.rows != 1)}"
+        rows = "" if self.rows is None else f", {plural(self.rows, 'row')}"
         return (
             f"<Run {self.label}: {inert(self.function)}({self.arguments}), {self.status}, {self.elapsed:.1f} s{rows}>"
         )
@@ -233,8 +233,8 @@ def dataset_text(dataset: Any) -> str:
     if not {"rows", "runs", "function", "folder"} <= about.keys():
         return repr(dataset)
     rows, runs, failed, columns = about["rows"], about["runs"], about.get("failed", 0), len(dataset.schema.names)
-    shape = f"{rows:,} row{'s' * (rows != 1)} × {columns:,} column{'s' * (columns != 1)}"
-    source = f"{runs:,} run{'s' * (runs != 1)} of {inert(about['function'])}{f', {failed:,} failed' * bool(failed)}"
+    shape = f"{plural(rows, 'row')} × {plural(columns, 'column')}"
+    source = f"{plural(runs, 'run')} of {inert(about['function'])}{f', {failed:,} failed' * bool(failed)}"
     usage = "Use .to_table().to_pandas() to get a DataFrame."
     return f"<Dataset: {shape} from {source}, in {inert(about['folder'])}>\n{usage}"
 

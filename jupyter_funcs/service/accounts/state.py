@@ -44,9 +44,9 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
     if reason:
         raise SetupError(f"The state folder {path} is not writable: {reason}.\nSet FUNCS_STATE_DIR to another one.")
     advice = "\nOr set FUNCS_STATE_DIR to another one."
-    for each in (home, path):
-        for found in (each.lstat(), each.stat()):  # of a link: its own owner too
-            refuse_access_of_others(f"The state folder {each} is", each, found, advice)
+    for directory in (home, path):
+        for found in (directory.lstat(), directory.stat()):  # of a link: its own owner too
+            refuse_access_of_others(f"The state folder {directory} is", directory, found, advice)
     return path
 
 

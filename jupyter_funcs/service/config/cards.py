@@ -171,8 +171,8 @@ def _cards(data: Data, mapped: Mapping[str, _Column], raw: ir.Table, counts: Map
 
 def _check_owners(settings: Settings, brands: Sequence[BrandDays]) -> None:
     owners: dict[str, set[str]] = {}
-    for each in brands:
-        owners.setdefault(each.brand, set()).add(each.symbol)
+    for brand in brands:
+        owners.setdefault(brand.brand, set()).add(brand.symbol)
     shared = [brand for brand, symbols in owners.items() if len(symbols) > 1]
     if shared:
         named = "; ".join(f"{quoted(brand)} has {listed(sorted(owners[brand]))}" for brand in shared[:_MAX_NAMED])

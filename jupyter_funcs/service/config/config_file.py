@@ -92,10 +92,10 @@ class TomlFile:
     def describe(self, error: ValidationError, model: type[BaseModel]) -> str:
         """Return the first problems in the file, one per line, in the order of the file."""
         found = error.errors(include_url=False)
-        for each in found:
-            each["loc"] = tuple(step for step in each["loc"] if step != "[key]")  # an unknown key is its own place
-        found.sort(key=lambda each: self.line(each["loc"]))
-        lines = [f"{self.place(each['loc'])}: {_problem(each, model)}" for each in found[:_MAX_PROBLEMS]]
+        for problem in found:  # an unknown key is its own place
+            problem["loc"] = tuple(step for step in problem["loc"] if step != "[key]")
+        found.sort(key=lambda problem: self.line(problem["loc"]))
+        lines = [f"{self.place(problem['loc'])}: {_problem(problem, model)}" for problem in found[:_MAX_PROBLEMS]]
         more = len(found) - _MAX_PROBLEMS
         return "\n".join(lines) + (f" (And {more} more.)" if more > 0 else "")
 
@@ -145,9 +145,9 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
 def _unknown(key: Key, model: type[BaseModel]) -> str:
     *parent, name = (step for step in key if isinstance(step, str))
     keys = list(_keys(model))
-    if found := next((each for each in keys if each[-1] == name), None):
+    if found := next((path for path in keys if path[-1] == name), None):
         return f"unknown key. Did you mean {_dotted(found)}{'' if found[:-1] else ', before the first [section]'}?"
-    siblings = [each[-1] for each in keys if [*each[:-1]] == parent]
+    siblings = [path[-1] for path in keys if [*path[:-1]] == parent]
     return f"unknown key.{did_you_mean(name, siblings) or f' Valid keys are {listed(siblings)}.'}"
 
 
@@ -157,5 +157,5 @@ def _keys(annotation: Any, parent: tuple[str, ...] = ()) -> Iterator[tuple[str, 
         for name, field in annotation.model_fields.items():
             yield (*parent, name)
             yield from _keys(field.annotation, (*parent, name))
-    for each in get_args(annotation):
-        yield from _keys(each, parent)
+    for argument in get_args(annotation):
+        yield from _keys(argument, parent)

@@ -184,7 +184,7 @@ class SmallTable(Section):
     @model_validator(mode="after")
     def _one_location(self) -> Self:
         rule = getattr(self, "rule", None)
-        if sum(each is not None for each in (self.parquet, self.csv, self.table, rule)) != 1:
+        if sum(place is not None for place in (self.parquet, self.csv, self.table, rule)) != 1:
             or_rule = "rule (such as 'December'), " if "rule" in type(self).model_fields else ""
             raise ValueError(f"needs exactly one of {or_rule}parquet, csv and table.")
         return self

@@ -177,7 +177,7 @@ class _Loader:
         for symbol, (first, last) in self._days.items():
             own = [_period(row, self._reported) for row in (*by_symbol.get("", []), *by_symbol.get(symbol, []))]
             found[symbol] = _in_order(self.settings, symbol, own)
-            if not any(each.start <= last and each.end >= first for each in own):
+            if not any(period.start <= last and period.end >= first for period in own):
                 without.append(symbol)
         if without:
             more = f" and {len(without) - _MAX_NAMED} more" if len(without) > _MAX_NAMED else ""

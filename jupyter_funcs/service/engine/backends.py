@@ -85,7 +85,7 @@ class EngineURL:
     def connect(self) -> EngineConnection:
         """Open a connection; raises `SetupError`."""
         is_spark = self.scheme == SPARK_CONNECT
-        known = {each.name for each in entry_points(group="ibis.backends")}
+        known = {entry.name for entry in entry_points(group="ibis.backends")}
         if not is_spark and self.scheme not in known:
             near = did_you_mean(self.scheme, [SPARK_CONNECT, *sorted(known)])
             raise SetupError(

@@ -180,7 +180,7 @@ class DuckDBEngine:
             stats = [Path(file).stat() for file in loading.result().files] if loading is not None else []
         except OSError:  # a pattern of files, or an address
             return None
-        return tuple((each.st_ino, each.st_size, each.st_mtime_ns) for each in stats)
+        return tuple((stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a cursor for one thread; threads that shared one would get each other's results."""
@@ -273,7 +273,7 @@ class DuckDBCall:
             while batch := cursor.fetchmany(wanted):
                 rows += [dict(zip(names, row, strict=True)) for row in batch]
                 values = (row[at] for at in texts for row in batch)
-                size += sum(len(each if isinstance(each, str | bytes) else str(each)) for each in values)
+                size += sum(len(value if isinstance(value, str | bytes) else str(value)) for value in values)
                 check_size(len(rows), len(names))
                 check_bytes(size)
                 wanted = min(max(_BATCH_BYTES * len(rows) // size, 1), _BATCH_ROWS)
@@ -359,7 +359,7 @@ def _has_usual_years(table: pa.Table) -> bool:
 
     first, end = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
     times = [column.to_numpy() for column in table.columns if str(column.type).startswith(("date", "timestamp"))]
-    return not any(((each < first) | (each >= end)).any() for each in times)
+    return not any(((column < first) | (column >= end)).any() for column in times)
 
 
 class PrivateFolder:

@@ -85,7 +85,7 @@ class Reference:
     @cached_property
     def _names(self) -> dict[str, dict[str, str]]:
         kinds = ("panels", "companies", "brands")  # whose items begin with their names
-        return {kind: _by_spelling(each[0] for each in getattr(self, kind)) for kind in kinds}
+        return {kind: _by_spelling(item[0] for item in getattr(self, kind)) for kind in kinds}
 
     @cached_property
     def _tickers(self) -> dict[str, list[str]]:
@@ -122,11 +122,11 @@ class Reference:
 
     def owned(self, symbols: Sequence[str]) -> list[str]:
         """Return the brands of some companies."""
-        return [each.name for each in self.brands if each.symbol in symbols]
+        return [brand.name for brand in self.brands if brand.symbol in symbols]
 
     def fiscal_year_end(self, symbol: str) -> str:
         """Return the name of a company's fiscal calendar."""
-        return next(each.fiscal_year_end for each in self.companies if each.symbol == symbol)
+        return next(company.fiscal_year_end for company in self.companies if company.symbol == symbol)
 
     def calendar(self, symbols: Sequence[str]) -> list[Period]:
         """Return the common fiscal quarters of some companies; one is reported once all of them have reported it."""
@@ -134,17 +134,17 @@ class Reference:
         for symbol in symbols:
             for period in self.calendars[symbol]:
                 by_name.setdefault(period.period_name, []).append(period)
-        if any((each.start, each.end) != (same[0].start, same[0].end) for same in by_name.values() for each in same):
+        if any(len({(period.start, period.end) for period in same}) > 1 for same in by_name.values()):
             raise ValueError("different fiscal calendars")
         return [
-            next((each for each in same if not each.is_historical), same[0])
+            next((period for period in same if not period.is_historical), same[0])
             for same in by_name.values()
             if len(same) == len(symbols)
         ]
 
     def report(self, identifier: str) -> Report:
         """Return a saved report by its id."""
-        return next(each for each in self.reports if each.id == identifier)
+        return next(report for report in self.reports if report.id == identifier)
 
 
 def _by_spelling(names: Iterable[str]) -> dict[str, str]:

@@ -220,7 +220,7 @@ def _own(query: str) -> _Node:
 def checked_elsewhere(sql: str, table: ir.Table, compiler: Any) -> str:
     """Like `checked`, for SQL in the dialect of an engine's `compiler` that may only read one table."""
     dialect = compiler.dialect()
-    names = {_name(each, dialect) for each in compiler.to_sqlglot(table).find_all(sge.Table)}
+    names = {_name(node, dialect) for node in compiler.to_sqlglot(table).find_all(sge.Table)}
     return checked(sql, names, dialect)
 
 
@@ -291,7 +291,7 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
             name = _name(node, dialect)
             if name not in tables and not (len(name) == 1 and _has(queries, *name)):
                 shown = ".".join(name)
-                near = did_you_mean(shown, [".".join(each) for each in tables])
+                near = did_you_mean(shown, [".".join(table) for table in tables])
                 raise ValueError(
                     f"A query can't read {quoted(shown)}.{near}\nUse a table of the service, or a query in WITH."
                 )
@@ -356,7 +356,7 @@ def _unquoted(node: _Node, *, names_too: bool) -> Iterator[str]:
     is_quoted = isinstance(node, sge.Identifier) and (node.quoted or not names_too)
     if not (is_quoted or isinstance(node, sge.RawString) or node.is_string):
         for value in node.args.values():
-            yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
+            yield from (text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str))
 
 
 def _called(node: Any) -> list[str]:
@@ -383,7 +383,7 @@ class Statements:
             return Statement(self._checked(result.sql, result.tables), result.schema, tables=result.tables)
         if not isinstance(result, Query):
             expression = result.as_table()
-            memory = {each.name: each.data.to_pyarrow(each.schema) for each in expression.op().find(ops.InMemoryTable)}
+            memory = {node.name: node.data.to_pyarrow(node.schema) for node in expression.op().find(ops.InMemoryTable)}
             sql = self._checked(self._compiler.sql(expression), memory)
             return Statement(sql, expression.schema().to_pyarrow(), tables=memory)
         values, types = result.bound()

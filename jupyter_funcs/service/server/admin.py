@@ -103,13 +103,13 @@ def _audit(given: Namespace) -> None:
     filters = given.user, given.action, given.outcome, given.since, given.until
     limit = max(0, min(given.limit, sys.maxsize))  # SQLite's numbers have 64 bits
     with _service(given.config) as service:
-        records = [each._asdict() for each in service.grants.audit.find(*filters, limit=limit)]
+        records = [record._asdict() for record in service.grants.audit.find(*filters, limit=limit)]
     if given.format == "json":
         print(json.dumps(records, indent=2))
     elif given.format == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(AuditRecord._fields)
-        writer.writerows(map(_unarmed, each.values()) for each in records)
+        writer.writerows(map(_unarmed, record.values()) for record in records)
     else:
         print(_table(records) if records else "No records.")
 
@@ -118,14 +118,14 @@ def _unarmed(value: object) -> object:
     """Return a value that no spreadsheet runs as a formula; some begin a cell at a semicolon."""
     armed = tuple("=+-@＝＋－＠")  # noqa: RUF001 - fullwidth
     parts = value.split(";") if isinstance(value, str) else ()
-    return ";".join(f"'{each}" if each.startswith(armed) else each for each in parts) if parts else value
+    return ";".join(f"'{part}" if part.startswith(armed) else part for part in parts) if parts else value
 
 
 def _act(about: str, action: Action, given: Namespace) -> None:
     with _service(given.config) as service:
         result = action.run(service, given)
     if not isinstance(result, str):
-        records = [_shown(each) for each in result]
+        records = [_shown(record) for record in result]
         if records or given.json:
             print(json.dumps(records, indent=2) if given.json else _table(records))
             return
@@ -173,7 +173,7 @@ def _iso(seconds: float) -> str:
 def _table(records: Sequence[dict[str, Any]]) -> str:
     """Format records as aligned columns with a header."""
     rows = [[name.removeprefix("is_").removeprefix("has_") for name in records[0]]]
-    rows += [[_cell(value) for value in each.values()] for each in records]
+    rows += [[_cell(value) for value in record.values()] for record in records]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -286,7 +286,7 @@ def _typed_password() -> str:
     if not sys.stdin.isatty():
         typed = sys.stdin.buffer.readline().decode(sys.stdin.encoding, "surrogateescape").rstrip("\r\n")
         # They stand for invalid bytes. A UnicodeDecodeError would hold the password.
-        if any("\ud800" <= each <= "\udfff" for each in typed):
+        if any("\ud800" <= char <= "\udfff" for char in typed):
             raise SetupError(f"The password on the standard input is not in {sys.stdin.encoding}; nothing has changed.")
         return typed
     try:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.core.text import plural
 from jupyter_funcs.core.wording import did_you_mean, listed, quoted
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth
@@ -84,7 +85,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         others = grants.audit.served(None if config is None else str(config.resolve()))
         if config is not None and settings.state is None and not os.environ.get("FUNCS_STATE_DIR"):
             _warn_of_shared_folder(folder, config, others)
-        grants.audit.published({each.name: _source(each) for each in functions})
+        grants.audit.published({function.name: _source(function) for function in functions})
         _warn_of_missing_assets(functions, grants, config)
         _warn_of_missing_lists(functions)
         auth = Auth(state.open_keys(folder), grants)
@@ -116,12 +117,12 @@ class LiveService:
     @property
     def admitted(self) -> int:
         """The runs in progress."""
-        return sum(each.runs.admitted for each in self._versions)
+        return sum(version.runs.admitted for version in self._versions)
 
     @property
     def busy_threads(self) -> int:
         """The threads in which functions run."""
-        return sum(each.runs.busy_threads for each in self._versions)
+        return sum(version.runs.busy_threads for version in self._versions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -134,14 +135,14 @@ class LiveService:
 
     def stop(self) -> None:
         """Cancel every run and admit no more; called on the event loop."""
-        for each in self._versions:
-            each.runs.stop()
+        for version in self._versions:
+            version.runs.stop()
 
     def close(self) -> None:
         """Close the data, accounts and workers of every version."""
         self._ended.set()
-        for each in self._versions:
-            each.ends.close()
+        for version in self._versions:
+            version.ends.close()
 
     def watch(self) -> None:
         """Build the service again whenever its files change, until it is closed."""
@@ -154,10 +155,10 @@ class LiveService:
             began = time.monotonic()
             now = self._files()
             pause = max(_POLL_SECONDS, (time.monotonic() - began) / _MOST_WATCHING)
-            for each in self._versions[:-1]:
-                if not each.requests and not each.runs.admitted:
-                    self._versions.remove(each)
-                    each.ends.close()
+            for version in self._versions[:-1]:
+                if not version.requests and not version.runs.admitted:
+                    self._versions.remove(version)
+                    version.ends.close()
             if now == last and now != built:  # no longer being written
                 built = now
                 self._rebuild()
@@ -181,8 +182,8 @@ class LiveService:
         paths = [self._config] if self._config else []
         for published in self.service.settings.functions.folders:
             for folder, inner, names in os.walk(published):
-                inner[:] = [each for each in inner if not each.startswith(".") and each != "__pycache__"]
-                paths += [Path(folder, each) for each in names if not each.startswith(".")]
+                inner[:] = [name for name in inner if not name.startswith(".") and name != "__pycache__"]
+                paths += [Path(folder, name) for name in names if not name.startswith(".")]
         found: dict[str, tuple[int, ...]] = {}
         for path in paths:
             with contextlib.suppress(OSError):  # it was removed
@@ -192,7 +193,7 @@ class LiveService:
 
 
 def _about(settings: Settings, built_in: int, count: int) -> str:
-    functions = "1 function" if count == 1 else f"{count} functions"
+    functions = plural(count, "function")
     if not built_in or settings.data is not None:
         return f"{functions} of {settings.organisation}"
     which = f", {built_in} of them" if built_in < count else ""
@@ -221,14 +222,14 @@ def check(settings: Settings) -> tuple[list[PublishedFunction], list[dict[str, A
     built_in, engine = _built_in(settings, is_demo=False)
     with contextlib.closing(engine), contextlib.closing(_workers(settings, engine, (), keeps_going=True)) as workers:
         published, problems = workers.load(), workers.problems
-        by_name = {each.name: each for each in built_in}
-        for each in published:
-            if (other := by_name.setdefault(each.name, each)) is not each:
-                problems.append(str(same_name(other, each)))
+        by_name = {function.name: function for function in built_in}
+        for function in published:
+            if (other := by_name.setdefault(function.name, function)) is not function:
+                problems.append(str(same_name(other, function)))
         _warn_of_missing_lists([*by_name.values()])
-        kept = [each for each in published if by_name[each.name] is each]
+        kept = [function for function in published if by_name[function.name] is function]
         registry = Registry(kept, author=settings.organisation)
-        assets = dict.fromkeys(each.asset for each in kept)
+        assets = dict.fromkeys(function.asset for function in kept)
         all_ = [Asset(at, name, "", is_shared=True) for at, name in enumerate(assets, 1)]
         return kept, registry.listing(all_, engine.reference), problems
 
@@ -270,7 +271,7 @@ def _workers(
         default_asset=own.asset,
         reference=engine.reference,
         readable=own.readable,
-        hidden=tuple(each.absolute() for each in secret if each is not None),
+        hidden=tuple(path.absolute() for path in secret if path is not None),
         keeps_going=keeps_going,
         import_seconds=settings.server.run_seconds,
         memory=own.memory_limit,
@@ -311,8 +312,8 @@ def _source(function: PublishedFunction) -> str:
 def _warn_of_missing_assets(functions: Sequence[PublishedFunction], grants: Grants, config: Path | None) -> None:
     """Warn of functions that nobody can see."""
     known = {folded(asset.name) for asset in grants.all_assets()}
-    for asset in dict.fromkeys(each.asset for each in functions if folded(each.asset) not in known):
-        names = listed(each.name for each in functions if each.asset == asset)
+    for asset in dict.fromkeys(function.asset for function in functions if folded(function.asset) not in known):
+        names = listed(function.name for function in functions if function.asset == asset)
         command = ["jupyter", "funcs", "admin", "assets", "add", asset, *(["--config", str(config)] if config else [])]
         log.warning(
             "Nobody may run %s: the asset %s doesn't exist yet. To add it: %s",
@@ -324,7 +325,7 @@ def _warn_of_missing_assets(functions: Sequence[PublishedFunction], grants: Gran
 
 def _warn_of_missing_lists(functions: Sequence[PublishedFunction]) -> None:
     """Warn of parameters whose values are listed by an unpublished function."""
-    known = {each.name.casefold(): each.name for each in functions}
+    known = {function.name.casefold(): function.name for function in functions}
     for function in functions:
         for parameter in function.parameters:
             if parameter.source and parameter.source.function.casefold() not in known:

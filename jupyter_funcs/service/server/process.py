@@ -18,6 +18,7 @@ import uvicorn
 from h11 import _abnf, _readers
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from jupyter_funcs.core.text import plural
 from jupyter_funcs.core.wording import quoted
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.web.hosts import is_loopback, network
@@ -58,7 +59,7 @@ class Listener(socket.socket):
         """Accept a connection; raises `ConnectionAbortedError`, after which asyncio accepts the next one."""
         connection, address = super().accept()
         origin = network(address[0])
-        self._accepted = [each for each in getattr(self, "_accepted", ()) if each[0].fileno() != -1]
+        self._accepted = [entry for entry in getattr(self, "_accepted", ()) if entry[0].fileno() != -1]
         if self.most_of_one is not None and sum(by == origin for _, by in self._accepted) >= self.most_of_one:
             connection.close()
             raise ConnectionAbortedError
@@ -217,8 +218,8 @@ class GracefulServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more requests and wait for the runs, within limits."""
         count = self._runs.admitted
-        runs = "1 run" if count == 1 else f"{count} runs"
-        log.info("Stopping: %s.", f"waiting up to {_GRACE_SECONDS} s for {runs}" if count else "no runs in progress")
+        waiting = f"waiting up to {_GRACE_SECONDS} s for {plural(count, 'run')}"
+        log.info("Stopping: %s.", waiting if count else "no runs in progress")
         stop = asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._end_runs)
         await super().shutdown(sockets)
         stop.cancel()

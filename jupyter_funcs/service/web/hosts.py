@@ -61,7 +61,7 @@ class Hosts:
 
     def _is_proxy(self, address: str) -> bool:
         known = _ip(address)
-        return known is not None and any(known in each for each in self.proxies)
+        return known is not None and any(known in proxy for proxy in self.proxies)
 
     def refusal(self, hosts: Sequence[str], origins: Sequence[str]) -> str | None:
         """Return why a request with these ``Host`` and ``Origin`` headers is refused, or `None`."""
@@ -80,7 +80,7 @@ class Hosts:
         return host == "localhost" or is_loopback(host) or host in map(_normalised, self.names)
 
     def _may_call(self, origin: str, host: str) -> bool:
-        if origin.casefold() in {each.casefold().rstrip("/") for each in self.origins}:
+        if origin.casefold() in {own.casefold().rstrip("/") for own in self.origins}:
             return True
         scheme, _, authority = origin.partition("://")
         own = _host(authority) if scheme in {"http", "https"} else None

@@ -239,7 +239,7 @@ def reply_form(accept: str) -> ReplyForm:
 
 
 def _quality(parameters: Sequence[str]) -> float:
-    values = [value for name, _, value in (each.partition("=") for each in parameters) if name.strip() == "q"]
+    values = [value for name, _, value in (parameter.partition("=") for parameter in parameters) if name.strip() == "q"]
     try:
         return min(max(0.0, float(values[0])), 1.0) if values else 1.0
     except ValueError:
