@@ -125,7 +125,7 @@ async def read_reply(
     why_cut = _why_cut(response, body, lines=lines) if lines or is_number else ""
     is_arrow = media_type == ARROW and ARROW in response.request.headers.get("accept", "")
     offers_arrow = ARROW in response.headers.get("x-reply-types", "")
-    warning = clip(inert(response.headers.get("funcs-warning", "")), _MAX_TEXT)
+    warning = redacted_line(response.headers.get("funcs-warning", ""), _MAX_TEXT)
     return Reply(body, secret, lines, why_cut, is_arrow, offers_arrow, warning)
 
 

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from jupyter_funcs.core.text import clip, meant, nearest
 
-# Comparing two long strings takes quadratic time, and a caller may send a megabyte.
-_LONGEST_COMPARED = 100
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _LONGEST_QUOTED = 60
 
 
 def quoted(value: object) -> str:
     """Return a value in single quotes, with control characters escaped; a long one is cut."""
-    text = str(value)
-    shown = inert(text[:_LONGEST_QUOTED])
-    return f"'{shown}…'" if len(text) > _LONGEST_QUOTED else f"'{shown}'"
+    return f"'{inert(clip(str(value), _LONGEST_QUOTED))}'"
 
 
 def inert(text: str) -> str:
-    """Escape control characters and all else that a terminal wouldn't print."""
+    """Escape control characters and all else that a terminal wouldn't print; white space stays as it is."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def listed(values: Iterable[object]) -> str:
     """Join quoted values: ``'a', 'b', 'c'``."""
-    return ", ".join(quoted(value) for value in values)
+    return ", ".join(map(quoted, values))
 
 
-def did_you_mean(value: str, known: Sequence[str]) -> str:
+def did_you_mean(value: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` with a leading space, or an empty string when no known name is close."""
-    if len(value) > _LONGEST_COMPARED:
-        return ""
-    by_folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(value.casefold(), by_folded, n=1, cutoff=0.6)
-    return f" Did you mean {quoted(by_folded[near[0]])}?" if near else ""
+    near = nearest(value, known, 1)
+    return f" {meant(near)}" if near else ""

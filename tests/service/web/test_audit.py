@@ -225,7 +225,7 @@ def bearer(token: str) -> dict[str, str]:
 def expired(wire: Wire) -> str:
     """Return a token of `ann` that has ended a moment ago."""
     claims = jwt.decode(wire.token, options={"verify_signature": False})
-    [key] = wire.auth._keys.accepted
+    [key] = wire.auth.keys.accepted
     return jwt.encode(claims | {"exp": claims["iat"] + 1e-6}, key, algorithm="HS256")
 
 
