@@ -228,9 +228,8 @@ def call(given: argparse.Namespace) -> None:
     written = _format(given)
     if written in BINARY and given.output is None and sys.stdout.isatty():
         raise ArgumentError(f"A terminal can't show {BINARY[written]}.", "Write it to a file: -o FILE.")
-    target = given.output or (sys.stdout.buffer if written in BINARY else sys.stdout)
     frame = function(**values)
-    save(frame, target, written)
+    save(frame, given.output or sys.stdout, written)
     if not len(frame):
         _note(f"{inert(function.name)} returned no rows.")
 
@@ -282,17 +281,17 @@ def docs(given: argparse.Namespace) -> None:
 
 
 def enable(_given: argparse.Namespace) -> None:
-    from jupyter_funcs.cli import enable
+    from jupyter_funcs.cli.enable import config_file, enable
 
-    done = "Enabled: new kernels have" if enable.enable() else "Already enabled: kernels have"
-    print(f"{done} %funcs without %load_ext jupyter_funcs.\n{enable.config_file()}")
+    done = "Enabled: new kernels have" if enable() else "Already enabled: kernels have"
+    print(f"{done} %funcs without %load_ext jupyter_funcs.\n{config_file()}")
 
 
 def disable(_given: argparse.Namespace) -> None:
-    from jupyter_funcs.cli import enable
+    from jupyter_funcs.cli.enable import config_file, disable
 
-    done = "Disabled: new kernels have" if enable.disable() else "It was not enabled: kernels have"
-    print(f"{done} %funcs after %load_ext jupyter_funcs.\n{enable.config_file()}")
+    done = "Disabled: new kernels have" if disable() else "It was not enabled: kernels have"
+    print(f"{done} %funcs after %load_ext jupyter_funcs.\n{config_file()}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import ibis
 
 from jupyter_funcs.core.wording import listed, quoted
 from jupyter_funcs.service.config.settings import BRAND, Data, dimension_columns
-from jupyter_funcs.service.config.team_tables import TeamDataError, TeamTables, no_column
+from jupyter_funcs.service.config.team_tables import TeamTables, no_column
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.messages import SetupError
 
@@ -57,12 +57,8 @@ class CardSpend:
 def inspect(settings: Settings, data: Data, team_tables: TeamTables) -> CardSpend:
     """Check the mapping of card spend against its columns and rows, and return what is in it."""
     key = ("data", "table" if data.parquet is None else "parquet")
-    label = quoted(data.table) if data.parquet is None else data.parquet.name
     mapped = _mapped(data)
-    try:
-        opened = team_tables.table(data.table or "") if data.parquet is None else team_tables.parquet(data.parquet)
-    except TeamDataError as error:
-        settings.fail(key, str(error))
+    opened, label = team_tables.open(("data",), data)
     raw = opened.table
     _check_columns(settings, label, mapped, opened)
     try:

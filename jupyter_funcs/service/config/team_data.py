@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from jupyter_funcs.core.wording import did_you_mean, listed, quoted
 from jupyter_funcs.service.config import cards
 from jupyter_funcs.service.config.settings import Data, dimension_columns
-from jupyter_funcs.service.config.team_tables import TeamTables, read_rows
+from jupyter_funcs.service.config.team_tables import TeamTables
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period
 from jupyter_funcs.service.engine.calendar import periods as fiscal_quarters
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
@@ -35,7 +35,7 @@ _MAX_NAMED = 3
 
 def load(settings: Settings, data: Data, today: date | None = None) -> tuple[Reference, Callable[[], Cards]]:
     """Return the reference data, and a function that returns where card spend is."""
-    with TeamTables(settings.engine) as team_tables:
+    with TeamTables(settings) as team_tables:
         spend = cards.inspect(settings, data, team_tables)
         today = today or datetime.now().astimezone().date()
         reference = _Loader(settings, data, team_tables, spend, today).reference()
@@ -96,7 +96,7 @@ class _Loader:
         if section is None:
             return {}
         found: dict[str, Row] = {}
-        for row in read_rows(self.settings, key, section, ("symbol",), self.tables):
+        for row in self.tables.small(key, section, ("symbol",)):
             symbol = row.text("symbol")
             if symbol in found:
                 self.settings.fail(key, f"{row.where}: {quoted(symbol)} appears twice. Use one row per company.")
@@ -107,7 +107,7 @@ class _Loader:
         section, key = self.data.kpis, ("data", "kpis")
         if section is None:
             return []
-        rows = read_rows(self.settings, key, section, ("symbol", "name"), self.tables)
+        rows = self.tables.small(key, section, ("symbol", "name"))
         kpis = [self._kpi(number, row) for number, row in enumerate(rows, 1) if row.text("symbol") in self._days]
         by_id = {kpi.id: kpi for kpi in kpis}
         if twice := next((kpi for kpi in kpis if by_id[kpi.id] is not kpi), None):
@@ -170,7 +170,7 @@ class _Loader:
         """Return the fiscal quarters of each company from a table; rows without a symbol apply to all companies."""
         required = ("period_name", "start", "end")
         by_symbol: dict[str, list[Row]] = {}
-        for row in read_rows(self.settings, _CALENDAR, self.data.calendar, required, self.tables):
+        for row in self.tables.small(_CALENDAR, self.data.calendar, required):
             by_symbol.setdefault(row.text("symbol"), []).append(row)
         found: dict[str, tuple[Period, ...]] = {}
         without: list[str] = []

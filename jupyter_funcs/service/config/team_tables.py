@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from jupyter_funcs.service.config.config_file import Key
-    from jupyter_funcs.service.config.settings import Calendar, Companies, Kpis, Settings
+    from jupyter_funcs.service.config.settings import Calendar, Companies, Data, Kpis, Settings
 
     SmallTable = Companies | Calendar | Kpis
 
@@ -55,9 +55,41 @@ class OpenTable(NamedTuple):
 class TeamTables(contextlib.ExitStack):
     """Opens a team's files, and the tables of its engine; closes what it opened."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, settings: Settings) -> None:
         super().__init__()
-        self._address = EngineURL(url)
+        self.settings = settings
+        self._address = EngineURL(settings.engine)
+
+    def open(self, key: Key, section: SmallTable | Data) -> tuple[OpenTable, str]:
+        """Open the files or the table that a section names; return also how messages call them."""
+        try:
+            if section.parquet is None:
+                return self.table(section.table or ""), quoted(section.table)
+            return self.parquet(section.parquet), section.parquet.name
+        except TeamDataError as error:
+            self.settings.fail((*key, "table" if section.parquet is None else "parquet"), str(error))
+
+    def small(self, key: Key, section: SmallTable, required: Collection[str]) -> list[Row]:
+        """Return the rows of a small table."""
+        if section.csv is None:
+            opened, label = self.open(key, section)
+            names, rows, unit = list(opened.table.columns), list(enumerate(opened.rows(opened.table), 1)), "row"
+        else:
+            label, unit = section.csv.name, "line"
+            try:
+                names, rows = _csv_rows(section.csv)
+            except TeamDataError as error:
+                self.settings.fail((*key, "csv"), str(error))
+        mapped = section.mapped
+        for use, column in mapped.items():
+            if column not in names and (use in required or use in section.columns):
+                self.settings.fail((*key, "columns", use), f"{label} {no_column(column, names)}")
+        there = {use: column for use, column in mapped.items() if column in names}
+        refuse = partial(self.settings.fail, key)
+        return [
+            Row(f"{label}, {unit} {number}", {use: row[column] for use, column in there.items()}, mapped, refuse)
+            for number, row in rows
+        ]
 
     def parquet(self, pattern: Path) -> OpenTable:
         """Open the Parquet files that a pattern matches."""
@@ -180,33 +212,6 @@ def _day(text: str) -> date:
     if found.time() != time.min:
         raise ValueError(text)
     return found.date()
-
-
-def read_rows(
-    settings: Settings, key: Key, section: SmallTable, required: Collection[str], team_tables: TeamTables
-) -> list[Row]:
-    """Return the rows of a small table."""
-    kind = next(kind for kind in ("parquet", "csv", "table") if getattr(section, kind) is not None)
-    name = getattr(section, kind)
-    try:
-        if kind == "csv":
-            names, found = _csv_rows(name)
-        else:
-            opened = team_tables.table(name) if kind == "table" else team_tables.parquet(name)
-            names, found = list(opened.table.columns), list(enumerate(opened.rows(opened.table), 1))
-    except TeamDataError as error:
-        settings.fail((*key, kind), str(error))
-    label = quoted(name) if kind == "table" else name.name
-    mapped = section.mapped
-    for use, column in mapped.items():
-        if column not in names and (use in required or use in section.columns):
-            settings.fail((*key, "columns", use), f"{label} {no_column(column, names)}")
-    there = {use: column for use, column in mapped.items() if column in names}
-    unit, refuse = "line" if kind == "csv" else "row", partial(settings.fail, key)
-    return [
-        Row(f"{label}, {unit} {number}", {use: record[column] for use, column in there.items()}, mapped, refuse)
-        for number, record in found
-    ]
 
 
 def no_column(column: str, names: Collection[str]) -> str:
