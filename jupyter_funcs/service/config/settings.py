@@ -169,7 +169,7 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
 
 def _year_end(name: str) -> str:
     if name not in FISCAL_YEAR_ENDS:
-        near = did_you_mean(name, list(FISCAL_YEAR_ENDS))
+        near = did_you_mean(name, FISCAL_YEAR_ENDS)
         raise ValueError(f"unknown rule {quoted(name)}.{near} Rules are {listed(FISCAL_YEAR_ENDS)}.")
     return name
 

@@ -158,7 +158,7 @@ class _Loader:
     def _by_rule(self, symbol: str, end: str) -> tuple[Period, ...]:
         """Return the fiscal quarters of a company by the rule for the end of its fiscal year."""
         if end not in FISCAL_YEAR_ENDS:
-            near = did_you_mean(end, list(FISCAL_YEAR_ENDS))
+            near = did_you_mean(end, FISCAL_YEAR_ENDS)
             self.settings.fail(
                 ("data", "companies", "columns", "fiscal_year_end"),
                 f"there is no rule {quoted(end)} for the fiscal year of {symbol}.{near} Rules are "

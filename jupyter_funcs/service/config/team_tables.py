@@ -216,6 +216,6 @@ def _day(text: str) -> date:
 
 def no_column(column: str, names: Collection[str]) -> str:
     """Return the message that a column is absent, with the nearest name and those that exist."""
-    near = did_you_mean(column, list(names))
+    near = did_you_mean(column, names)
     some = listed(list(names)[:_MAX_COLUMNS]) + (", …" if len(names) > _MAX_COLUMNS else "") or "none"
     return f"has no column {quoted(column)}.{near} It has {some}."

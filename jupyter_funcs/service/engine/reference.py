@@ -160,4 +160,4 @@ def _folded(name: str) -> str:
 def _match(text: str, names: Mapping[str, str]) -> str:
     if found := names.get(text) or names.get(_folded(text)):
         return found
-    raise ValueError(f"is not known.{did_you_mean(text, list(names.values()))}")
+    raise ValueError(f"is not known.{did_you_mean(text, names.values())}")

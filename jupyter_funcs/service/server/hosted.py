@@ -334,5 +334,5 @@ def _warn_of_missing_lists(functions: Sequence[PublishedFunction]) -> None:
                     parameter.name,
                     quoted(function.name),
                     quoted(parameter.source.function),
-                    did_you_mean(parameter.source.function, list(known.values())),
+                    did_you_mean(parameter.source.function, known.values()),
                 )
