@@ -52,14 +52,15 @@ def diff(
         An argument is not a DataFrame, or has duplicate column names; a key is not a column of both, or holds lists or
         objects; or the keys do not identify the rows of a frame. Of results of two functions it says what they share.
     """
-    for frame, which in ((before, "first"), (after, "second")):
-        _check(frame, which)
+    _check(before, "first")
+    _check(after, "second")
     functions = [str(frame.attrs.get("funcs", {}).get("function", "")) for frame in (before, after)]
     before, after = _nullable(before), _nullable(after)
     common = [column for column in after.columns if column in before.columns]
     try:
         named = _keys(before, after, keys, common)
-        old, new = (_indexed(frame, named, which) for frame, which in ((before, "first"), (after, "second")))
+        old = _indexed(before, named, "first")
+        new = _indexed(after, named, "second")
     except ArgumentError as error:
         if keys is not None or not all(functions) or functions[0] == functions[1]:
             raise
@@ -68,8 +69,10 @@ def diff(
     removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
     order = new.index.append(removed)
     columns = [column for column in common if column not in named]
-    is_new, is_old = (index.get_indexer(order) >= 0 for index in (new.index, old.index))
-    left, right = (frame.reindex(index=order, columns=columns) for frame in (old, new))
+    is_new = new.index.get_indexer(order) >= 0
+    is_old = old.index.get_indexer(order) >= 0
+    left = old.reindex(index=order, columns=columns)
+    right = new.reindex(index=order, columns=columns)
     differs = {column: _differs(left[column], right[column], tolerance) for column in columns}
     change = np.select([~is_old, ~is_new], ["added", "removed"], "changed")
     shown = ~is_old | ~is_new
@@ -80,12 +83,14 @@ def diff(
         result[name] = order[shown].get_level_values(level)
     for column in columns:
         if differs[column].any():
-            one, other = (side[column][shown].reset_index(drop=True) for side in (left, right))
-            result |= {f"{column} (before)": one, f"{column} (after)": other}
-            result |= _change(column, one, other)
+            earlier = left[column][shown].reset_index(drop=True)
+            later = right[column][shown].reset_index(drop=True)
+            result |= {f"{column} (before)": earlier, f"{column} (after)": later}
+            result |= _change(column, earlier, later)
     compared = pd.DataFrame(result)
-    only = {which: [*map(str, side.columns.drop(common))] for which, side in (("before", before), ("after", after))}
-    compared.attrs["funcs"] = {"shape": "diff", "only": only}
+    only_before = [*map(str, before.columns.drop(common))]
+    only_after = [*map(str, after.columns.drop(common))]
+    compared.attrs["funcs"] = {"shape": "diff", "only": {"before": only_before, "after": only_after}}
     return compared
 
 
@@ -148,13 +153,15 @@ def _kinds(*columns: pd.Series[Any]) -> set[str]:
     return {pd.api.types.infer_dtype(column, skipna=True) for column in columns}
 
 
-def _change(name: Hashable, one: pd.Series[Any], other: pd.Series[Any]) -> dict[Hashable, pd.Series[Any]]:
+def _change(name: Hashable, earlier: pd.Series[Any], later: pd.Series[Any]) -> dict[Hashable, pd.Series[Any]]:
     """Return the difference of numbers or durations, exact unless there are floats, and its percent."""
-    kinds, known = _kinds(one, other), one.notna() & other.notna()
+    kinds = _kinds(earlier, later)
+    both = earlier.notna() & later.notna()
     if not (kinds <= _NUMBERS or kinds <= _DURATIONS):
         return {}
     exact = not kinds & _FLOATS
-    before, after = (side[known].astype(object if exact else float) for side in (one, other))
+    dtype: Any = object if exact else float
+    before, after = earlier[both].astype(dtype), later[both].astype(dtype)
     with np.errstate(invalid="ignore", over="ignore"), localcontext(Context(prec=80, traps=[])):
         delta = after - before
         sizes = before[before.astype(bool)].abs()
@@ -162,8 +169,8 @@ def _change(name: Hashable, one: pd.Series[Any], other: pd.Series[Any]) -> dict[
     if kinds == {"integer"}:  # beyond 64 bits they stay Python's
         delta = delta.astype("Int64") if delta.abs().max() < 2**63 else delta
     else:
-        delta = delta.infer_objects() if exact and known.any() else delta.astype(float)
-    return {f"{name} (delta)": delta.reindex(one.index), f"{name} (percent)": percent.reindex(one.index)}
+        delta = delta.infer_objects() if exact and both.any() else delta.astype(float)
+    return {f"{name} (delta)": delta.reindex(earlier.index), f"{name} (percent)": percent.reindex(earlier.index)}
 
 
 def _identifies(column: pd.Series[Any]) -> bool:
@@ -178,7 +185,7 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
     if not indexed.index.is_unique:
         row = indexed.index[indexed.index.duplicated()][0]
         parts = row if isinstance(row, tuple) else [row]
-        repeated = ", ".join(str(each).removesuffix(" 00:00:00") for each in parts)
+        repeated = ", ".join(str(part).removesuffix(" 00:00:00") for part in parts)
         raise ArgumentError(
             f"{listed(keys, 'and')} {'do' if len(keys) > 1 else 'does'} not identify the rows of the {which} result: "
             f"{quote(repeated)} occurs twice.",
@@ -189,12 +196,13 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
 
 def _differs(left: pd.Series[Any], right: pd.Series[Any], tolerance: float) -> Any:
     """Return for each row whether the values of a column differ; missing values are equal."""
-    missing = left.isna().to_numpy(), right.isna().to_numpy()
-    both = ~missing[0] & ~missing[1]
-    result = missing[0] != missing[1]
-    one, other = left[both], right[both]
+    has_left = left.notna().to_numpy()
+    has_right = right.notna().to_numpy()
+    both = has_left & has_right
+    result = has_left != has_right
     if tolerance and _kinds(left, right) <= _NUMBERS:
-        result[both] = ~np.isclose(one.astype(float), other.astype(float), rtol=tolerance, atol=0)
+        before, after = left[both].astype(float), right[both].astype(float)
+        result[both] = ~np.isclose(before, after, rtol=tolerance, atol=0)
     else:
-        result[both] = [bool(each != that) for each, that in zip(one, other, strict=True)]
+        result[both] = [bool(before != after) for before, after in zip(left[both], right[both], strict=True)]
     return result
