@@ -283,8 +283,6 @@ def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
                 raise _Odd
             keys.append(own)
         columns.append((joined(parts), keys[-1]))
-    if not keys:
-        raise _Odd
     labels = np.unique(np.concatenate(keys))
     reading.columns = len(columns)
     reading.check(len(labels))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from jupyter_funcs.core.text import clip, inert, plural
 from jupyter_funcs.frames.coded import Coded
-from jupyter_funcs.frames.roles import flat, is_growth, is_growth_fraction, is_identifier, is_key, words
+from jupyter_funcs.frames.roles import are_days, flat, is_growth, is_growth_fraction, is_identifier, is_key, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ _SAMPLE = 1000  # values to look at first
 _LEFT, _RIGHT = ' style="text-align: left"', ' style="text-align: right"'
 
 
-def table_html(frame: pd.DataFrame, about: str = "", *, rows: int = 100, columns: int = _MOST_COLUMNS) -> str:
+def table_html(frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COLUMNS) -> str:
     """Return the first and last rows of a frame as an HTML table that says how much it leaves out."""
     if frame.empty:
         return f"<div>{html.escape(_nothing(frame))}</div>"
@@ -38,7 +38,7 @@ def table_html(frame: pd.DataFrame, about: str = "", *, rows: int = 100, columns
     part = frame if len(frame) <= rows else frame.iloc[[*range(top), *range(end, len(frame))]]
     table: list[tuple[str, str, list[str]]] = []  # attributes, name and cells of each column
     for at in range(min(frame.shape[1], columns)):
-        form = format_of(frame.iloc[:, at], about)
+        form = format_of(frame.iloc[:, at])
         kind = _RIGHT if form.type in NUMBERS else _LEFT
         cells = [html.escape(form.text(value)) for value in part.iloc[:, at].tolist()]
         table.append((kind, html.escape(short_text(frame.columns[at])), cells))
@@ -104,8 +104,7 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
     if dtype.kind in "iuf":
         return _format(*_number_format(column, about))
     if pd.api.types.is_datetime64_any_dtype(dtype):
-        known = column.dropna()
-        if known.dt.tz is None and bool((known == known.dt.normalize()).all()):
+        if are_days(column):
             return _format("date", lambda time: time.isoformat()[:10])
         return _format("datetime", lambda time: time.isoformat(sep=" "))
     if pd.api.types.is_bool_dtype(dtype):

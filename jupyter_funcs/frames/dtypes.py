@@ -57,7 +57,7 @@ def _whole(column: Column) -> tuple[Array, Array]:
     return np.fromiter(map(int, values), dtype=np.int64, count=len(values)), column.missing
 
 
-def _integers(column: Column, dtype: str = "int64", *, nullable: bool = False) -> Any:
+def _integers(column: Column, dtype: str, *, nullable: bool) -> Any:
     whole, missing = _whole(column)
     numbers = whole.astype(dtype, copy=False)
     if (numbers != whole).any():
@@ -65,7 +65,7 @@ def _integers(column: Column, dtype: str = "int64", *, nullable: bool = False) -
     return pd.arrays.IntegerArray(numbers, missing) if nullable or missing.any() else numbers
 
 
-def _bools(column: Column, *, nullable: bool = False) -> Any:
+def _bools(column: Column, *, nullable: bool) -> Any:
     if column.kind not in {"bool", "null"}:
         raise ValueError
     missing = column.missing

@@ -20,7 +20,7 @@ from jupyter_funcs.core.files import atomic_write_bytes
 from jupyter_funcs.core.text import inert, json_escape, listed, quote, replace_surrogates, visible
 from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.columns import MAX_EXACT
-from jupyter_funcs.frames.roles import flat
+from jupyter_funcs.frames.roles import are_days, flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -86,14 +86,9 @@ def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
 
 def _cells(column: pd.Series[Any]) -> list[Any]:
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        length = 10 if _are_days(column) else None
+        length = 10 if are_days(column) else None
         return [None if pd.isna(time) else time.isoformat()[:length] for time in column]
     return [_plain(value) for value in column.astype(object)]
-
-
-def _are_days(column: pd.Series[Any]) -> bool:
-    known = column.dropna()
-    return known.dt.tz is None and bool((known == known.dt.normalize()).all())
 
 
 def _plain(value: Any) -> Any:
@@ -235,7 +230,7 @@ def _excel_cells(frame: pd.DataFrame, place: int) -> list[Any]:
     if pd.api.types.is_datetime64_any_dtype(column.dtype) and column.dt.tz is None:
         known = column.dropna()
         if bool(known.between(*_SHEET_TIMES).all() and (known == known.dt.floor("ms")).all()):
-            is_day = _are_days(column)
+            is_day = are_days(column)
             return [None if pd.isna(time) else time.date() if is_day else time.to_pydatetime() for time in column]
     return [_excel_cell(value, row, place) for row, value in enumerate(_cells(column), start=1)]
 

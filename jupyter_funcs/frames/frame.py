@@ -254,8 +254,8 @@ def _read(
         is_text = not envelope and reply[:1] in {'"', b'"'}
         body: Any = None if strict or is_text else _long(reply, lines=lines)
         if body is None:
-            read = lines_of if lines else body_of if envelope else _bare
-            body = read(reply, strict=strict)
+            read = body_of if envelope else _bare
+            body = lines_of(reply, strict=strict) if lines else read(reply, strict=strict)
         declaration = _declaration(body)
         body, beside = (body, {}) if envelope or declaration else _page(body)
         table = as_table(decoded_text(body["data"], strict=strict) if declaration else body, len(reply))

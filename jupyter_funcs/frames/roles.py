@@ -112,6 +112,12 @@ def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
     return [replace(column, percent=False) if in_percent else column for column in found]
 
 
+def are_days(times: pd.Series[Any]) -> bool:
+    """Return whether datetimes are dates: without a zone, and all at midnight."""
+    present = times.dropna()
+    return present.dt.tz is None and bool((present == present.dt.normalize()).all())
+
+
 def has_labels(frame: pd.DataFrame) -> bool:
     """Return whether the index holds more than row numbers."""
     index = frame.index
@@ -148,7 +154,7 @@ def is_to_date(name: object) -> bool:
     return folded(str(name)) == "periodtodate"
 
 
-def is_in_percent(name: object, about: str = "") -> bool:
+def is_in_percent(name: object, about: str) -> bool:
     """Return whether growth is in percent already, by the column's name or the function's description."""
     return bool(_IN_PERCENT.search(f"{name} {about}")) and "fraction" not in about.casefold()
 

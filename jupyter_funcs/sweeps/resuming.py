@@ -33,6 +33,7 @@ class Retried(NamedTuple):
     failed: frozenset[int]
     left: dict[int, dict[str, Any]]  # the failures of those that aren't tried again
     sends: bool  # otherwise only what ended counts
+    max_age: float = math.inf
 
 
 # By session, the results of the last interrupted sweep that aren't in the cache.
@@ -44,6 +45,7 @@ class EarlierResults:
 
     def __init__(self, function: RemoteCall, runs: Sequence[Args], retried: Retried | None = None) -> None:
         options = function.options
+        self.retried = retried or Retried({}, frozenset(), {}, sends=True, max_age=options.max_age)
         # A folder has its own results; Dask's results start from scratch.
         self._is_used = options.to is None
         self.resumes = options.to != DASK
@@ -53,11 +55,6 @@ class EarlierResults:
         self._keys: list[str] = []
         self._writer: CacheWriter | None = None
         self._earlier = _interrupted.get(function.session, {}) if self._is_used else {}
-        self._max_age = function.options.max_age
-        self._failed: frozenset[int] = frozenset()
-        if retried is not None:
-            self._max_age, self._failed = math.inf, retried.failed
-        self._retried = {} if retried is None else retried.kept
         self.kept: dict[int, _InMemory] = {}
         self._new: dict[int, _InMemory] = {}
         self._written: set[int] = set()
@@ -74,18 +71,18 @@ class EarlierResults:
         return await asyncio.to_thread(self._find, identity)
 
     def _find(self, identity: str) -> dict[int, float]:
-        function, max_age = self._function, self._max_age
+        function, retried = self._function, self.retried
         if function.function.changes_data:  # only the same sweep continues; a run of another one is another change
             identity += repr(self._runs)
         self._keys = run_keys(identity, function.function, function.options, self._runs)
         # By position: its token may be another one by now.
-        self._earlier = {**self._earlier, **{self._keys[at]: result for at, result in self._retried.items()}}
-        oldest = time.time() - max_age
+        self._earlier = {**self._earlier, **{self._keys[at]: result for at, result in retried.kept.items()}}
+        oldest = time.time() - retried.max_age
         self._earlier = {key: result for key, result in self._earlier.items() if result.written >= oldest}
         found: dict[str, float] = {key: result.written for key, result in self._earlier.items()}
         if self._cache is not None:
-            found |= {key: result.written for key, result in self._cache.find(self._keys, max_age).items()}
-        return {at: found[key] for at, key in enumerate(self._keys) if key in found and at not in self._failed}
+            found |= {key: result.written for key, result in self._cache.find(self._keys, retried.max_age).items()}
+        return {at: found[key] for at, key in enumerate(self._keys) if key in found and at not in retried.failed}
 
     def read(self, positions: Sequence[int]) -> dict[int, pd.DataFrame]:
         """Return results that were found, except those that have been deleted since."""

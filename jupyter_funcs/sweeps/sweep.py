@@ -79,8 +79,7 @@ class Sweep:
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_flight: set[int] = set()  # sent, and not answered yet
         self._attempts: Counter[int] = Counter()
-        self._sends = retried is None or retried.sends
-        self._failures = dict(retried.left) if retried else {}  # as plain JSON values
+        self._failures = dict(self.earlier.retried.left)  # as plain JSON values
         self.progress.failed = len(self._failures)
         self._arrived: list[_Arrival] = []  # not stored yet
         self._storing: asyncio.Task[None] | None = None
@@ -105,13 +104,11 @@ class Sweep:
 
     def stop(self) -> None:
         """Stop sending runs and end once all results so far are stored; from any thread."""
-        if not self._is_stopped:  # a second cancel would interrupt the storing
-            self._is_stopped = True
-            background.background_loop().call_soon_threadsafe(self._cancel)
-
-    def _cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        if self._is_stopped:  # a second cancel would interrupt the storing
+            return
+        self._is_stopped = True
+        if self._task is not None:  # otherwise `run` ends as it starts
+            background.background_loop().call_soon_threadsafe(self._task.cancel)
 
     async def run(self) -> Any:
         """Run the sweep and return its result; on the background loop."""
@@ -122,7 +119,7 @@ class Sweep:
                 raise asyncio.CancelledError
             with collect_warnings(self._warnings):
                 await self._load_earlier()
-                if not self._sends:
+                if not self.earlier.retried.sends:
                     self._give_up(FuncsError("The sweep was cancelled before this run ended."))
                 await self._run_all()
                 about = self._about(started, time.monotonic() - clock)
