@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     _Decode = Callable[[bytes | str], list[Any]]
+    _DecodeOf = Callable[["_Reading", Any], _Decode]
 
 T = TypeVar("T")
 
@@ -170,14 +171,14 @@ def _body(reply: bytes, reading: _Reading) -> Any:
 
 def _lines(reply: bytes, reading: _Reading) -> Table:
     reading.what = "reply"
-    records = _Objects(reading, each=_each_line)
+    records = _Objects(reading, decode_of=_lines_of)
     table = _records(_cut(memoryview(reply), _NEWLINE, (b"", b"")), records)
     if records.parts.keys() & {"error", "body"}:
         raise _Odd
     return table
 
 
-def _each_line(reading: _Reading, record: Any) -> _Decode:
+def _lines_of(reading: _Reading, record: Any) -> _Decode:
     """Return what decodes lines with one record each; decoding them at once would not see where they end."""
     decode = reading.decoder(record).decode
 
@@ -254,11 +255,12 @@ def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) 
     """Cut a text into chunks that are documents, each in brackets."""
     start, size = 0, _CHUNK // 16  # the first one is read twice, to learn the keys
     while True:
-        found = cut.search(text, start + size)
-        yield b"".join((around[0], text[start : found.start() if found else len(text)], around[1]))
-        if not found:
+        between = cut.search(text, start + size)
+        end = between.start() if between else len(text)
+        yield b"".join((around[0], text[start:end], around[1]))
+        if not between:
             return
-        start, size = found.end(), _CHUNK
+        start, size = between.end(), _CHUNK
 
 
 def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
@@ -338,9 +340,9 @@ class _Nothing(msgspec.Struct, forbid_unknown_fields=True):
 class _Objects:
     """Similar objects, at the top or below a key: their columns, one per chunk, and the struct that decodes them."""
 
-    def __init__(self, reading: _Reading, rows: int = 0, each: Callable[[_Reading, Any], _Decode] = _list_of) -> None:
+    def __init__(self, reading: _Reading, rows: int = 0, decode_of: _DecodeOf = _list_of) -> None:
         self.reading = reading
-        self.objects = partial(each, reading)
+        self.objects = partial(decode_of, reading)
         self.rows = rows
         self.parts: dict[str, list[Column] | _Objects] = {}
         self.struct: Any = _Nothing
@@ -366,7 +368,7 @@ class _Objects:
         self.reading.check(self.rows + len(objects))
         fields: dict[str, Any] = {}
         for key in keys:
-            values = [each.get(key) if each else None for each in objects]
+            values = [record.get(key) if record else None for record in objects]
             if key not in self.parts:
                 self.parts[key] = _Objects(self.reading, self.rows) if are_objects(values) else [_nulls(self.rows)]
             part = self.parts[key]

@@ -27,8 +27,8 @@ _NULLABLE = {"int": pd.arrays.IntegerArray, "bool": pd.arrays.BooleanArray}
 def inferred(column: Column) -> Any:
     """Return the array of an undeclared column."""
     if column.kind == "text":
-        found = _times(column)
-        return _texts(column) if found is None else _datetimes(*found)
+        times = _times(column)
+        return _texts(column) if times is None else _datetimes(*times)
     if column.kind == "null":
         return np.full(len(column), None, dtype=object)
     if column.kind == "number":
@@ -226,10 +226,10 @@ class Declared:
 def _moments(column: Column, unit: str, counted: str) -> Array:
     """Return datetimes in a unit, without offset, from ISO-8601 text or from counts since 1970."""
     if column.kind == "text":
-        found = _times(column)
-        if found is None:
+        parsed = _times(column)
+        if parsed is None:
             raise ValueError
-        times, _ = found
+        times, _ = parsed
     else:
         counts, missing = _whole(column)
         times = counts.astype(f"datetime64[{counted}]")
@@ -250,8 +250,8 @@ def _datetimes(times: Array, has_offsets: bool) -> Any:  # noqa: FBT001  # the p
 
 
 def _as_read(column: Column) -> Any:
-    found = _times(column) if column.kind == "text" else None
-    return _moments(column, "us", "ms") if found is None else _datetimes(*found)
+    times = _times(column) if column.kind == "text" else None
+    return _moments(column, "us", "ms") if times is None else _datetimes(*times)
 
 
 def _bytes(column: Column) -> Any:

@@ -216,7 +216,7 @@ class Segment:
         if self.layout is None:
             table, starts, attrs = self._read(positions)
             cells = table.column(0)
-            frames = [_unpacked(cells[at].as_py(), one.rows) for at, one in zip(starts, results, strict=True)]
+            frames = [_unpacked(cells[at].as_py(), result.rows) for at, result in zip(starts, results, strict=True)]
             if columns is not None:
                 frames = [frame[[name for name in frame if name in columns]] for frame in frames]
         else:
@@ -224,7 +224,7 @@ class Segment:
             # Arrow can't select a column whose name contains a null character.
             selects = columns is not None and not any("\0" in name for name in layout.names)
             table, starts, attrs = self._read(positions, layout.names if selects else None)
-            frames = from_arrow(table, layout, [(at, one.rows) for at, one in zip(starts, results, strict=True)])
+            frames = from_arrow(table, layout, [(at, result.rows) for at, result in zip(starts, results, strict=True)])
         for frame, at in zip(frames, positions, strict=True):
             frame.attrs = {"funcs": attrs[at]} if attrs[at] else {}
         return {result.key: frame for result, frame in zip(results, frames, strict=True)}

@@ -107,9 +107,9 @@ def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
     in_percent = is_in_percent("", about)
     kinds = pd.Series([dtype.kind for dtype in frame.dtypes], dtype=object)
     taken = np.flatnonzero(kinds.groupby(kinds).cumcount() < most)
-    found = [_column(frame.iloc[:, int(at)].reset_index(drop=True)) for at in taken]
-    found.sort(key=lambda column: column.role is Role.MEASURE and bool(column.note))
-    return [replace(column, percent=False) if in_percent else column for column in found]
+    columns = [_column(frame.iloc[:, int(at)].reset_index(drop=True)) for at in taken]
+    columns.sort(key=lambda column: column.role is Role.MEASURE and bool(column.note))
+    return [replace(column, percent=False) if in_percent else column for column in columns]
 
 
 def are_days(times: pd.Series[Any]) -> bool:

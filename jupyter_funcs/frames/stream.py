@@ -50,13 +50,13 @@ def _read(reply: bytes) -> pa.Table:
 
     if not reply.endswith(_END):
         raise ValueError("it is cut short.")
-    first, *others = pa.ipc.MessageReader.open_stream(reply)
+    first, *batches = pa.ipc.MessageReader.open_stream(reply)
     schema = pa.ipc.read_schema(first)
-    if unknown := ({str(each) for each in schema.types} or {"no columns"}) - _KINDS.keys():
+    if unknown := (set(map(str, schema.types)) or {"no columns"}) - _KINDS.keys():
         raise ValueError(f"it has {', '.join(unknown)}.")
-    if any(each.type != "record batch" or is_compressed(each.metadata) for each in others):
+    if any(batch.type != "record batch" or is_compressed(batch.metadata) for batch in batches):
         raise ValueError("it is compressed.")  # a few bytes may be gigabytes
-    table = pa.Table.from_batches([pa.ipc.read_record_batch(each, schema) for each in others], schema)
+    table = pa.Table.from_batches([pa.ipc.read_record_batch(batch, schema) for batch in batches], schema)
     check_cells(len(table), table.num_columns, len(reply))  # columns may share their bytes
     table.validate(full=True)
     return table

@@ -91,8 +91,8 @@ class DaskResults(FolderResults):
         fragments = list(dataset.get_fragments())
         frame = dataset.schema.empty_table().to_pandas(types_mapper={pa.large_string(): pd.StringDtype()}.get)
         for name, column in frame.items():
-            known = [one for fragment in fragments for one in statistics(fragment, str(name))]
-            if column.dtype.kind in "iub" and any(one is None or one.null_count for one in known):
+            groups = [group for fragment in fragments for group in statistics(fragment, str(name))]
+            if column.dtype.kind in "iub" and any(group is None or group.null_count for group in groups):
                 frame[name] = column.convert_dtypes()
         # From this metadata, readers know pandas' dtypes.
         schema = dataset.schema.with_metadata(pa.Schema.from_pandas(frame, preserve_index=False).metadata)

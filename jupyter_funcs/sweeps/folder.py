@@ -151,7 +151,8 @@ class FolderResults:
         """If some results have a column ``S (argument)``, add it to the others too."""
         for name in self._combos.swept:
             located, title = self._segments.locate(self._keys), ARGUMENT.format(name)
-            lacking = [key for key, (one, _) in located.items() if one.layout and title not in one.layout.names]
+            layouts = {key: segment.layout for key, (segment, _) in located.items()}
+            lacking = [key for key, layout in layouts.items() if layout and title not in layout.names]
             if 0 < len(lacking) < len(located):
                 blocks = self._segments.read(lacking)
                 for block in blocks.values():
@@ -231,7 +232,7 @@ def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa
     types = {file.physical_schema.field(name).type for file in files}
     if len(types) > 1:  # columns with nulls only don't count
         files = [
-            file for file in files if any(one is None or one.num_values for one in statistics(file, name))
+            file for file in files if any(group is None or group.num_values for group in statistics(file, name))
         ] or files
         types = {file.physical_schema.field(name).type for file in files}
     if not types:
@@ -248,8 +249,8 @@ def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa
 
 def _has_exact_floats(fragment: ds.ParquetFileFragment, name: str) -> bool:
     """Return whether all integers of a column have an exact float."""
-    known = [one for one in statistics(fragment, name) if one is not None and one.num_values]
-    return all(one.has_min_max and one.min >= -MAX_EXACT and one.max <= MAX_EXACT for one in known)
+    groups = [group for group in statistics(fragment, name) if group is not None and group.num_values]
+    return all(group.has_min_max and group.min >= -MAX_EXACT and group.max <= MAX_EXACT for group in groups)
 
 
 def statistics(fragment: ds.ParquetFileFragment, name: str) -> list[Any]:

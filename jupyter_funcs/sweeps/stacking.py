@@ -125,10 +125,9 @@ def _parts(rows: _RowMap) -> dict[Hashable, dict[int, Series]]:
 
 def _with_values(parts: Mapping[int, Series]) -> dict[int, Series]:
     """Return the parts that decide the dtype: those with values, else those with a dtype."""
-    found = {number: part for number, part in parts.items() if part.dtype != object or part.notna().any()}
-    found = {number: part for number, part in found.items() if len(part)}
-    found = found or {number: part for number, part in parts.items() if part.dtype != object}
-    return found or dict(parts)
+    typed = {number: part for number, part in parts.items() if part.dtype != object}
+    filled = {number: part for number, part in parts.items() if (number in typed and len(part)) or part.notna().any()}
+    return filled or typed or dict(parts)
 
 
 def _widened(parts: Mapping[int, Series], rows: _RowMap) -> Series:
