@@ -38,14 +38,14 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 261_300,
+    "tokens": 261_200,
     "tokens a line": 7.3,
     "characters a code line": 43.9,
     "percent of lines over 100": 7.4,
     "conditional expressions per 1,000": 53.4,
-    "nested ones per 1,000": 1.2,
+    "nested ones per 1,000": 1.16,
     "tuple assignments per 1,000": 11.7,
-    "vague names": 1_702,
+    "vague names": 1_607,
     "complexity": 48,
     "modules": 176,
     "modules in a folder": 15,
