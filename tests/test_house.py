@@ -38,14 +38,14 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 261_200,
+    "tokens": 264_700,
     "tokens a line": 7.3,
-    "characters a code line": 43.9,
-    "percent of lines over 100": 7.4,
-    "conditional expressions per 1,000": 53.4,
-    "nested ones per 1,000": 1.16,
-    "tuple assignments per 1,000": 11.7,
-    "vague names": 1_607,
+    "characters a code line": 43.7,
+    "percent of lines over 100": 7.3,
+    "conditional expressions per 1,000": 52.5,
+    "nested ones per 1,000": 1.0,
+    "tuple assignments per 1,000": 11.4,
+    "vague names": 1_545,
     "complexity": 48,
     "modules": 176,
     "modules in a folder": 15,
@@ -54,7 +54,7 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 79_300,
+    "TypeScript tokens": 79_700,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 3,
 }

@@ -16,7 +16,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog import descriptions
 from jupyter_funcs.catalog.fields import Field, read_fields
 from jupyter_funcs.catalog.listing import Function, Param, parse_listing
-from jupyter_funcs.catalog.values import Each, to_wire, wire_values
+from jupyter_funcs.catalog.values import Each, accept, accept_each
 from jupyter_funcs.connection.replies import error_text
 from jupyter_funcs.connection.secrets import Hidden, redacted_all
 from jupyter_funcs.core.line import with_items_below
@@ -226,17 +226,18 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.listing._ENDING": ["_", "__"],
     "catalog.listing._OPTIONS": [("Option", "Oe"), ("Opt", " ")],
     "catalog.listing.identifiers": ["a_", " _"],
-    "catalog.suggestions._DAY": ["1111", ("1111", "1-")],
-    "catalog.suggestions._LINES": ["a\n", "\t"],
-    "catalog.suggestions._NUMBERS": [", ", "a,"],
-    "catalog.suggestions._YEAR_LAST": ["1/1/111", ("1/1/1111", "1")],
-    "catalog.suggestions.pasted": [",", ";a"],
+    "catalog.choices._DAY": ["1111", ("1111", "1-")],
+    "catalog.choices._LINES": ["a\n", "\t"],
+    "catalog.choices._NUMBERS": [", ", "a,"],
+    "catalog.choices._YEAR_LAST": ["1/1/111", ("1/1/1111", "1")],
+    "catalog.choices._COMMAS": [",", ";a"],
     "catalog.values._QUOTED": [('"', "$'"), ('"', '$"')],
     "catalog.values._READ['date-time']": ["1", ("2026-11-15T14:30", "1\n")],
     "catalog.values._READ['time']": ["14:30", ("14:30", "1\n")],
     "catalog.values._READ['duration']": [("P", "1\n"), "1:11", "1 day"],
     "catalog.values._as_date": ["1111-11-11", ("1111-", "3-")],
-    "catalog.values._as_integer": [(" ", "\t "), " "],
+    "catalog.values._AS_JSON": ["'", '"json'],
+    "catalog.values._NUMBER": ["1", ("1.", "e1"), (" ", "1 ")],
     "cli.mcp._ACCEPTED": ["a", "-"],
     "cli.mcp._LIMIT": [("lim", "ca"), "c"],
     "cli.mcp._name": ["' ", "\"'"],
@@ -336,6 +337,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "magic.usage._COUNT": ["1", ("1", " 0")],
     "magic.usage._VARIABLE": [("$", "__"), ("$", "_")],
     "panel.chart_view._CURRENCY": ["USDE", "US "],
+    "panel.form_view._ITEM": ['"', '""', ('"a', '""'), (" ", '"'), '"",', '"a" '],
     "panel.form_view._SENTENCE_END": [". ", ".  ", "a.a"],
     "panel.form_view._UNTYPABLE": ["a", "\x00"],
     "panel.table_column._DAY": ["1111-11-", ("1111-11-11 11:11:11.", "1")],
@@ -435,11 +437,11 @@ def listed(length: int, use: Callable[[Field, list[str]], object]) -> None:
 
 
 def each_of(field: Field, options: list[str]) -> None:
-    wire_values(field, Each(tuple([one] for one in options)), {}, "One", validate=True)
+    accept_each(field, Each(tuple([one] for one in options)), {}, "One", validate=True)
 
 
 def each_wrong(field: Field, options: list[str]) -> None:
-    wire_values(field, Each(tuple([f"{one}?"] for one in options)), {}, "One", validate=True)
+    accept_each(field, Each(tuple([f"{one}?"] for one in options)), {}, "One", validate=True)
 
 
 READINGS: dict[str, Callable[[int], object]] = {
@@ -450,7 +452,7 @@ READINGS: dict[str, Callable[[int], object]] = {
     "a long token": lambda length: (Hidden(many("{}-", 8000)), redacted_all("x1" * (length // 2))),
     "a description": lambda length: described("if the a is " * (length // 12)),
     "a name that nobody knows": lambda length: nearest("a" * length, ["a" * length, "b"]),
-    "a list of options": lambda length: listed(length, to_wire),
+    "a list of options": lambda length: listed(length, accept),
     "a sweep over options": lambda length: listed(length, each_of),
     "a sweep over none of the options": lambda length: listed(length, each_wrong),
     "an error in HTML": lambda length: error_text(b"<script>" * (length // 8)),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog import descriptions
-from jupyter_funcs.catalog.listing import Function, Param, identifiers
+from jupyter_funcs.catalog.listing import Encoding, Function, Param, identifiers
 from jupyter_funcs.catalog.schemas import Declaration, Schemas
 from jupyter_funcs.core.text import folded, quote
 
@@ -89,7 +89,9 @@ class Field:
     """The JSON values of options that are not texts."""
     format: str = ""
     """The ``format`` of its JSON Schema, or of the items of a list."""
-    spelt: dict[Kind, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    encoding: Encoding = Encoding.TEXT
+    """How its values travel to the function."""
+    choices: dict[Kind, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """A memo of `catalog.values`."""
 
     def is_declared(self, part: str = "kind") -> bool:
@@ -255,6 +257,7 @@ def _read(param: Param, identifier: str, spelt: Mapping[str, str], schemas: Sche
         item=Kind(declared.item),
         typed=declared.typed,
         format=declared.format,
+        encoding=param.encoding,
     )
 
 

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote as quote_url
 
+from jupyter_funcs.catalog.choices import Choices
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
-from jupyter_funcs.catalog.suggestions import Choice, nearest_listed
+from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.catalog.values import (
     Each,
+    Variable,
     WrongValueError,
+    accept,
+    accept_each,
     allowed,
-    as_json,
+    clears,
     contradictions,
     default_of,
     has_variable,
-    is_empty,
     resolved,
     shorten,
-    to_wire,
-    wire_values,
+    takes,
 )
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, meant, quote, spellings, visible
+from jupyter_funcs.core.line import JsonList
+from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, meant, quote, recorded, spellings, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
 
 _MOST_COMPARED = 3  # values that are not listed
 
-Args = dict[str, str | list[str]]
-"""Arguments as the service takes them: strings, or arrays of strings for list parameters."""
+Args = dict[str, Any]
+"""Arguments by wire name, each with its own type: JSON's, or any object for a function of this process."""
 
 
 class HasFields(Protocol):
@@ -50,9 +52,10 @@ class Form:
     """
     The values for a function's parameters, and the arguments and errors that follow from them.
 
-    Only what is set is sent: a field that was never set, or was cleared with ``None``, ``""`` or ``[]``, is left out,
-    and the service uses its default. A bad value is stored and described in `errors`; setting it doesn't raise. A value
-    that only contradicts a description, or a listing of valid values, is sent as given; `warnings` says so.
+    Only what is set is sent: a field that was never set, or was cleared with ``del form["x"]``, is left out, and the
+    service uses its default. ``None``, ``""`` and ``[]`` are values where the catalog declares them, and clear the
+    field otherwise. A bad value is stored and described in `errors`; setting it doesn't raise. A value that only
+    contradicts a description, or a listing of valid values, is sent as given; `warnings` says so.
 
     A field that holds `Each` has several values, one run each; run such a form as a sweep.
 
@@ -98,7 +101,7 @@ class Form:
         self.validate = validate is not False
         self.values: dict[str, Any] = {}
         self.variables: Callable[[], Mapping[str, Any]] = dict
-        self.choices: Callable[[Field, Args], Sequence[Choice]] = lambda _field, _args: ()
+        self.choices: Callable[[Field, Args], Choices] = lambda _field, _args: Choices()
         self.shows_labels = False
         self.watchers: list[Callable[[str], None]] = []
         self._converted: dict[str, tuple[Each, tuple[list[Any], list[str]]]] = {}  # the last result by field
@@ -133,23 +136,26 @@ class Form:
         return found
 
     def __getitem__(self, name: str) -> Any:
-        """Return the value as it was set; ``None`` if it is not set."""
+        """Return the value as it was set; ``None`` if it is not set (see `is_set`)."""
         return self.values.get(self.field(name).name)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Set a value; ``None``, ``""`` and ``[]`` clear it, but ``[]`` and ``{}`` are JSON values."""
+        """Set a value; ``None``, ``""`` and ``[]`` clear the field where the catalog doesn't declare them."""
         field = self.field(name)
-        if is_empty(value) and not (field.kind is Kind.JSON and isinstance(value, (list, dict))):
+        if clears(field, value, validate=self.validate):
             self.values.pop(field.name, None)
         else:
             self.values[field.name] = value
+        self._tell(field)
+
+    def _tell(self, field: Field) -> None:
         for watcher in self.watchers:
             watcher(field.name)
 
     def is_set(self, name: str) -> bool:
         """Return whether a value is set for a field, by its wire name."""
         held = self.values.get(name)
-        return held is not None and not (isinstance(held, Each) and not held.values)
+        return name in self.values and not (isinstance(held, Each) and not held.values)
 
     def __contains__(self, name: object) -> bool:
         """Return whether the function has a parameter with this wire name."""
@@ -161,7 +167,9 @@ class Form:
 
     def __delitem__(self, name: str) -> None:
         """Clear a value, so that it is not sent."""
-        self[name] = None
+        field = self.field(name)
+        self.values.pop(field.name, None)
+        self._tell(field)
 
     def update(self, values: Mapping[str, Any]) -> None:
         """
@@ -190,12 +198,13 @@ class Form:
     def clear(self) -> None:
         """Clear every value."""
         for name in list(self.values):
-            self[name] = None
+            del self[name]
 
     def __repr__(self) -> str:
         """Return the function, what would be sent, and the first error."""
         error = next((f"; {visible(texts[0])}" for texts in self.errors.values()), "")
-        return f"<Form {inert(self.function)}: {visible(str(self.args))}{error}>"
+        args = {name: recorded(value) for name, value in self.args.items()}
+        return f"<Form {inert(self.function)}: {visible(str(args))}{error}>"
 
     @property
     def args(self) -> Args:
@@ -243,8 +252,9 @@ class Form:
         """Return the warnings for each value by itself; swept fields have lists of values."""
         warnings: dict[str, list[str]] = {}
         for name, field in self._by_name.items() if self.validate else ():
-            held = args.get(name, [])
-            several = held if name in swept else [held] if held else []
+            if name not in args:
+                continue
+            several = args[name] if name in swept else [args[name]]
             texts = [f"{self._called(field)} {text}" for text in contradictions(field, several)]
             if texts := texts or (self._unlisted(field, several, args) if compare_listed else []):
                 warnings[name] = list(dict.fromkeys(texts))
@@ -264,13 +274,14 @@ class Form:
             warnings.setdefault("", []).append(f"{listed(called)} is required: {quote(text.rstrip('.'))}.")
         return warnings
 
-    def _unlisted(self, field: Field, each: Sequence[str | list[str]], args: Args) -> list[str]:
+    def _unlisted(self, field: Field, several: Sequence[Any], args: Args) -> list[str]:
         """Return the first values that another function doesn't list, if similar ones are listed."""
-        known = self.choices(field, args) if each and field.source and not field.options else ()
-        values = {choice.value for choice in known}
-        unlike = [value for sent in each for value in _texts(sent) if value not in values] if known else []
+        if field.options or not field.source:
+            return []
+        known = self.choices(field, args)
+        unlike = [text for value in several for text in _texts(value) if text not in known.values]
         # A comparison with thousands of listed values takes a while.
-        near = [(value, nearest_listed(field, value, known)) for value in unlike[:_MOST_COMPARED]]
+        near = [(text, known.nearest(text)) for text in unlike[:_MOST_COMPARED]]
         return [f"{quote(value)} isn't in the list. {meant(close)}" for value, close in near if close]
 
     def check(self, *, sweeps: bool = False) -> Args:
@@ -349,12 +360,15 @@ class Form:
         """Return the argument of a field by name; empty if no value is valid."""
         held = self.values[field.name]
         if not isinstance(held, Each):
-            return {field.name: to_wire(field, resolved(held, variables), validate=self.validate)}
+            value = resolved(held, variables)
+            if isinstance(held, Variable) and clears(field, value, validate=self.validate):
+                raise ValueError(f"{held} is empty: {quote(value)}.")
+            return {field.name: accept(field, value, validate=self.validate)}
         known = self._converted.get(field.name)
         if known is not None and known[0] is held:  # there may be thousands, and each key stroke reads them
             sent, wrong = known[1]
         else:
-            sent, wrong = wire_values(field, held, variables, self._called(field), validate=self.validate)
+            sent, wrong = accept_each(field, held, variables, self._called(field), validate=self.validate)
             if not has_variable(held):
                 self._converted[field.name] = (held, (sent, wrong))
         if wrong:
@@ -386,8 +400,19 @@ class Form:
                 errors.setdefault(name, []).append(text)
 
 
-def _texts(value: str | list[str] | None) -> list[str]:
-    return [value] if isinstance(value, str) else [one for one in value or () if isinstance(one, str)]
+def with_json(form: Form, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return entered values, of which a list that is JSON has JSON's types where its field takes any."""
+    read = dict(values)
+    for name, value in values.items():
+        if isinstance(value, JsonList) and Kind.JSON in {form.field(name).kind, form.field(name).item}:
+            read[name] = value.typed
+    return read
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the texts in an argument."""
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, str)]
 
 
 def _must(field: Field) -> bool:
@@ -403,6 +428,8 @@ def _property(field: Field, *, validate: bool) -> dict[str, Any]:
         one = _value(field, validate=validate)
     if field.kind is Kind.LIST:
         one = {"type": "array", "items": one} | ({"minItems": 1} if field.required else {})
+    if field.kind is not Kind.JSON and takes(field, None):
+        one = {"anyOf": [one, {"type": "null"}]}
     default = default_of(field)
     if default is not None:
         one["default"] = default
@@ -413,7 +440,9 @@ def _value(field: Field, *, validate: bool) -> dict[str, Any]:
     """Return the schema of one value, or of one item of a list."""
     kind = (field.item if field.kind is Kind.LIST else field.kind) if validate and field.is_declared() else Kind.TEXT
     enforced = validate and field.is_declared("options")
-    options = [as_json(replace(field, kind=kind), option) for option in allowed(field)]
+    options = list(allowed(field))
+    if kind is Kind.TEXT:
+        options = [text_of(option) for option in options]
     one: dict[str, Any] = {"type": "string"}
     if kind in {Kind.INTEGER, Kind.NUMBER}:
         one = {"type": str(kind)}
@@ -422,8 +451,8 @@ def _value(field: Field, *, validate: bool) -> dict[str, Any]:
             one |= {name: bound for name, bound in bounds.items() if bound is not None}
     elif kind is Kind.DATE:
         one["format"] = "date"
-    elif field.required and not (enforced and options) and field.kind is not Kind.LIST:
-        one["pattern"] = r"\S"  # an empty value does not satisfy a requirement
+    elif field.required and not (enforced and options) and field.kind is not Kind.LIST and not takes(field, ""):
+        one["minLength"] = 1  # an empty value does not satisfy a requirement
     if options and enforced:
         one["enum"] = options
         if kind not in {Kind.INTEGER, Kind.NUMBER} and not all(isinstance(option, str) for option in options):

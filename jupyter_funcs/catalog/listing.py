@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
+from enum import StrEnum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -49,6 +50,17 @@ _SYNTHETIC = "(synthetic demo data)"
 CHANGES_DATA = "Changes data."
 
 
+class Encoding(StrEnum):
+    """How the values of a parameter travel."""
+
+    TEXT = "text"
+    """As texts and lists of texts, where nothing, an empty text and an empty list mean the same."""
+    JSON = "json"
+    """With JSON's types."""
+    OBJECT = "object"
+    """As the objects themselves: the function runs in this process."""
+
+
 class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
     model_extra: dict[str, Any] = {}
 
@@ -58,7 +70,9 @@ class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", r
         extra = dict(entry)
         wires = cls.__struct_encode_fields__[1:]  # without `model_extra`
         fields = zip(cls.__annotations__.items(), wires, strict=True)
-        known = {name: _READERS[kind](extra.pop(wire)) for (name, kind), wire in fields if wire in entry}
+        known = {
+            name: _READERS[kind](extra.pop(wire)) for (name, kind), wire in fields if wire in entry and kind in _READERS
+        }
         return cls(**known, model_extra=extra)
 
     def changed(self, **fields: Any) -> Self:
@@ -71,8 +85,7 @@ class Param(_CatalogEntry, frozen=True, kw_only=True):
     One parameter of a function, as listed; unknown fields are in ``model_extra``.
 
     `type` is the service's integer code, 0 (text) if the listing has none. `required` is None if the listing has no
-    such flag. `schema` is the JSON Schema of its values, if the catalog declares one. `takes_objects` is whether it
-    takes any Python object, as functions of this process do where no annotation is for JSON.
+    such flag. `schema` is the JSON Schema of its values, if the catalog declares one. `encoding` is the source's.
     """
 
     id: int = 0
@@ -84,7 +97,7 @@ class Param(_CatalogEntry, frozen=True, kw_only=True):
     sort_value: int = 0
     context: Any = None
     schema: Any = None
-    takes_objects: bool = False
+    encoding: Encoding = Encoding.TEXT
 
 
 class Function(_CatalogEntry, frozen=True, kw_only=True):
@@ -233,8 +246,12 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
     return tuple(distinct(legal, "{}_{}", 2))
 
 
-def parse_listing(data: bytes) -> Catalog:
-    """Read the reply of a listing; entries without a name are skipped with one warning."""
+def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
+    """
+    Read the reply of a listing; entries without a name are skipped with one warning.
+
+    `takes_json` is whether the service takes the values of parameters with a schema in JSON's types.
+    """
     document = json_decoding.decode(data, what="listing")
     if other := _other_kind(document):
         raise ProtocolError(f"The reply is {other}, not a listing of functions.", "Check the address and its kind.")
@@ -245,7 +262,11 @@ def parse_listing(data: bytes) -> Catalog:
         found = json_decoding.only(list, entry.get("params"))
         params = _named(found)
         skipped += len(found) - len(params)
-        functions.append(Function.read(entry | {"params": params}))
+        function = Function.read(entry | {"params": params})
+        if takes_json:
+            encoded = (param.changed(encoding=Encoding.JSON) if param.schema else param for param in function.params)
+            function = function.changed(params=tuple(encoded))
+        functions.append(function)
     if skipped:
         warn(f"Left out {skipped:,} unnamed {'entry' if skipped == 1 else 'entries'} of the listing.")
     return Catalog(functions)

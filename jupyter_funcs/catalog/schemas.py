@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 import math
+from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -210,8 +212,10 @@ def _options(values: list[Any]) -> _Options | None:
 
 
 def text_of(value: Any) -> str:
-    """Return a JSON value as the text of an option or a default."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """Return a JSON value as the text of an option or a default; a date or a Decimal is its own text."""
+    if isinstance(value, (dt.date, dt.time, dt.timedelta, Decimal)):
+        return str(value)
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _is_number(value: object) -> bool:
@@ -251,7 +255,9 @@ def problem_of(schema: Mapping[str, Any], value: Any) -> str:
     def plain(validator: Any, allowed: Any, instance: Any, inside: Any) -> Iterable[Any]:
         return () if "patternProperties" in inside else additional(validator, allowed, instance, inside) or ()
 
-    ours = {"$ref": bounded, "additionalProperties": plain} | dict.fromkeys(skipped)
+    # Alternatives of documents often overlap, and a person can't choose between them.
+    ours = {"$ref": bounded, "additionalProperties": plain, "oneOf": Draft202012Validator.VALIDATORS["anyOf"]}
+    ours |= dict.fromkeys(skipped)
     try:
         kind = extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]  # jsonschema's
         error = best_match(kind(schema).iter_errors(value))

@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Literal
 
 from jupyter_funcs.catalog.fields import Field, Kind, by_name
-from jupyter_funcs.catalog.values import allowed, as_json, default_of
+from jupyter_funcs.catalog.values import allowed, default_of
 from jupyter_funcs.core.text import inert, listed, quote
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
 
 
 def _annotation(field: Field) -> Any:
-    options = tuple(as_json(field, option) for option in allowed(field)[: _MOST_OPTIONS + 1])
+    options = allowed(field)[: _MOST_OPTIONS + 1]
     kind = field.item if field.kind is Kind.LIST else field.kind
     one: Any = _TYPES.get(kind, (str, ""))[0]
     if 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float

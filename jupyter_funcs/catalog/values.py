@@ -1,4 +1,4 @@
-"""Values of a form's fields: plain, several (`Each`) or a `Variable`; and their exact conversion to what is sent."""
+"""Values of a form's fields: plain, several (`Each`) or a `Variable`; and how each is read for a run, with its type."""
 
 from __future__ import annotations
 
@@ -8,31 +8,40 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name, read_fields
-from jupyter_funcs.catalog.schemas import problem_of
+from jupyter_funcs.catalog.choices import Choices
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind
+from jupyter_funcs.catalog.listing import Encoding
+from jupyter_funcs.catalog.schemas import problem_of, text_of
+from jupyter_funcs.core.line import Entered, Sent
 from jupyter_funcs.core.text import clip, did_you_mean, folded, inert, listed, meant, quote, replace_surrogates
 
 if TYPE_CHECKING:
-    from jupyter_funcs.catalog.listing import Function
+    from collections.abc import Hashable
 
 # Added to the error for several values in a field that takes one.
 SWEEPS = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
 # A pasted column of the wrong kind has the same error in every value.
 _MOST_ERRORS = 3
 _MOST_NAMED = 60  # options in an error, which has room for fewer
+_MOST_DIGITS = 4000  # of a number; converting a longer one takes quadratic time
 # The parts of a field that values may contradict.
 _CHECKED = ("kind", "options", "bounds")
 _ENFORCED = dict.fromkeys(_CHECKED, Evidence.DECLARED)
-# '$5' in quotes is a text, as in the magic; quotes around any other text belong to it.
+# What a person enters before JSON, where text is text.
+JSON_PREFIX = "json:"
+# '$5' in quotes is a text, as in the magic, and so is 'json:5'; quotes around any other text belong to it.
 _QUOTED = re.compile(r"""(['"])([\s'"]*\$.*)\1""", re.DOTALL)
+_AS_JSON = re.compile(rf"['\"]*{JSON_PREFIX}")
+_NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?\s*", re.ASCII)
+# What no text spells, by what it is called; a call makes the value.
+CONSTANTS: dict[str, type] = {"null": type(None), "empty text": str, "empty list": list}
 # By the format of a JSON Schema: what most programs read, and an example.
 _READ = {
     "date-time": re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\d([Tt ]([01]\d|2[0-3]):[0-5]\d.*)?|\d{5,}"),
@@ -44,6 +53,9 @@ EXAMPLES = {"date-time": "2026-11-15T14:30", "time": "14:30", "duration": "P1DT2
 
 class WrongValueError(ValueError):
     """A field doesn't take a value; the message says why, after the name or the label of the field."""
+
+
+# What a form holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,41 +83,58 @@ class Variable:
         return f"${self.name}"
 
 
-def typed(text: str) -> str | Variable:
-    """Read typed text: ``$name`` is a variable, ``'$5'`` in quotes is the text ``$5``, anything else is itself."""
+def entered(text: str) -> Entered | Variable:
+    """Read entered text: ``$name`` is a variable, ``'$5'`` in quotes is the text ``$5``, anything else is itself."""
     bare = text.strip()
     if bare.startswith("$"):
         return Variable(bare[1:])
-    if quoted := _QUOTED.fullmatch(bare):
-        return quoted[2]
-    return text
+    quoted = _QUOTED.fullmatch(bare)
+    return Entered(text if quoted is None else quoted[2])
 
 
 def spelled(value: object) -> str:
-    """Return the text to type for a value; the inverse of `typed`."""
-    text = str(value)
-    return text if isinstance(value, Variable) or typed(text) == text else f"'{text}'"
+    """Return the text to enter for a text or a variable; the inverse of `entered`."""
+    if isinstance(value, Variable):
+        return str(value)
+    text = str(value) if isinstance(value, Entered) else literal(str(value))
+    return text if entered(text) == text else f"'{text}'"
+
+
+def literal(text: str) -> str:
+    """Return a text in quotes if its field would read it as JSON, as in ``json:5``, else itself."""
+    return f"'{text}'" if _AS_JSON.match(text) else text
+
+
+def entry_of(field: Field, value: Any) -> str:
+    """Return the text that a field reads as a value."""
+    if isinstance(value, str):
+        return literal(value)
+    text = text_of(value)
+    is_text_too = value is None or (field.kind is Kind.JSON and takes(field, text))
+    return f"{JSON_PREFIX}{text}" if is_text_too else text
 
 
 def has_variable(value: object) -> bool:
     """Return whether a value is a variable, or a list or `Each` that contains one."""
     if isinstance(value, Each):
         return any(map(has_variable, value.values))
-    return isinstance(value, Variable) or (isinstance(value, list) and any(isinstance(one, Variable) for one in value))
+    if isinstance(value, list):
+        return any(isinstance(item, Variable) for item in value)
+    return isinstance(value, Variable)
 
 
 def resolved(value: Any, variables: Mapping[str, Any]) -> Any:
     """Look up the variables in a value; the items of a variable inside a list are inserted in its place."""
     if isinstance(value, Variable):
         return _look_up(value, variables)
-    if has_variable(value):
-        items = []
-        for item in value:
-            found = _look_up(item, variables) if isinstance(item, Variable) else item
-            # Other containers are refused as a single item, at the field.
-            items += list(found) if _is_sequence(found) else [found]
-        return items
-    return value
+    if not has_variable(value):
+        return value
+    items = []
+    for item in value:
+        held = _look_up(item, variables) if isinstance(item, Variable) else item
+        # Other containers are refused as a single item, at the field.
+        items += list(held) if _is_sequence(held) else [held]
+    return items
 
 
 def _look_up(variable: Variable, variables: Mapping[str, Any]) -> Any:
@@ -114,17 +143,102 @@ def _look_up(variable: Variable, variables: Mapping[str, Any]) -> Any:
         hint = did_you_mean(variable.name, (name for name in list(variables) if not name.startswith("_")))
         hint = hint or f"Define it, or quote the value: '{variable}'."
         raise ValueError(f"There is no variable {quote(variable.name)}. {hint}")
-    value = variables[variable.name]
-    if is_empty(value):
-        raise ValueError(f"{variable} is empty: {quote(value)}.")
-    return value
+    return variables[variable.name]
 
 
-def wire_values(
+def clears(field: Field, value: Any, *, validate: bool = True) -> bool:
+    """Return whether a value clears its field: null, or an empty text or list, where the catalog declares none."""
+    if not is_empty(value):
+        return False
+    if field.kind is Kind.JSON and isinstance(value, (list, dict)):
+        return False
+    if field.encoding is Encoding.TEXT:
+        return True
+    if not validate:
+        return False
+    return not takes(field, value if value is None or isinstance(value, str) else [])
+
+
+def takes(field: Field, value: Any) -> bool:
+    """Return whether the schema of a field accepts a JSON value."""
+    if field.schema is None or (value == "" and field.format):
+        return False
+    return not problem_of(field.schema, value)
+
+
+# Reading a value for a run
+
+
+def accept(field: Field, value: Any, *, validate: bool = True, hints: bool = True) -> Any:
+    """
+    Return a value as a run takes it, in its own type where the field allows that.
+
+    What the catalog declares is enforced: ``1`` for a list becomes ``[1]``, ``True`` becomes the option for it, a date
+    becomes ``YYYY-MM-DD``, the text ``5`` a declared number. A value that can't be converted without loss raises a
+    `WrongValueError`. Where nothing is declared, a value keeps its type as far as the source has that.
+
+    `validate` is whether anything is enforced, `hints` whether an error suggests options, which takes a while.
+    """
+    try:
+        if isinstance(value, Entered) and validate:
+            value = _read_entered(field, value)
+        elif isinstance(value, list):
+            value = _as_plain_texts(value)
+        if not validate:
+            return _as_given(field, value)
+        if value is None and takes(field, None):
+            return None
+        if field.kind is Kind.JSON:
+            return _as_json(field, value)
+        if field.kind is Kind.LIST and field.is_declared():
+            return [_single(field, item, hints=hints) for item in items_of(field, value)]
+        if field.schema is None and not isinstance(value, str) and is_iterable(value) and not field.is_declared():
+            return _as_given(field, value)
+        return _single(field, value, hints=hints)
+    except WrongValueError:
+        raise
+    except Exception:  # noqa: BLE001  # any object may be set, even one that fails when inspected
+        raise _refusal(value) from None
+
+
+def _refusal(value: Any) -> WrongValueError:
+    return WrongValueError(f"does not take {quote(value)} ({type(value).__name__}).")
+
+
+def _read_entered(field: Field, text: Entered) -> Any:
+    """Return what entered text is where its field takes several types, else the text."""
+    if isinstance(text, Sent):
+        return of_sent(field, text)
+    is_json = text.startswith(JSON_PREFIX) and (field.kind is Kind.JSON or takes(field, None))
+    if is_json:
+        value, wrong = _parsed(text.removeprefix(JSON_PREFIX))
+        if wrong:
+            raise WrongValueError(f"takes JSON after {JSON_PREFIX}, and this isn't valid ({wrong}): {quote(text)}.")
+        return value
+    if text.strip() == "null" and takes(field, None) and not takes(field, str(text)):
+        return None
+    is_quoted = len(text) > 1 and text[0] == text[-1] and _AS_JSON.match(text)
+    return text[1:-1] if is_quoted else text
+
+
+def of_sent(field: Field, text: Sent) -> Any:
+    """Return what a recorded text is."""
+    value, wrong = _parsed(text) if field.kind is Kind.JSON else (text, "")
+    return str(text) if wrong or value is text else value
+
+
+def _as_plain_texts(value: Any) -> Any:
+    """Return a list whose entered texts are plain ones."""
+    if isinstance(value, list):
+        return [_as_plain_texts(item) for item in value]
+    return str(value) if isinstance(value, Entered) else value
+
+
+def accept_each(
     field: Field, each: Each, variables: Mapping[str, Any], called: str, *, validate: bool
 ) -> tuple[list[Any], list[str]]:
-    """Convert the values of a swept field; return the valid ones, without repeats, and the errors of the others."""
-    sent: dict[str | tuple[str, ...], str | list[str]] = {}
+    """Read the values of a swept field; return the valid ones, without repeats, and the errors of the others."""
+    valid: dict[Hashable, Any] = {}
     errors: dict[str, None] = {}
     for item in each.values:
         try:
@@ -133,20 +247,32 @@ def wire_values(
             errors[str(error)] = None
             continue
         value = as_several(field, value) if isinstance(item, Variable) else value
-        for one in value.values if isinstance(value, Each) else (value,):
+        for value_of_run in value.values if isinstance(value, Each) else (value,):
             try:
-                wire = to_wire(field, one, validate=validate, hints=len(errors) < _MOST_ERRORS)
+                accepted = accept(field, value_of_run, validate=validate, hints=len(errors) < _MOST_ERRORS)
             except WrongValueError as error:
                 errors[f"{called} {error}"] = None
             else:
-                sent.setdefault(tuple(wire) if isinstance(wire, list) else wire, wire)
-    return list(sent.values()), shorten(list(errors))
+                valid.setdefault(key_of(accepted), accepted)
+    return list(valid.values()), shorten(list(errors))
+
+
+def key_of(value: Any) -> Hashable:
+    """Return what tells values of runs apart: their text with its type, or of an object its identity."""
+    if isinstance(value, str):
+        return value
+    try:
+        return type(value), json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return type(value), id(value)
 
 
 def shorten(texts: list[str]) -> list[str]:
     """Return the first texts, and a last one that counts the rest."""
     more = len(texts) - _MOST_ERRORS
-    return [*texts[:_MOST_ERRORS], *([f"And {more:,} more like these."] if more > 0 else [])]
+    if more <= 0:
+        return texts
+    return [*texts[:_MOST_ERRORS], f"And {more:,} more like these."]
 
 
 def as_several(field: Field, value: Any) -> Any:
@@ -157,52 +283,35 @@ def as_several(field: Field, value: Any) -> Any:
     return Each(tuple(value)) if several else value
 
 
-def to_wire(field: Field, value: Any, *, validate: bool = True, hints: bool = True) -> str | list[str]:
-    """
-    Convert one value to what is sent for a field: a text, or a list of texts.
-
-    What the catalog declares is enforced: ``1`` for a list becomes ``["1"]``, ``True`` becomes the option for it, a
-    date becomes ``YYYY-MM-DD``; a value of another kind raises a `WrongValueError`. For anything else, text is sent as
-    it is, and a list as a list. numpy scalars, Timestamps and Decimals are converted exactly. Texts are never split.
-
-    `validate` is whether anything is enforced, `hints` whether an error suggests options, which takes a while.
-    """
-    try:
-        one = partial(_one, field, validate=validate, hints=hints)
-        if field.kind is Kind.JSON:
-            return _as_json_text(field, value, validate=validate)
-        is_list = field.kind is Kind.LIST and field.is_declared()
-        if is_list or (is_several(value) and not (field.is_declared() and validate) and field.schema is None):
-            return [one(item) for item in items_of(field, value)]
-        return one(value)
-    except WrongValueError:
-        raise
-    except Exception:  # noqa: BLE001  # any object may be set, even one that fails when inspected
-        raise WrongValueError(f"does not take {quote(value)} ({type(value).__name__}).") from None
-
-
-def contradictions(field: Field, each: Sequence[str | list[str]]) -> list[str]:
-    """Return how the values sent for a field contradict its description or format, or look like JSON and are none."""
+def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
+    """Return how the values of a field contradict its description or format, or look like JSON and are text."""
     if field.kind is Kind.JSON:
-        return list(dict.fromkeys(text for sent in each if isinstance(sent, str) and (text := _broken(sent))))
+        return list(
+            dict.fromkeys(text for value in values if isinstance(value, str) and (text := _like_json(field, value)))
+        )
     if field.format in _READ:
-        every = chain.from_iterable([sent] if isinstance(sent, str) else sent for sent in each)
-        said = f"takes a {field.format} such as {EXAMPLES[field.format]}, not"
-        return [f"{said} {quote(one)}." for one in every if not _READ[field.format].fullmatch(one)]
+        texts = [item for value in values for item in (value if isinstance(value, list) else [value])]
+        wrong = [text for text in texts if isinstance(text, str) and not _READ[field.format].fullmatch(text)]
+        return [f"takes a {field.format} such as {EXAMPLES[field.format]}, not {quote(text)}." for text in wrong]
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
     is_assumed = field.evidence.get("kind") is Evidence.ASSUMED
     strict = replace(field, evidence=_ENFORCED, kind=Kind.TEXT if is_assumed else field.kind)
-    texts: dict[str, None] = {}
-    for sent in each:
+    found: dict[str, None] = {}
+    for value in values:
         try:
-            found = to_wire(strict, sent, hints=len(texts) < _MOST_ERRORS)
-            for one, option in zip(*([one] if isinstance(one, str) else one for one in (sent, found)), strict=True):
-                if one != option and option in strict.options:  # in another case, which may matter
-                    texts[f"has no option {quote(one)}. {meant([option])}"] = None
+            accepted = accept(strict, value, hints=len(found) < _MOST_ERRORS)
         except ValueError as error:
-            texts[str(error)] = None
-    return list(texts)
+            found[str(error)] = None
+            continue
+        for item, option in zip(_listed(value), _listed(accepted), strict=True):
+            if text_of(item) != option and option in strict.options:  # in another case, which may matter
+                found[f"has no option {quote(item)}. {meant([option])}"] = None
+    return list(found)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def refuse_table(field: Field, value: Any) -> None:
@@ -227,114 +336,133 @@ def items_of(field: Field, value: Any) -> list[Any]:
     return list(value)
 
 
-def _one(field: Field, value: Any, *, validate: bool, hints: bool) -> str:
+def _single(field: Field, value: Any, *, hints: bool) -> Any:
+    """Read one value, or one item of a list."""
     if not isinstance(value, str) and is_iterable(value):
         if field.kind is Kind.LIST:
             raise WrongValueError(f"takes a list of texts, not {quote(value)}.")
         given = quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)  # its items have quotes
-        raise WrongValueError(f"takes one value, not {given}.{SWEEPS * _is_sequence(value)}")
+        raise WrongValueError(f"takes one value, not {given}.{SWEEPS if _is_sequence(value) else ''}")
+    if not field.is_declared():
+        return _with_text(_as_given(field, value))
     kind = field.item if field.kind is Kind.LIST else field.kind
-    convert = _CONVERTERS.get(kind, _as_text) if validate and field.is_declared() else _as_given
-    text = convert(field, value)
-    if replace_surrogates(text) != text:
-        raise WrongValueError(f"contains an invalid character (a lone surrogate): {quote(text)}.")
-    options = _spellings(field, kind) if validate and field.is_declared("options") else {}
+    read = _READERS.get(kind, _as_text)(field, value)
+    options = _declared_options(field, kind)
     if not options:
-        return text
-    # As it is spelt, or else in any case; True is a choice of Yes, No and Auto.
-    key = _comparable(kind, text)
-    folded_key = key.strip().casefold()
-    flag = {"true": "yes", "false": "no"}.get(folded_key, "")
-    found = next((options[one] for one in (key, folded_key, flag) if one in options), None)
-    if found is None:
-        first = ["Yes", "No"] if kind is Kind.YES_NO else dict.fromkeys(islice(options.values(), _MOST_NAMED))
-        hint = did_you_mean(text, options.values()) if hints else ""
-        hint = hint or clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
-        raise WrongValueError(f"has no option {quote(text)}. {hint}")
-    return text if kind is Kind.NUMBER else found
+        return _with_text(read)
+    option = _option(kind, read, options, hints=hints)
+    if kind in {Kind.INTEGER, Kind.NUMBER} or (
+        isinstance(value, str) and option in field.typed and takes(field, option)
+    ):
+        return read
+    return field.typed.get(option, option)
 
 
-def _spellings(field: Field, kind: Kind) -> dict[str, str]:
-    """Return the options of a field by what is compared: their spelling, and that in lower case."""
-    if kind in field.spelt:  # by another of thousands of values
-        return field.spelt[kind]
-    spelt: dict[str, str] = {}
-    options = [(_comparable(kind, option), option) for option in allowed(field)]
-    for key, option in [*options, *((key.casefold(), option) for key, option in options)]:
-        spelt.setdefault(key, option)
-    field.spelt[kind] = spelt
-    return spelt
+def _with_text(value: Any) -> Any:
+    """Return a value, unless it is a text that can't be encoded."""
+    if isinstance(value, str) and replace_surrogates(value) != value:
+        raise WrongValueError(f"contains an invalid character (a lone surrogate): {quote(value)}.")
+    return value
+
+
+def _option(kind: Kind, value: Any, options: Choices, *, hints: bool) -> str:
+    """Return the option that a value spells: exactly, or else in any case; True is a choice of Yes, No and Auto."""
+    text = _comparable(kind, text_of(value))
+    flag = {"true": "yes", "false": "no"}.get(text.strip().casefold(), text)
+    option = options.spelt(text)
+    if option is None:
+        option = options.spelt(flag)
+    if option is not None:
+        return option
+    first = ["Yes", "No"] if kind is Kind.YES_NO else islice(options.values, _MOST_NAMED)
+    close = options.nearest(text) if hints else ()
+    hint = meant(close) if close else clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
+    raise WrongValueError(f"has no option {quote(text_of(value))}. {hint}")
+
+
+def _declared_options(field: Field, kind: Kind) -> Choices:
+    """Return the texts of the options that exclude other values; none if the options aren't declared."""
+    if not field.is_declared("options"):
+        return Choices()
+    if kind not in field.choices:  # by another of thousands of values
+        field.choices[kind] = Choices.of(_comparable(kind, text_of(option)) for option in allowed(field))
+    options: Choices = field.choices[kind]
+    return options
 
 
 def _comparable(kind: Kind, text: str) -> str:
     return str(Decimal(text).normalize()) if kind is Kind.NUMBER else text  # 0.5 is 0.50
 
 
-def allowed(field: Field) -> tuple[str, ...]:
-    """Return the options that exclude other values; for a date or a number only if every option is one."""
+def allowed(field: Field) -> tuple[Any, ...]:
+    """Return the options that exclude other values, typed; for a date or a number only if every option is one."""
     kind = field.item if field.kind is Kind.LIST else field.kind
     if kind in {Kind.DATE, Kind.INTEGER, Kind.NUMBER}:
         try:
-            return tuple(_CONVERTERS[kind](field, option) for option in field.options)
+            return tuple(_READERS[kind](field, option) for option in field.options)
         except ValueError:
             return ()
-    return field.options
-
-
-def as_json(field: Field, sent: str | list[str]) -> Any:
-    """Return what is sent for a field in its JSON type, as far as that is declared, else unchanged."""
-    if isinstance(sent, list):
-        return [_typed(field, field.item, one) for one in sent]
-    return _typed(field, field.kind, sent)
-
-
-def json_args(function: Function, args: Mapping[str, str | list[str]]) -> dict[str, Any]:
-    """Return the arguments of a function as `as_json`."""
-    fields = by_name(read_fields(function))
-    return {name: as_json(fields[name], sent) for name, sent in args.items() if name in fields}
-
-
-def _typed(field: Field, kind: Kind, sent: str) -> Any:
-    if sent in field.typed:
-        return field.typed[sent]
-    if field.is_declared() and kind in {Kind.INTEGER, Kind.NUMBER, Kind.JSON}:
-        try:
-            found = json.loads(sent)
-        except (ValueError, RecursionError):  # validate=False sends anything
-            return sent
-        return found if kind is Kind.JSON or (isinstance(found, (int, float)) and found is not True) else sent
-    return sent
+    return tuple(field.typed.get(option, option) for option in field.options)
 
 
 def default_of(field: Field) -> Any:
     """Return the default in its JSON type; ``None`` if there is none, or none that the field's options allow."""
+    if field.default is None:
+        return None
+    strict = replace(field, evidence=_ENFORCED)
     try:
-        if field.default is None or (field.kind in {Kind.LIST, Kind.JSON} and field.is_declared("default")):
-            return field.default and json.loads(field.default)
-        return as_json(field, to_wire(replace(field, evidence=_ENFORCED), field.default))
-    except ValueError:
+        if field.kind is Kind.JSON or (field.kind is Kind.LIST and field.is_declared("default")):
+            default = json.loads(field.default)
+            return default if field.kind is Kind.JSON or isinstance(default, list) else None
+        return accept(strict, field.default)
+    except (ValueError, RecursionError):
         return None
 
 
-def _as_json_text(field: Field, value: Any, *, validate: bool) -> str:
-    """Return a value as JSON text; a text that isn't JSON of the schema stands for itself."""
-    schema, problem, hint = field.schema or {}, "", ""
+# JSON
+
+
+def _as_json(field: Field, value: Any) -> Any:
+    """Return a value for a field that takes JSON of a schema, or any object where the function is in this process."""
+    schema = field.schema or {}
     if isinstance(value, str):
-        given, wrong = _parsed(value)
-        problem = f"it isn't valid JSON ({wrong})" if wrong else problem_of(schema, given)
-        if not (problem and validate):
+        return _with_text(_json_of_text(field, value))
+    if field.encoding is Encoding.OBJECT:
+        try:
+            plain = _jsonable(field, value)
+        except Exception:  # noqa: BLE001  # an object that JSON has no type for: the function's annotation decides
             return value
-        text = json.dumps(value, ensure_ascii=False)
-        items, wrong = _parsed(f"[{value}]")
-        hint = "" if wrong or problem_of(schema, items) else f" Enter {clip(f'[{value}]', 100)}."
+        kept = value
     else:
         refuse_table(field, value)
-        text, value = _dumped(field, value if is_iterable(value) else _plain(value))
-    other = problem_of(schema, value) if validate else ""
-    if not other:
-        return text
-    reason = clip(inert(problem or other), 300).rstrip(".")
-    raise WrongValueError(f"does not take {quote(value)}: {reason}.{hint}")
+        plain = kept = _jsonable(field, value)
+    problem = problem_of(schema, plain)
+    if problem:
+        raise WrongValueError(f"does not take {quote(value)}: {clip(inert(problem), 300).rstrip('.')}.")
+    return kept
+
+
+def _json_of_text(field: Field, text: str) -> Any:
+    """Return a text where the schema takes it, else the JSON that it contains."""
+    schema = field.schema or {}
+    if not problem_of(schema, str(text)):
+        return _like_default(field, text)
+    value, wrong = _parsed(text)
+    problem = f"it isn't valid JSON ({wrong})" if wrong else problem_of(schema, value)
+    if not problem:
+        return value
+    items, wrong = _parsed(f"[{text}]")
+    hint = "" if wrong or problem_of(schema, items) else f" Enter {clip(f'[{text}]', 100)}."
+    raise WrongValueError(f"does not take {quote(text)}: {clip(inert(problem), 300).rstrip('.')}.{hint}")
+
+
+def _like_default(field: Field, text: str) -> Any:
+    """Return an entered number or flag where the default is one and nothing else is declared, else the text."""
+    if not isinstance(text, Entered) or field.default is None or not field.is_declared("default"):
+        return str(text)
+    default, value = _parsed(field.default)[0], _parsed(text)[0]
+    is_alike = isinstance(default, (bool, int, float)) and isinstance(value, (bool, int, float))
+    return value if is_alike and isinstance(default, bool) == isinstance(value, bool) else str(text)
 
 
 def _parsed(text: str) -> tuple[Any, str]:
@@ -347,59 +475,96 @@ def _parsed(text: str) -> tuple[Any, str]:
         return None, clip(str(error), 100)
 
 
-def _broken(sent: str) -> str:
-    """Return what is wrong with JSON that is sent as a text, because it isn't valid and the parameter takes a text."""
-    text = json.loads(sent) if sent.startswith('"') else ""
-    wrong = _parsed(text)[1] if text.lstrip().startswith(("[", "{")) else ""
-    return f"looks like JSON, but isn't valid ({wrong})." if wrong else ""
-
-
-def _dumped(field: Field, value: Any) -> tuple[str, Any]:
-    """Return a Python value as JSON text, and as plain JSON."""
-
-    def plain(item: Any) -> Any:
-        if not is_iterable(item):
-            item = _plain(item)
-            if isinstance(item, numbers.Number):
-                return json.loads(str(item))
-            if not isinstance(item, (str, dt.date)):
-                raise TypeError
-            return _as_text(field, item)
-        refuse_table(field, item)
-        if isinstance(item, (bytes, bytearray)) or hasattr(item, "__next__"):
-            raise TypeError
-        return item.tolist() if hasattr(item, "tolist") else list(item)
-
-    try:
-        text = json.dumps(value, default=plain, ensure_ascii=False, allow_nan=False)
-        return text, json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        if isinstance(error, WrongValueError):
-            raise
-        raise WrongValueError(f"does not take {quote(value)} ({type(value).__name__}).") from None
-
-
 def _no_constant(name: str) -> None:
     raise ValueError(f"JSON has no {name}")
 
 
-def _as_given(field: Field, value: Any) -> str:
-    """Return a value as text, where nothing is declared or enforced."""
-    value = _plain(value)
-    return _as_yes_no(field, value) if isinstance(value, bool) else _as_text(field, value)
+def _like_json(field: Field, text: str) -> str:
+    """Return a warning about a text that is sent as one, although it looks like JSON that the field takes too."""
+    begin = text.lstrip()[:1]
+    if begin not in {"[", "{"}:
+        return ""
+    value, wrong = _parsed(text)
+    if wrong:
+        value = [] if begin == "[" else {}
+    if not takes(field, value):
+        return ""
+    if wrong:
+        return f"looks like JSON, but isn't valid ({wrong})."
+    return f"is sent as text. To send it as JSON, enter {JSON_PREFIX} before it, or pass the value itself from Python."
 
 
-def _as_text(field: Field, value: Any) -> str:
+def _jsonable(field: Field, value: Any) -> Any:
+    """Return a value as JSON has it; numpy's values, dates and Decimals are converted where that loses nothing."""
+    if value is None or type(value) in {str, bool, int}:
+        return value
+    value = _record(value)
+    if isinstance(value, Mapping):
+        return {_key(field, key): _jsonable(field, item) for key, item in value.items()}
+    if is_several(value):
+        refuse_table(field, value)
+        if hasattr(value, "__next__"):
+            raise TypeError
+        return [_jsonable(field, item) for item in (value.tolist() if hasattr(value, "tolist") else value)]
+    plain = _plain(value)
+    if isinstance(plain, bool):
+        return plain
+    if isinstance(plain, numbers.Number):
+        return _number_of(field, plain, value)
+    if not isinstance(plain, (str, dt.date, dt.time, dt.timedelta)):
+        raise TypeError
+    return _as_text(field, plain)
+
+
+def _record(value: Any) -> Any:
+    """Return a pydantic model or a dataclass as a dictionary."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def _key(field: Field, key: Any) -> str:
+    if is_several(key):
+        raise TypeError
+    return text_of(_jsonable(field, key))
+
+
+def _as_given(field: Field, value: Any) -> Any:
+    """Return a value with its own type as far as the source has that, where nothing is declared or enforced."""
+    if field.encoding is Encoding.OBJECT:
+        return str(value) if isinstance(value, Entered) else value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if value is None or field.encoding is Encoding.JSON or field.kind is Kind.JSON:
+        return _jsonable(field, value)
+    if is_several(value):
+        items = items_of(field, value)
+        if deep := [item for item in items if is_several(item)]:
+            raise WrongValueError(f"takes a list of texts, not {quote(deep[0])}.")
+        return [_as_given(field, item) for item in items]
+    plain = _plain(value)
+    return _as_yes_no(field, plain) if isinstance(plain, bool) else _as_text(field, plain)
+
+
+# Plain kinds
+
+
+def _as_text(field: Field, value: Any) -> Any:
+    is_object = field.encoding is Encoding.OBJECT and field.format and not _is_missing(value)
+    if is_object and isinstance(value, (dt.date, dt.time, dt.timedelta, Decimal)):
+        return value  # the function's annotation reads it, with all its digits and its time zone
     value = _plain(value)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, dt.datetime):
-        return value.date().isoformat() if _is_midnight(value) and not value.tzinfo else value.isoformat()
+        is_day = _is_midnight(value) and not value.tzinfo
+        return value.date().isoformat() if is_day else value.isoformat()
     if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
     if isinstance(value, dt.timedelta) and field.format == "duration":
         size = abs(value)
-        return f"{'-' * (size != value)}P{size.days}DT{size.seconds + Decimal(size.microseconds) / 10**6}S"
+        sign = "" if size == value else "-"
+        return f"{sign}P{size.days}DT{size.seconds + Decimal(size.microseconds) / 10**6}S"
     if isinstance(value, (bool, numbers.Number)):
         return str(value)
     raise WrongValueError(f"takes text, not {quote(value)} ({type(value).__name__}).")
@@ -407,56 +572,105 @@ def _as_text(field: Field, value: Any) -> str:
 
 def _as_yes_no(field: Field, value: Any) -> str:
     by_word = {option.casefold(): option for option in field.options}
-    text = _as_text(field, value).strip()
+    text = str(_as_text(field, value)).strip()
     for words in (("yes", "true", "y"), ("no", "false", "n")):
         if text.casefold() in words:
             return next((by_word[word] for word in words if word in by_word), words[0].capitalize())
     return text
 
 
-def _as_integer(field: Field, value: Any) -> str:
-    number = value = _plain(value)
-    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d{1,19}\s*", value, re.ASCII):
-        number = int(value)
-    known = isinstance(number, (int, float, Decimal, Fraction)) and not isinstance(number, bool)
-    # Bounded before the conversion: int() refuses infinity, and a float may have 300 digits.
-    if not (known and -(2**63) <= number < 2**63 and number == int(number)):
+def _as_integer(field: Field, value: Any) -> int:
+    number = _exact(_plain(value))
+    # A service may keep 64 bits only.
+    is_whole = number is not None and number == number.to_integral_value()
+    if number is None or not is_whole or (field.encoding is Encoding.TEXT and not -(2**63) <= number < 2**63):
         raise WrongValueError(f"takes a whole number, not {quote(value)}.")
-    _check_bounds(field, int(number))
-    return str(int(number))
-
-
-def _as_number(field: Field, value: Any) -> str:
-    value = _plain(value)
-    try:
-        # str() gives the shortest text that reads back as the same float; "True" fails.
-        number = Decimal(str(value).strip())
-    except (InvalidOperation, ValueError):
-        raise WrongValueError(f"takes a number, not {quote(value)}.") from None
-    if not number.is_finite() or not math.isfinite(float(number)):
-        raise WrongValueError(f"takes a finite number, not {quote(value)}.")
     _check_bounds(field, number)
-    return str(number)
+    return int(number)
 
 
-def _check_bounds(field: Field, number: int | Decimal) -> None:
-    low, high = (field.minimum, field.maximum) if field.is_declared("bounds") else (None, None)
-    if (low is not None and number < low) or (high is not None and number > high):
+def _as_number(field: Field, value: Any) -> Any:
+    if isinstance(value, float) and field.encoding is Encoding.OBJECT and not math.isfinite(value):
+        return float(value)
+    return _number_of(field, _plain(value), value)
+
+
+def _number_of(field: Field, plain: Any, value: Any) -> int | float | Decimal | str:
+    """Return a number as an integer or a float where that loses no digits, else as a Decimal where one can be sent."""
+    number = _exact(plain)
+    if number is None:
+        is_number = isinstance(plain, (float, Decimal))
+        raise WrongValueError(f"takes a {'finite number' if is_number else 'number'}, not {quote(value)}.")
+    nearest = float(number)
+    if not math.isfinite(nearest):
+        raise WrongValueError(f"takes a finite number, not {quote(value)}.")
+    if Kind.NUMBER in {field.kind, field.item}:
+        _check_bounds(field, number)
+    if field.format == "decimal":
+        return number if field.encoding is Encoding.OBJECT else str(number)
+    if isinstance(plain, (int, float)):
+        return plain
+    if number.as_tuple().exponent == 0:  # written without a fraction
+        return int(number)
+    if Decimal(repr(nearest)) == number:
+        return nearest
+    if field.encoding is Encoding.JSON:
+        raise WrongValueError(f"takes a number of up to 17 digits, not {quote(value)}.")
+    return number
+
+
+def _exact(value: Any) -> Decimal | None:
+    """Return a finite number, or the number that a text is, with all its digits; ``None`` for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Fraction):
+        return _of_fraction(value)
+    if isinstance(value, str):
+        is_number = len(value) <= _MOST_DIGITS and _NUMBER.fullmatch(value)
+        return Decimal(value.strip()) if is_number else None
+    if isinstance(value, int):
+        return Decimal(value) if value.bit_length() <= 3 * _MOST_DIGITS else None
+    if isinstance(value, float):
+        # repr is the shortest text that reads back as the same float.
+        value = Decimal(repr(value))
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return None
+    return value if abs(value.adjusted()) <= _MOST_DIGITS else None
+
+
+def _of_fraction(value: Fraction) -> Decimal | None:
+    """Return a fraction as a decimal number if it has one of at most 17 digits, or is whole."""
+    if value.denominator == 1:
+        return _exact(value.numerator)
+    try:
+        nearest = Decimal(repr(float(value)))
+    except OverflowError:
+        return None
+    return nearest if Fraction(nearest) == value else None
+
+
+def _check_bounds(field: Field, number: Decimal) -> None:
+    if not field.is_declared("bounds"):
+        return
+    is_low = field.minimum is not None and number < Decimal(str(field.minimum))
+    if is_low or (field.maximum is not None and number > Decimal(str(field.maximum))):
         raise WrongValueError(f"must be {_bounds(field)}, not {number}.")
 
 
 def in_words(field: Field) -> tuple[str, str, str]:
     """Return whether a field is required, its default, and its options or where they are, as a table shows them."""
-    required = " or ".join(field.rule.names) if field.rule else "yes" * field.required
+    required = " or ".join(field.rule.names) if field.rule else "yes" if field.required else ""
     options = ", ".join(field.options) or (f"see {field.source}" if field.source else _bounds(field))
     return required, field.default or "", options
 
 
 def _bounds(field: Field) -> str:
     low, high = field.minimum, field.maximum
-    if low is None or high is None:
-        return f"at least {low}" if low is not None else f"at most {high}" if high is not None else ""
-    return f"between {low} and {high}"
+    if low is not None and high is not None:
+        return f"between {low} and {high}"
+    if low is not None:
+        return f"at least {low}"
+    return f"at most {high}" if high is not None else ""
 
 
 def _as_date(field: Field, value: Any) -> str:
@@ -465,7 +679,7 @@ def _as_date(field: Field, value: Any) -> str:
         if not _is_midnight(value):
             raise WrongValueError(f"takes a date without a time of day, not {quote(value.isoformat(' '))}.")
         value = value.date()
-    text = _as_text(field, value).strip()
+    text = str(_as_text(replace(field, format=""), value)).strip()
     # date.fromisoformat also reads 20250304 and 2025-W10-2, which the service does not.
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
         try:
@@ -515,8 +729,21 @@ def is_iterable(value: Any) -> bool:
     return hasattr(value, "__iter__") and getattr(value, "ndim", 1) != 0
 
 
+def constant_of(value: Any) -> str:
+    """Return what null, an empty text or an empty list is called; empty for any other value."""
+    return next((name for name, kind in CONSTANTS.items() if isinstance(value, kind) and not value), "")
+
+
+def constants(field: Field) -> list[str]:
+    """Return the names of the constants that a field takes and its source can send."""
+    if field.encoding is Encoding.TEXT:
+        return []
+    return [name for name, kind in CONSTANTS.items() if takes(field, kind())]
+
+
 def is_empty(value: Any) -> bool:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    """Return whether a value is null, or an empty text or collection; white space is a value."""
+    if value is None:
         return True
     try:
         return is_iterable(value) and hasattr(value, "__len__") and len(value) == 0
@@ -524,7 +751,7 @@ def is_empty(value: Any) -> bool:
         return False
 
 
-_CONVERTERS: dict[Kind, Callable[[Field, Any], str]] = {
+_READERS: dict[Kind, Callable[[Field, Any], Any]] = {
     Kind.YES_NO: _as_yes_no,
     Kind.INTEGER: _as_integer,
     Kind.NUMBER: _as_number,

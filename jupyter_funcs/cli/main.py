@@ -212,6 +212,7 @@ def _write_listing(found: pd.DataFrame, given: argparse.Namespace) -> None:
 
 
 def call(given: argparse.Namespace) -> None:
+    from jupyter_funcs.catalog.form import with_json
     from jupyter_funcs.frames.export import BINARY, save
 
     values = {}
@@ -228,6 +229,8 @@ def call(given: argparse.Namespace) -> None:
     written = _format(given)
     if written in BINARY and given.output is None and sys.stdout.isatty():
         raise ArgumentError(f"A terminal can't show {BINARY[written]}.", "Write it to a file: -o FILE.")
+    if not function.unknown(values):
+        values = with_json(function.form(), values)
     frame = function(**values)
     save(frame, given.output or sys.stdout, written)
     if not len(frame):

@@ -6,6 +6,7 @@ Problems with it (no pyarrow, a full disk, another user's folder) never fail a r
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import hmac
 import json
@@ -13,9 +14,11 @@ import secrets
 import time
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from jupyter_funcs.client.status import CacheStatus
 from jupyter_funcs.connection.secrets import Secret, long_secrets
@@ -51,7 +54,10 @@ def run_keys(identity: str, function: Function, options: CallOptions, runs: Iter
     keys = []
     for args in runs:
         run = common.copy()
-        run.update(_canonical(args).encode())
+        try:
+            run.update(_canonical(args).encode())
+        except TypeError:  # an object is told by nothing that is kept: such a result is never found again
+            run.update(uuid4().bytes)
         keys.append(run.hexdigest())
     return keys
 
@@ -211,7 +217,14 @@ class CacheWriter:
 
 
 def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_exact)
+
+
+def _exact(value: Any) -> str:
+    """Return the text of a date or a number; an object raises a TypeError."""
+    if isinstance(value, (dt.date, dt.time, dt.timedelta, Decimal)):
+        return repr(value)
+    raise TypeError
 
 
 def _read_salt(path: Path) -> bytes:

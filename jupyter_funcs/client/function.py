@@ -11,11 +11,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
 from jupyter_funcs.catalog.changes import drift
+from jupyter_funcs.catalog.choices import Choices, refused, suggest
 from jupyter_funcs.catalog.fields import Field, by_name, listing_args, read_fields
 from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.listing import CHANGES_DATA, Function, Param
 from jupyter_funcs.catalog.signatures import docstring, signature
-from jupyter_funcs.catalog.suggestions import Choice, refused, suggest
 from jupyter_funcs.catalog.values import Variable, in_words, shorten
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
@@ -24,7 +24,7 @@ from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import Progress, with_deadline
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, NotFoundError
-from jupyter_funcs.core.text import LONGEST_CODE, code_of, folded, quote, visible
+from jupyter_funcs.core.text import LONGEST_CODE, code_of, folded, plain, quote, visible
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -302,21 +302,21 @@ class RemoteCall:
         wanted, missing = listing_args(field, lister.fields, args)
         return lister, lister.form(**wanted).args, missing
 
-    async def choices(self, field: Field, args: Args, *, again: bool = False) -> tuple[list[Choice], list[str]]:
+    async def choices(self, field: Field, args: Args, *, again: bool = False) -> tuple[Choices, list[str]]:
         """Ask for the valid values of a field, on the background loop; or return the fields to fill first."""
         lister, wanted, missing = self._lister(field, args)
         if missing or lister.function.changes_data:  # nobody asked for the change
-            return [], missing
+            return Choices(), missing
         ask = self.session.remote.choices.ask
         return await ask(lister.function, lister.options, wanted, field, again=again), []
 
-    def known_choices(self, field: Field, args: Args) -> list[Choice]:
+    def known_choices(self, field: Field, args: Args) -> Choices:
         """Return the values of a field that are listed already, without asking the service."""
         catalog = self.session.listed
         if catalog is None or not field.source or catalog.peek(field.source) is None:
-            return []
+            return Choices()
         lister, wanted, missing = self._lister(field, args)
-        return [] if missing else self.session.remote.choices.known(lister.function, wanted, field)
+        return Choices() if missing else self.session.remote.choices.known(lister.function, wanted, field)
 
     def listed_at(self, field: Field, args: Args) -> float | None:
         """Return when `choices` listed the values of a field, in seconds since 1970."""
@@ -344,10 +344,8 @@ class RemoteCall:
         """Return the Python code that runs or sweeps this function, for a session named ``funcs``."""
         named, given = self.python_names, list[tuple[str, Any]]()
         for name, value in args.items():
-            # Text typed after a $ becomes code only if it is a variable name.
-            is_name = isinstance(value, Variable) and value.name.isidentifier()
-            held = _Bare(value.name) if is_name else value
-            given.append((f"{named[name]}=", held) if name in named else ("**", {name: held}))
+            code = _code_value(value)
+            given.append((f"{named[name]}=", code) if name in named else ("**", {name: code}))
         call = f"funcs[{self.name!r}]" if hasattr(type(self.session), self.slug) else f"funcs.{self.slug}"
         begin = f"{result} = " * bool(result) + call + ".sweep" * sweeps
         line = f"{begin}({', '.join(f'{first}{value!r}' for first, value in given)})"
@@ -362,6 +360,17 @@ class RemoteCall:
         # Without the types of the parameters, which would fill the screen; required ones are marked.
         names = ", ".join(f"{field.identifier}{'*' * field.required}" for field in by_name(self.fields).values())
         printer.text(visible(f"<{self.slug}({names}) of {self.session.service}>"))
+
+
+def _code_value(value: Any) -> Any:
+    """Return a value whose repr is code: of an object, three dots."""
+    # Text typed after a $ becomes code only if it is a variable name.
+    if isinstance(value, Variable):
+        return _Bare(value.name) if value.name.isidentifier() else value
+    try:
+        return plain(value)
+    except TypeError:
+        return _Bare("...")
 
 
 class _Bare(str):

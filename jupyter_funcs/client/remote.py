@@ -10,7 +10,7 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.catalog.suggestions import Choice
+from jupyter_funcs.catalog.choices import Choice, Choices
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import NoSecret, redacted_values
@@ -42,7 +42,7 @@ class Remote:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self.source = source_of(transport.connection.kind, transport)
-        self.choices = Choices(self.run)
+        self.choices = ListedValues(self.run)
         self._detecting, self._pid = asyncio.Lock(), os.getpid()
 
     async def listing(self, left: float | None = None, *, is_early: bool = False) -> Callable[[], Catalog]:
@@ -132,11 +132,11 @@ class Remote:
 
 
 class _KnownChoices(NamedTuple):
-    choices: list[Choice]
+    choices: Choices
     at: float  # seconds since 1970
 
 
-class Choices:
+class ListedValues:
     """The valid values of fields, from the functions that list them; each of those runs once per session."""
 
     def __init__(
@@ -159,20 +159,20 @@ class Choices:
 
     async def ask(
         self, lister: Function, options: CallOptions, args: Args, field: Field, *, again: bool = False
-    ) -> list[Choice]:
+    ) -> Choices:
         """Return the values of a field; run the function that lists them if they aren't known, or if asked `again`."""
         key = _call_key(lister.name, args), field.name
         if again or key not in self._choices:
             self._choices[key] = _choices_in(await self._list_once(lister, options, args, again=again), field)
         return self._choices[key].choices
 
-    def known(self, lister: Function, args: Args, field: Field) -> list[Choice]:
+    def known(self, lister: Function, args: Args, field: Field) -> Choices:
         """Return the values of a field that `ask` or a run has listed already."""
         call = _call_key(lister.name, args)
         key, held = (call, field.name), self._held.get(call)
         if key not in self._choices and held is not None:
             self._choices[key] = _choices_in(held, field)
-        return list(self._choices[key].choices) if key in self._choices else []
+        return self._choices[key].choices if key in self._choices else Choices()
 
     def listed_at(self, lister: Function, args: Args, field: Field) -> float | None:
         """Return when the values of a field were listed, in seconds since 1970."""
@@ -211,11 +211,12 @@ def _choices_in(frame: pd.DataFrame, field: Field) -> _KnownChoices:
     own = [column for column in frame.columns if str(column).casefold() == field.name.casefold()]
     column = next(iter(own or texts), None)
     if column is None:
-        return _KnownChoices([], at)
+        return _KnownChoices(Choices(), at)
     rows = frame.dropna(subset=[column]).drop_duplicates(column)
     following = list(frame.columns)[list(frame.columns).index(column) + 1 :]
     following = [text for text in following if text in texts]
     group = next((text for text in following[1:] if 1 < rows[text].nunique() <= min(len(rows) / 2, _MOST_GROUPS)), None)
     used = (next(iter(following), None), group)
     described = [rows[one].fillna("") if one is not None else [""] * len(rows) for one in used]
-    return _KnownChoices([Choice(*map(str, row)) for row in zip(rows[column], *described, strict=True)], at)
+    choices = (Choice(*map(str, row)) for row in zip(rows[column], *described, strict=True))
+    return _KnownChoices(Choices(choices, field.kind), at)

@@ -7,12 +7,13 @@ import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.fields import Kind
-from jupyter_funcs.catalog.values import Each, Variable, WrongValueError, as_json, only, to_wire
+from jupyter_funcs.catalog.fields import by_name
+from jupyter_funcs.catalog.values import Each, Variable, entry_of, only
 from jupyter_funcs.connection.replies import RUN_PATH
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.line import LETTER_ESCAPE, in_double_quotes
-from jupyter_funcs.core.text import json_text
+from jupyter_funcs.core.text import json_text, plain, recorded
+from jupyter_funcs.sources.source import ServiceSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,8 +47,7 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
     sweeps, held = bool(swept), dict(form.values)  # a copy, because the user may change it now
     alone = {name: only(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
     named = {name: one for name, one in alone.items() if isinstance(one, Variable) and one.name.isidentifier()}
-    typed = {name: _typed(form.field(name), sent, is_swept=name in swept) for name, sent in args.items()}
-    program = python(function, {**typed, **named}, where, sweeps=sweeps, result=result)
+    program = python(function, {**args, **named}, where, sweeps=sweeps, result=result)
     found = [{"name": "python", "code": program, "note": "a script or a notebook"}]
     if not (where.startswith("[") or _allowed_server(function)):  # %funcs connect supports neither
         note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
@@ -59,28 +59,19 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
     return found
 
 
-def _typed(field: Field, sent: Any, *, is_swept: bool = False) -> Any:
-    """Return what is sent with its own type, such as a number, where a call with that sends the same."""
-    if is_swept:
-        return [_typed(field, one) for one in sent]
-    value = as_json(field, sent) if field.kind is not Kind.JSON else None
-    with suppress(WrongValueError):
-        return sent if value is None or to_wire(field, value, hints=False) != sent else value
-    return sent
-
-
 def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False, result: str = "df") -> str:
     """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
     command = "sweep" if sweeps else "call"
     if shown := line(function, args):
         return f"{result} = %funcs {command} {shown}"
     # A JSON body takes any text.
-    return f"%%funcs {command} {_address(function)} -o {result}\n{json_text(dict(args))}"
+    return f"%%funcs {command} {_address(function)} -o {result}\n{json_text(recorded(dict(args)))}"
 
 
 def line(function: RemoteCall, args: Mapping[str, Any]) -> str:
     """Return the run as the end of a line of a magic, after its subcommand; empty if a value doesn't fit into one."""
-    words = [f"{_magic_name(function, name)}={_magic_value(value)}" for name, value in args.items()]
+    fields = by_name(function.fields)
+    words = [f"{_magic_name(function, name)}={_magic_value(fields[name], value)}" for name, value in args.items()]
     found = " ".join([_address(function), *words])
     return found if found.isprintable() and not LETTER_ESCAPE.search(found) else ""
 
@@ -110,10 +101,11 @@ def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:
     """Return the run as a command for a POSIX shell, which reads the token from the environment; or an empty text."""
     session = function.session
     own = session.remote.transport.connection
-    sent = session.remote.source.request(function.function, dict(args))
-    if session.kind == "service":
+    source = session.remote.source
+    sent = source.request(function.function, dict(args))
+    if isinstance(source, ServiceSource):
         url = (session.address or _NO_ADDRESS).rstrip("/") + RUN_PATH
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", **source.headers}
         sent = {"method": "POST", "url": url, "token_header": own.header, "headers": headers, "body": sent}
     if "url" not in sent:
         return ""
@@ -141,7 +133,13 @@ def _magic_name(function: RemoteCall, name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else function.python_names.get(name) or in_double_quotes(name)
 
 
-def _magic_value(value: Any) -> str:
+def _magic_value(field: Field, value: Any) -> str:
+    """Return a value as a line has it; an object is a variable, named as its parameter is in Python."""
+    try:
+        value = plain(value)
+    except TypeError:
+        return f"${field.identifier}"
     if isinstance(value, list):
         return f"[{', '.join(map(json_text, value))}]"
-    return str(value) if _BARE.fullmatch(value) else in_double_quotes(value)
+    text = entry_of(field, value)
+    return text if _BARE.fullmatch(text) else in_double_quotes(text)

@@ -50,6 +50,8 @@ T = TypeVar("T")
 LIST_PATH = "/api/function/ListUserFunctions"
 RUN_PATH = "/api/function/runFunction"
 ARROW = "application/vnd.apache.arrow.stream"
+# A listing with this header is of a service that takes arguments with JSON's types, from requests that have it too.
+TAKES_JSON = {"Funcs-Args": "json"}
 LOGIN_PATH = "/api/account/login"
 NEW_TOKEN = "Get a new token from the service's operator and connect again."  # noqa: S105  # advice, not a token
 CHECK_ADDRESS = "Check the address of the service."
@@ -82,6 +84,7 @@ class Reply(NamedTuple):
     why_cut: str = ""
     is_arrow: bool = False
     offers_arrow: bool = False
+    takes_json: bool = False
     warning: str = ""
 
     def read(self, reader: Callable[[bytes], T]) -> T:
@@ -124,9 +127,17 @@ async def read_reply(
     is_number = body[-1:].isdigit()
     why_cut = _why_cut(response, body, lines=lines) if lines or is_number else ""
     is_arrow = media_type == ARROW and ARROW in response.request.headers.get("accept", "")
-    offers_arrow = ARROW in response.headers.get("x-reply-types", "")
-    warning = redacted_line(response.headers.get("funcs-warning", ""), _MAX_TEXT)
-    return Reply(body, secret, lines, why_cut, is_arrow, offers_arrow, warning)
+    headers = response.headers
+    return Reply(
+        body,
+        secret,
+        lines,
+        why_cut,
+        is_arrow,
+        offers_arrow=ARROW in headers.get("x-reply-types", ""),
+        takes_json=all(headers.get(name) == value for name, value in TAKES_JSON.items()),
+        warning=redacted_line(headers.get("funcs-warning", ""), _MAX_TEXT),
+    )
 
 
 def _why_cut(response: httpx.Response, body: bytes, *, lines: bool) -> str:

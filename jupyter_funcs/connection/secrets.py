@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.json_decoding import read_object
-from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.core.text import clip, inert, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +134,7 @@ def redacted_line(text: str, most: int = 300) -> str:
 
 
 def redacted_values(value: T) -> T:
-    """Copy an argument's value, or all arguments, with the long secrets of this process masked in its texts."""
+    """Copy all arguments, or one, as plain JSON without the long secrets of this process; an object is its type."""
     secrets = long_secrets()
 
     def masked(value: Any) -> Any:
@@ -142,7 +142,7 @@ def redacted_values(value: T) -> T:
             return {name: masked(item) for name, item in value.items()}
         if isinstance(value, list):
             return list(map(masked, value))
-        return _masked(value, secrets) if isinstance(value, str) else value
+        return _masked(value, secrets) if isinstance(value, str) else recorded(value)
 
     return cast("T", masked(value))
 

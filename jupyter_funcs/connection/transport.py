@@ -87,11 +87,20 @@ class Transport:
         if self._pid != os.getpid():  # a child must not use its parent's sockets, nor wait for its parent's requests
             self._open()
 
-    async def post(self, path: str, payload: object, terms: Terms, progress: Progress | None = None) -> Reply:
+    async def post(
+        self,
+        path: str,
+        payload: object,
+        terms: Terms,
+        progress: Progress | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
         """Send `payload` as JSON to a path of the service, and return the whole reply."""
         url, header = self.connection.base_url + path, self.connection.header
-        accept = {"Accept": f"{ARROW}, application/json;q=0.9"} if terms.takes_arrow else {}
-        return await self.request(Request("POST", url, payload, accept, header), terms, progress)
+        sent = dict(headers or {})
+        if terms.takes_arrow:
+            sent["Accept"] = f"{ARROW}, application/json;q=0.9"
+        return await self.request(Request("POST", url, payload, sent, header), terms, progress)
 
     async def request(self, request: Request, terms: Terms, progress: Progress | None = None) -> Reply:
         """Send a request and return the whole reply; retry where that is safe."""

@@ -79,6 +79,18 @@ _CLOSED = {begin: re.compile(f"(?s){pattern}") for begin, pattern in _IN_QUOTES.
 LETTER_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+\\[bfnrt]")
 
 
+class Entered(str):
+    """A text that a person entered, which its field reads: ``json:5`` may be a number, ``null`` may be null."""
+
+    __slots__ = ()
+
+
+class Sent(Entered):
+    """A text as 0.1.0 sent and recorded every value: of a field that takes JSON, it is JSON."""
+
+    __slots__ = ()
+
+
 class JsonList(list[Any]):
     """A list that was written as JSON; numbers keep their spelling, as outside of a list."""
 
@@ -212,12 +224,13 @@ def read_value(text: str, namespace: Mapping[str, Any], as_text: Callable[[str],
             with suppress(ValueError, RecursionError):
                 return JsonList(text)
         return _items(text)
-    return text if text.startswith("{") and _object_end(text) == len(text) else as_text(text)
+    is_object = text.startswith("{") and _object_end(text) == len(text)
+    return Entered(text if is_object else as_text(text))
 
 
 def _items(text: str) -> list[Any]:
     items = (item.strip() for item in _ITEMS.findall(text[1:-1]))
-    return [_items(item) if _LIST.fullmatch(item) else _unwrapped(item) for item in items if item]
+    return [_items(item) if _LIST.fullmatch(item) else Entered(_unwrapped(item)) for item in items if item]
 
 
 def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 import json
+import math
 import re
 import unicodedata
 from collections import Counter
+from decimal import Decimal
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +74,31 @@ def json_text(value: Any) -> str:
     """Return a value as JSON, with every invisible or bidirectional character escaped."""
     text = visible(json.dumps(value, ensure_ascii=False), json_escape)
     return text if text.isprintable() else "".join(char if char.isprintable() else json_escape(char) for char in text)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain JSON, in which dates and Decimals are texts; raise a `TypeError` for another object."""
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return list(map(plain, value))
+    if getattr(value, "ndim", None) == 0:  # numpy's
+        value = value.item()
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (dt.date, dt.time, dt.timedelta, Decimal)):
+        return str(value)
+    raise TypeError(f"<{type(value).__name__}>")
+
+
+def recorded(value: Any) -> Any:
+    """Return a value as plain JSON, and an object as its type: ``<DataFrame>``."""
+    try:
+        return plain(value)
+    except TypeError as error:
+        return str(error)
 
 
 def code_of(value: Any, begin: str = "", end: str = "", indent: str = "") -> str:

@@ -65,6 +65,8 @@ _JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an
 _WHOLE = re.compile(r"(?a)0|-?[1-9]\d{0,17}")
 # What an integer column of a database can hold.
 _INT64 = Between(-(2**63), 2**63 - 1)
+# The kinds of the values that built-in functions list.
+_LISTED_CODES = {"Get Panels": TypeCode.PANEL, "Get Universe": TypeCode.SYMBOL}
 _MARKERS = {AtLeastOne, Between, Help, ListedBy, Options, TypeCode}
 _JSON = {"object", "array"}
 
@@ -130,11 +132,10 @@ class Parameter:
             raise TypeError(f"Parameter {name} takes {_NAMES.get(kind, 'JSON')}, but Between needs a number.")
         if Options in by_type and kind is object:
             raise TypeError(f"Parameter {name} takes JSON, but Options needs text or a number.")
-        code = TypeCode.LIST if many else TypeCode.INTEGER if int in (kind, item) else TypeCode.TEXT
         parameter = cls(
             name=name,
             type=kind,
-            code=by_type.get(TypeCode, code),
+            code=by_type[TypeCode] if TypeCode in by_type else _code(kind, item, source, many=many),
             required=required,
             default=None if required else default,
             help=by_type[Help].text if Help in by_type else "",
@@ -397,6 +398,15 @@ def described(annotation: Any, default: Any = None) -> tuple[TypeAdapter[Any], d
         if default is not ABSENT and default is not None:
             schema["default"] = adapter.dump_python(default, mode="json", warnings=False)
     return adapter, schema
+
+
+def _code(kind: Any, item: Any, source: ListedBy | None, *, many: bool) -> TypeCode:
+    """Return the type code of a parameter without one of its own."""
+    if many:
+        return TypeCode.LIST
+    if int in (kind, item):
+        return TypeCode.INTEGER
+    return _LISTED_CODES.get(source.function, TypeCode.TEXT) if source else TypeCode.TEXT
 
 
 def _types(schema: Mapping[str, Any]) -> set[str]:

@@ -12,7 +12,6 @@ from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, No
 from jupyter_funcs.core.line import (
     NAME_AND_VALUE,
     ROTATE,
-    JsonList,
     given_twice,
     name_and_arguments,
     read_body,
@@ -172,12 +171,11 @@ class MagicState:
             option = f"--{argument.replace('_', '-')}"
             if option in OPTIONS and line.subcommand in taken_by(option):
                 raise function.option_error(argument, f"{option} {OPTIONS[option].value}".rstrip())
-        form = function.form()
-        for argument, value in values.items() if not unknown else ():
-            field = form.field(argument)
-            if isinstance(value, JsonList) and "json" in {field.kind, field.item}:
-                values[argument] = value.typed
-        return function, values
+        if unknown:
+            return function, values
+        from jupyter_funcs.catalog.form import with_json
+
+        return function, with_json(function.form(), values)
 
     def _refuse_unnamed(self, session: Session, words: list[str]) -> None:
         """Raise if the words begin with the name of a function: the others are values without a name."""

@@ -159,17 +159,20 @@ def history(state: MagicState, line: Line) -> pd.DataFrame | None:
 
 
 def lock(state: MagicState, line: Line) -> None:
+    lock_functions(state.session_for(line), line.words, is_check=line.options.check)
+
+
+def lock_functions(session: Session, words: list[str], *, is_check: bool) -> None:
     """Lock the functions named, or those run so far and those locked already; or compare them with the lock."""
     from jupyter_funcs.records import lock as lock_file
 
-    session, words = state.session_for(line), line.words
     try:
         folder = Path.cwd()
     except OSError:
         raise ConfigError("The notebook's folder no longer exists.", "Change to another one: %cd FOLDER.") from None
     held = lock_file.read(folder)
     locked = list(held.functions) if held is not None else []
-    if line.options.check:
+    if is_check:
         if held is None:
             raise NotFoundError(f"There is no {lock_file.NAME} in {folder}.", "Create it with %funcs lock.")
         _compare(session, held, _names(session.catalog, words, locked) if words else locked)

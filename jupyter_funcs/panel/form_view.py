@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import threading
@@ -12,24 +11,31 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
-from jupyter_funcs.catalog.suggestions import pasted, search
 from jupyter_funcs.catalog.values import (
+    CONSTANTS,
     EXAMPLES,
+    JSON_PREFIX,
     Each,
     Variable,
+    accept,
+    clears,
+    constant_of,
+    constants,
     default_of,
+    entered,
+    entry_of,
     has_variable,
-    is_empty,
     is_iterable,
+    key_of,
     only,
     spelled,
-    to_wire,
-    typed,
+    takes,
 )
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import clip, inert, listed, meant, quote, replace_surrogates
-from jupyter_funcs.panel.requests import EachOf, LongText, Name, Number, PageValue, PageValues, Text, asked
+from jupyter_funcs.panel.requests import LongText, Name, NotText, Number, PageValue, PageValues, Text, asked
 from jupyter_funcs.panel.sources import PAGE, FieldSource
 
 if TYPE_CHECKING:
@@ -39,7 +45,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
 
     Said = Mapping[str, Sequence[str]]  # of fields
-    Entered = dict[str, tuple[Kind, Any]]  # the value that was entered last under each name, in any form of a panel
+    LastEntered = dict[str, tuple[Kind, Any]]  # the value that was entered last under each name, in any form of a panel
 
 _MOST_VALUES = 10_000  # of one field
 _LONGEST = 1_000_000  # characters of one field
@@ -57,6 +63,10 @@ _KNOWN = {
     Evidence.ASSUMED: "assumed from the name",
 }
 
+# Values of other types for fields that take text, too.
+_OTHERS = (("5", "a number"), ('["a", "b"]', "a list"), ("[1, 2]", "a list"))
+# An item of a list in one line: in quotes, with doubled ones inside, or up to the next comma.
+_ITEM = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?=\s*(?:,|$))|([^,]+))')
 _YES = {"yes", "true", "y"}
 _CONTROLS = {Kind.JSON: "json", Kind.INTEGER: "number", Kind.NUMBER: "number", Kind.DATE: "date"}
 
@@ -71,10 +81,10 @@ class FormView:
         on_news: Callable[[], None],
         *,
         trusted: bool = True,
-        entered: Entered | None = None,
+        entered_before: LastEntered | None = None,
     ) -> None:
         self.form, self.trusted, self.seq = form, trusted, 0
-        self._entered = {} if entered is None else entered
+        self._entered = {} if entered_before is None else entered_before
         form.shows_labels, form.variables = True, notebook.variables
         self._on_news = on_news
         self.preset: tuple[str, Args] = ("", {})  # the last one, and the values it filled in
@@ -99,7 +109,8 @@ class FormView:
         """Stop following the form and asking for options; what it holds can be carried over."""
         with self._lock:
             for name, value in self.form.values.items():
-                self._entered.setdefault(name, (self._fields[name].kind, value))
+                if self.form.is_set(name):
+                    self._entered.setdefault(name, (self._fields[name].kind, value))
             if self._on_form in self.form.watchers:
                 self.form.watchers.remove(self._on_form)
             for source in self._sources.values():
@@ -132,6 +143,9 @@ class FormView:
         help_text = "\n".join(map(inert, clip(field.help, _LONGEST_HELP).splitlines()))
         if field.default is not None and default_of(field) is None:
             help_text += f"\nThe default, {quote(field.default)}, can't be entered. Leave the field empty to use it."
+        if entries := _entries(field):
+            named = listed([f"{entry} for {what}" for what, entry in entries.items()], "or")
+            help_text += f"\nText is sent as text; enter {named}."
         brief = _brief(inert(field.brief), help_text)
         return {
             "name": field.name,
@@ -151,6 +165,7 @@ class FormView:
             "maximum": field.maximum,
             "integer": field.kind is Kind.INTEGER,
             "strict": field.is_declared(),
+            "constants": constants(field),
         }
 
     def values(self, ran: Args | None = None) -> dict[str, Any]:
@@ -170,8 +185,8 @@ class FormView:
                 "missing": [name for name in errors if not form.is_set(name)],
                 "wrong": [name for name in errors if form.is_set(name)],
                 "advice": [f"Fill in {listed(map(self._label, names))}." for names in open_rules if is_begun],
-                "preset": name if held == args else "",
-                "changed": ran is not None and ran != args,
+                "preset": name if same_args(held, args) else "",
+                "changed": ran is not None and not same_args(ran, args),
             }
 
     def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> dict[str, Any]:
@@ -206,8 +221,10 @@ class FormView:
             return {"each": [self._text(field, one) for one in held.values[:_MOST_VALUES]]}
         is_typed = isinstance(held, str) and not field.options  # "1." may become "1.5"
         held = held if is_typed or has_variable(held) else args.get(field.name, held)
-        if held is None:
+        if not self.form.is_set(field.name):
             return None
+        if constant := constant_of(held):
+            return {"constant": constant}
         if field.kind is Kind.LIST or (isinstance(held, (list, tuple)) and field.kind is not Kind.JSON):
             items = held if isinstance(held, (list, tuple)) else [held]
             return [self._text(field, one) for one in items[:_MOST_VALUES]]
@@ -216,11 +233,10 @@ class FormView:
     def _text(self, field: Field, value: Any) -> str:
         """Return a value as a line of text; `_read` takes it back."""
         try:
-            if field.kind is Kind.JSON and not isinstance(value, str | Variable):
-                text = json.dumps(value, default=quote, ensure_ascii=False)
+            if value is None or (field.kind is Kind.JSON and not isinstance(value, str | Variable)):
+                text = entry_of(field, value)
             elif isinstance(value, list | tuple):
-                texts = [self._text(field, one) for one in value]
-                text = ", ".join('"{}"'.format(one.replace('"', '""')) if {*one} & {*',"'} else one for one in texts)
+                text = ", ".join(_quoted(self._text(field, item)) for item in value)
             else:
                 text = spelled(value) if self.trusted else str(value)
             return replace_surrogates(text)
@@ -239,7 +255,7 @@ class FormView:
         is_order, is_text = " is before " in text, isinstance(held, str)
         value = held if is_text and not is_refused else named
         use = source.nearest(value) if value and not is_order else ""
-        if held is None and not is_refused:
+        if field.name not in self.form.values and not is_refused:
             text = "Required"
         elif is_text and field.kind is Kind.DATE and not (source.choices or is_order or is_refused):
             text = "Enter a valid date." if use else "Enter a valid date, such as 2025-11-15."
@@ -261,11 +277,15 @@ class FormView:
         self.take({field: value}, seq)
 
     def take(self, values: PageValues, seq: int = 0) -> None:
-        """Set fields to typed values, or none of them if one can't be read."""
+        """Set fields to typed values, or clear them; none of them if one can't be read."""
         new = {name: self._read(self.form.field(name), value) for name, value in values.items()}
         with self._lock:
             self.seq = max(self.seq, seq)
-            self.form.update(new)
+            for name, value in new.items():
+                if values[name] in (None, "", []):
+                    del self.form[name]
+                else:
+                    self.form[name] = value
 
     @asked(of="inputs")
     def clear(self) -> None:
@@ -293,11 +313,13 @@ class FormView:
         """Fill in the values that were entered last in other forms, where fields of the same name take them."""
         for name, (kind, held) in list(self._entered.items()):
             value, field = only(held), self._fields.get(name)
-            if field is None or is_empty(value) or self.form[name] is held or field.kind is not kind:
+            if field is None or field.kind is not kind or clears(field, value):
+                continue
+            if self.form.values.get(name, self) is held:
                 continue
             with suppress(ValueError):
                 if not has_variable(value):
-                    to_wire(field, value)
+                    accept(field, value)
                 self.form[name] = value
                 self._carried[name], self._entered[name] = True, (kind, held)
 
@@ -316,14 +338,15 @@ class FormView:
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> dict[str, Any]:
         """Return all values that match a search, or those in one group."""
         known = self.form.field(field)
-        found = search(self._sources[known.name].choices, query)
+        found = self._sources[known.name].choices.search(query)
         return {"values": _bounded(known, [one.value for one in found if group in ("", one.group)])}
 
     @asked(of="inputs", in_thread=True)
     def paste(self, field: Name, text: LongText) -> dict[str, Any]:
         """Return the values of a pasted column, row or list, those that aren't options, and how many were repeated."""
         known, lines = self.form.field(field), text.splitlines()
-        values, unknown = pasted(known, "\n".join(self._typable(known, lines)), self._sources[known.name].choices)
+        choices = self._sources[known.name].choices
+        values, unknown = choices.pasted("\n".join(self._typable(known, lines)), known.kind)
         once = _bounded(known, self._once(known, values))
         return {"values": once, "unknown": unknown, "repeated": len(values) - len(once)}
 
@@ -341,18 +364,29 @@ class FormView:
 
     def _read(self, field: Field, value: PageValue) -> Any:
         """Convert a value of the page for the form, or raise an `ArgumentError` if no control would send it."""
-        if isinstance(value, EachOf):
-            lines = [line for line in self._typable(field, value.each) if line.strip()]
-            if field.kind is not Kind.LIST:  # the same company may be typed and chosen
-                lines = list(dict.fromkeys(map(self._sources[field.name].whole, lines)))
-            return Each(tuple((self._items if field.kind is Kind.LIST else self._typed)(line) for line in lines))
+        if isinstance(value, NotText):
+            return self._constant(field, value.constant) if value.constant else self._each(field, value.each)
         if isinstance(value, list):
-            items = [self._typed(text) for text in self._once(field, self._typable(field, value)) if text.strip()]
+            items = [self._typed(text) for text in self._once(field, self._typable(field, value))]
             # A list that is only described may be one value, and a variable may hold a whole list.
             is_one = len(items) == 1 and (not field.is_declared() or isinstance(items[0], Variable))
-            return items[0] if is_one else items or None
+            return items[0] if is_one else items
         [text] = self._typable(field, [value or ""])
-        return self._typed(text) if text.strip() else None
+        return self._typed(text)
+
+    def _constant(self, field: Field, name: str) -> Any:
+        if name not in constants(field):
+            raise ArgumentError(f"{field.label} doesn't take {name}.", "Clear the field to leave it out.")
+        return CONSTANTS[name]()
+
+    def _each(self, field: Field, texts: list[str]) -> Each:
+        lines = [line for line in self._typable(field, texts) if line]
+        if field.kind is Kind.LIST:
+            return Each(tuple(self._items(line) for line in lines if line.strip()))
+        # The same company may be typed and chosen.
+        choices = self._sources[field.name].choices
+        once = dict.fromkeys(choices.begun(line) or line for line in lines)
+        return Each(tuple(map(self._typed, once)))
 
     def _once(self, field: Field, values: list[str]) -> list[str]:
         """Leave out repeated values, except in a list without options, which may be a list of numbers."""
@@ -367,8 +401,8 @@ class FormView:
             raise ArgumentError(f"{field.label} can't contain the character {quote(odd[text])}.", "Delete it.")
         return checked
 
-    def _typed(self, text: str) -> str | Variable:
-        found = typed(text) if self.trusted else text
+    def _typed(self, text: str) -> Entered | Variable:
+        found = entered(text) if self.trusted else Entered(text)
         if isinstance(found, Variable):
             variables = self.form.variables()
             is_odd = found.name in variables and not notebook.usable(found.name, variables[found.name])
@@ -379,10 +413,12 @@ class FormView:
 
     def _items(self, line: str) -> Any:
         """Read one of several lists: values separated by commas, and quoted if they contain one."""
-        cells = [line]
-        with suppress(csv.Error):  # longer than any list
-            cells = next(csv.reader([line.strip()], skipinitialspace=True), [])
-        items = [self._typed(cell.strip()) for cell in cells if cell.strip()]
+        cells = [
+            bare.strip() or quoted.replace('""', '"')
+            for quoted, bare in _ITEM.findall(line)
+            if bare.strip() or not bare
+        ]
+        items = [self._typed(cell) for cell in cells]
         return items[0] if len(items) == 1 and isinstance(items[0], Variable) else items
 
     # Changes from elsewhere
@@ -409,10 +445,21 @@ class FormView:
                 held = self.form.values[name]
                 items = held.values if isinstance(held, Each) else held if isinstance(held, list) else []
                 kept = [item for item in items if item not in gone]
-                self.form[name] = Each(tuple(kept)) if isinstance(held, Each) else kept or None
+                if isinstance(held, Each):
+                    self.form[name] = Each(tuple(kept))
+                elif kept:
+                    self.form[name] = kept
+                else:
+                    del self.form[name]
                 what = f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists"
                 self._removed[name] = [f"{what} {'it' if len(gone) == 1 else 'them'}."]
         self._on_news()
+
+
+def same_args(one: Args, other: Args) -> bool:
+    """Return whether two runs have the same arguments; tables and other objects are compared by identity."""
+    keys, other_keys = ({name: key_of(value) for name, value in args.items()} for args in (one, other))
+    return keys == other_keys
 
 
 def _control(field: Field, *, listed: bool) -> str:
@@ -442,10 +489,31 @@ def _hint(field: Field, control: str) -> str:
         return "One or more"
     if control == "number" and field.minimum is not None and field.maximum is not None:
         return f"{field.minimum} to {field.maximum}"
-    kind = (field.schema or {"type": ["any"]}).get("type")
-    json = "[ … ]" if kind == "array" else "Text, 5, [1, 2] or { … }" if isinstance(kind, list) else "{ … }"
     known = EXAMPLES.get(field.format, "" if field.required else "Optional")
-    return {"date": "YYYY-MM-DD", "json": json}.get(control, known)
+    return {"date": "YYYY-MM-DD", "json": _json_hint(field)}.get(control, known)
+
+
+def _json_hint(field: Field) -> str:
+    if entries := _entries(field):
+        return f"Text, or {next(iter(entries.values()))}"
+    kind = (field.schema or {}).get("type")
+    if isinstance(kind, list):
+        return "5, [1, 2] or { … }"
+    return "[ … ]" if kind == "array" else "{ … }"
+
+
+def _entries(field: Field) -> dict[str, str]:
+    """Return what to enter for values that aren't text, by what they are; empty unless a field takes text, too."""
+    if field.kind is not Kind.JSON or not takes(field, "text"):
+        return {}
+    entries = {what: f"{JSON_PREFIX}{text}" for text, what in _OTHERS if takes(field, json.loads(text))}
+    return entries or {"other values": f"{JSON_PREFIX}…"}
+
+
+def _quoted(text: str) -> str:
+    """Return an item of a list in one line, in quotes where it would not be read back otherwise."""
+    is_plain = text and text == text.strip() and not {*text} & {*',"'}
+    return text if is_plain else '"{}"'.format(text.replace('"', '""'))
 
 
 def _brief(brief: str, whole: str) -> str:

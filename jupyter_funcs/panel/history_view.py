@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.catalog.fields import Kind
-from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.catalog.values import Each, key_of
 from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.errors import ArgumentError
@@ -26,7 +26,7 @@ from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
@@ -77,7 +77,7 @@ class HistoryView:
         began = run.started.astimezone()
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
-        told = [(name, _text(value)) for name in varying if (value := run.args.get(name)) is not None]
+        told = [(name, _text(run.args[name])) for name in varying if name in run.args]
         says_runs = not run.is_sweep or f"{run.runs:,} values" in dict(told[:_MOST_ARGS]).values()
         told = told[:_MOST_ARGS] + [("runs", f"{run.runs:,}")] * (not says_runs)
         return {
@@ -157,16 +157,18 @@ class HistoryView:
 
     def _args(self, before: Run, after: Run) -> Json:
         labels = self._labels(before.function) | self._labels(after.function)
-        differ = []
-        same = []
-        for name in before.args | after.args:
-            if before.function != after.function and not (name in before.args and name in after.args):
+        one, other = before.args, after.args
+        names = [name for name in one | other if before.function == after.function or (name in one and name in other)]
+        differ, same = [], []
+        for name in names:
+            label = labels.get(name, inert(name))
+            if _key(one, name) == _key(other, name):
+                same.append(f"{label} {_text(one[name])}")
                 continue
-            label, old, new = labels.get(name, inert(name)), before.args.get(name), after.args.get(name)
-            if old != new:
-                differ.append({"name": label, "before": _text(old), "after": _text(new)})
-            elif old is not None:
-                same.append(f"{label} {_text(old)}")
+            texts = [_text(args[name]) if name in args else "" for args in (one, other)]
+            if texts[0] == texts[1]:  # 5 and "5"
+                texts = [_text(args[name], quotes=True) for args in (one, other)]
+            differ.append({"name": label, "before": texts[0], "after": texts[1]})
         return {"args": differ, "same": " · ".join(same)}
 
 
@@ -179,7 +181,7 @@ def _varying(runs: list[Run]) -> dict[str, list[str]]:
     for function, (first, *others) in by_function.items():
         names = dict.fromkeys(chain(first, *others))
         varying[function] = [
-            name for name in names if not others or any(args.get(name) != first.get(name) for args in others)
+            name for name in names if not others or any(_key(args, name) != _key(first, name) for args in others)
         ]
     return varying
 
@@ -220,7 +222,14 @@ def values_of(run: Run, function: RemoteCall) -> Args:
     return values
 
 
-def _text(value: Any) -> str:
+def _key(args: dict[str, Any], name: str) -> Hashable:
+    """Return what tells the values of an argument apart; ``False`` if it wasn't sent."""
+    return name in args and key_of(args[name])
+
+
+def _text(value: Any, *, quotes: bool = False) -> str:
+    if isinstance(value, str) and (quotes or value != value.strip()):
+        value = f"'{value}'"
     if isinstance(value, list) and len(value) > 3:
         return f"{len(value):,} values"
     return clip(redacted_all(inert(value_text(value))), _LONGEST_VALUE)

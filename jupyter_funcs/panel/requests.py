@@ -34,13 +34,14 @@ class Part(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of a request, without other fields."""
 
 
-class EachOf(Part, frozen=True):
-    """Several values for a field, one run each."""
+class NotText(Part, frozen=True):
+    """Several values for a field, one run each; or a value that no text spells."""
 
-    each: Texts
+    each: Texts = []
+    constant: Literal["", "null", "empty text", "empty list"] = ""
 
 
-PageValue = None | LongText | Texts | EachOf
+PageValue = None | LongText | Texts | NotText
 FailedRows = Annotated[list[Number], Meta(max_length=1_000)]  # positions in the list of failed runs; all if empty
 PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
 

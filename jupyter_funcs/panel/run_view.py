@@ -212,8 +212,9 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
     rows = []
     swept = frame.attrs["funcs"]["swept"]
     for failure in errors[:_MOST_FAILED]:
-        args = {name: value_text(failure["args"].get(name)) for name in swept}
-        label = args[swept[0]] if len(swept) == 1 else ", ".join(f"{name} = {text}" for name, text in args.items())
+        given = failure["args"]
+        args = {name: value_text(given[name]) for name in swept if name in given}
+        label = ", ".join(args.values() if len(args) == 1 else (f"{name} = {text}" for name, text in args.items()))
         rows.append({"label": clip(inert(label), _LONGEST), "error": clip(inert(failure["error"]), _LONGEST)})
     return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.catalog.choices import Choices, fixed
 from jupyter_funcs.catalog.fields import Field, Kind, listing_args
-from jupyter_funcs.catalog.suggestions import Choice, fixed, nearest_listed, search
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.text import clip, folded, inert, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
     from concurrent.futures import Future
 
     from jupyter_funcs.catalog.form import Args, Form
@@ -46,27 +45,17 @@ class FieldSource:
         self._listing = function.session[field.source or ""].fields if self.is_listed else ()
         needed = {folded(name) for name in listing_args(field, self._listing, {})[1]}
         self.needs = [other.name for other in form.fields if folded(other.name) in needed and other.name != field.name]
-        self.hold([Choice(option) for option in field.options])
-
-    def hold(self, choices: Sequence[Choice]) -> None:
-        """Take new choices, and their spellings, ignoring case: the value, or its first word, such as a ticker."""
-        self.choices = choices
-        self._near: dict[str, str] = {}
-        words = [one.value.casefold().split() for one in choices]
-        self._spelt = {" ".join(each) for each in words} | {each[0] for each in words if each}
-        self._sorted = sorted((one.value.casefold(), one.value) for one in choices)
+        self.choices = Choices.of(field.options)
 
     def nearest(self, value: str) -> str:
         """Return the choice most similar to a value, or without choices a valid spelling of it; empty if none."""
         if not self.choices:
             return fixed(self.field, value)
-        if value not in self._near:  # comparing with thousands takes a while
-            self._near[value] = next(iter(nearest_listed(self.field, value, self.choices)), "")
-        return self._near[value]
+        return next(iter(self.choices.nearest(value)), "")
 
     def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:
         """Return a page of options that match a search, by default the first ones: the `OptionPage` of the protocol."""
-        found = search(self.choices, query)
+        found = self.choices.search(query)
         groups = Counter(one.group for one in found)
         if not 1 < len(groups) <= PAGE:
             groups.clear()
@@ -90,7 +79,7 @@ class FieldSource:
         self.stop()
         args = self._form.first
         missing = listing_args(self.field, self._listing, args)[1]
-        known = [] if again else self._function.known_choices(self.field, args)
+        known = Choices() if again else self._function.known_choices(self.field, args)
         if known or missing:
             self._take(args, known, missing)
         else:
@@ -110,17 +99,17 @@ class FieldSource:
             choices, missing = await self._function.choices(self.field, args, again=again)
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             trouble = error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
-            self._take(args, [], [], trouble)
+            self._take(args, Choices(), [], trouble)
         else:
             self._take(args, choices, missing)
         finally:
             slow.cancel()
 
-    def _take(self, args: Args, choices: Sequence[Choice], missing: list[str], trouble: str = "") -> None:
-        self.hold(choices)
+    def _take(self, args: Args, choices: Choices, missing: list[str], trouble: str = "") -> None:
+        self.choices = choices
         self.missing, self.trouble, self.at, self.asking, self.is_slow = missing, trouble, None, False, False
         if not (missing or trouble):
-            self.at, values = self._function.listed_at(self.field, args), {one.value for one in choices}
+            self.at, values = self._function.listed_at(self.field, args), {*choices.values}
             self.gone, self._listed = self._listed - values, values
         self._on_news(self)
 
@@ -137,17 +126,9 @@ class FieldSource:
         """Whether the values can be listed now."""
         return self.is_listed and not (self.asking or self.missing)
 
-    def whole(self, value: str) -> str:
-        """Return the only choice that a value is in any case, or begins up to a space; else the value."""
-        begun = " ".join(value.split()).casefold()
-        at = bisect_left(self._sorted, (begun,))
-        alike = [choice for spelt, choice in self._sorted[at : at + 2] if f"{spelt} ".startswith(f"{begun} ")]
-        return alike[0] if len(alike) == 1 else value
-
     def unlisted(self, values: Iterable[str]) -> list[str]:
         """Return the values that aren't listed; a ticker alone counts as its symbol."""
-        known = self._spelt if self.known else set()
-        return [value for value in values if known and " ".join(value.split()).casefold() not in known]
+        return self.choices.unknown(values) if self.known and self.choices else []
 
     def _note(self) -> str:
         if not self.is_listed:

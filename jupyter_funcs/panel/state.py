@@ -19,7 +19,7 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledErr
 from jupyter_funcs.core.text import inert, listed, quote, some
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import run_view
-from jupyter_funcs.panel.form_view import FormView
+from jupyter_funcs.panel.form_view import FormView, same_args
 from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
 from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
 from jupyter_funcs.panel.requests import FailedRows, Json, Name, Number, PageValues, RunNumber, Tab, asked
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
-    from jupyter_funcs.panel.form_view import Entered
+    from jupyter_funcs.panel.form_view import LastEntered
     from jupyter_funcs.panel.run_view import ResultView
     from jupyter_funcs.records.recorded import RecordedClient
     from jupyter_funcs.records.run import Run
@@ -91,7 +91,7 @@ class PanelState:
         self.lock = threading.RLock()  # requests arrive on the loop, `run` and `form[…] = …` on any thread
         self._presets: list[Json] = []  # read once, because every change of the form sends them
         self._visits: dict[str, Visit] = {}
-        self._entered: Entered = {}
+        self._entered: LastEntered = {}
         self._numbers = count(1)  # of results
         self._beginning = threading.Lock()
         try:
@@ -135,7 +135,7 @@ class PanelState:
                 return visit
             self.close()
             visit.inputs = FormView(
-                visit.function, visit.form, self.publish_soon, trusted=self.trusted, entered=self._entered
+                visit.function, visit.form, self.publish_soon, trusted=self.trusted, entered_before=self._entered
             )
             visit.inputs.carry()
             self.visit = visit
@@ -276,7 +276,8 @@ class PanelState:
         visit.inputs.take(values, seq)
         if confirmed:
             visit.asked = visit.form.args
-        elif visit.asked != visit.form.args and visit.form.runs > max(most, 1) and not visit.form.errors:
+        is_known = same_args(visit.asked or {}, visit.form.args)
+        if not is_known and visit.form.runs > max(most, 1) and not visit.form.errors:
             return {"asks": asks_text(visit.form.runs, most)}
         try:
             self.run()
@@ -479,7 +480,7 @@ def _begun(visit: Visit, function: RemoteCall, args: Args) -> Job:
         return function.start(args, keep_reply=True)
     # A panel shows a DataFrame of every combination, whatever the function's own options say.
     function = function.with_options(pairs=False, to=None)
-    if visit.asked == args:
+    if same_args(visit.asked or {}, args):
         function = function.with_options(most_runs=visit.form.runs)
     if function.function.changes_data:
         visit.asked = None  # the next press is another change

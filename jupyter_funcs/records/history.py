@@ -22,7 +22,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.core.files import own_path
-from jupyter_funcs.core.text import clip, plural, quote
+from jupyter_funcs.core.text import clip, plain, plural, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.records.run import Run
 from jupyter_funcs.sweeps.combinations import combos
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.client import Client
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
@@ -102,7 +103,7 @@ class History:
             number=next(self._log.numbers),
             function=function.name,
             args=args,
-            is_whole=args == job.args,
+            is_whole=_is_whole(args, job.args),
             started=dt.datetime.now(dt.UTC),
             service=session.service,
             where=session.where,
@@ -328,3 +329,11 @@ def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataF
         "cached": {"runs": len(frames), "oldest": oldest},
     }
     return frame
+
+
+def _is_whole(saved: Args, args: Args) -> bool:
+    """Return whether arguments can be saved: none is an object or has a secret in it."""
+    try:
+        return bool(saved == plain(args))
+    except TypeError:
+        return False

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import tomllib
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.values import Each, Variable, has_variable, spelled, typed
+from jupyter_funcs.catalog.fields import Kind
+from jupyter_funcs.catalog.listing import Encoding
+from jupyter_funcs.catalog.values import (
+    Each,
+    Variable,
+    WrongValueError,
+    accept,
+    entered,
+    has_variable,
+    of_sent,
+    spelled,
+)
 from jupyter_funcs.connection.profiles import profiles_file
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, NotFoundError
 from jupyter_funcs.core.files import atomic_write_text, expanded, locked_folder, named_error, read_toml
-from jupyter_funcs.core.text import did_you_mean, listed, quote
+from jupyter_funcs.core.line import Entered, Sent
+from jupyter_funcs.core.text import did_you_mean, listed, plain, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Form
 
 
@@ -26,10 +42,10 @@ _DEMO = "demo"
 _TO_DATE = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
 _SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": _TO_DATE}}
 _FILE = "jupyter_funcs_presets.toml"
-_EACH = "each"
+_EACH, _JSON = "each", "json"
 _HEAD = """\
 # Presets of jupyter_funcs. You can edit this file: [profile."Function"."Name of the preset"], then one line per value.
-# "$name" is a variable of the notebook; {each = ["a", "b"]} runs once for each value.
+# "$name" is a variable of the notebook; {each = ["a", "b"]} runs once for each value; {json = "null"} is JSON.
 """
 
 
@@ -117,15 +133,25 @@ def check_name(name: str) -> str:
 
 
 def form_values(form: Form) -> dict[str, Any]:
-    """Return a form's values for a preset: valid values as they would be sent, others as entered."""
+    """Return a form's values for a preset: valid values as they would be sent as JSON, others as entered."""
     args, errors = form.args, form.errors
     values: dict[str, Any] = {}
     for name, value in form.values.items():
         if has_variable(value) or name in errors or name not in args:
             values[name] = value
         else:
-            values[name] = Each(tuple(args[name])) if isinstance(value, Each) else args[name]
+            field = form.field(name)
+            several = args[name] if isinstance(value, Each) else [args[name]]
+            jsonable = [_jsonable(field, item) for item in several]
+            values[name] = Each(tuple(jsonable)) if isinstance(value, Each) else jsonable[0]
     return values
+
+
+def _jsonable(field: Field, value: Any) -> Any:
+    """Return a value as JSON has it; an object that JSON has no type for is itself."""
+    with suppress(WrongValueError):
+        return accept(replace(field, encoding=Encoding.JSON), value)
+    return value
 
 
 def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[str]:
@@ -134,38 +160,86 @@ def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[s
     wanted: dict[str, Any] = {}
     for name, value in values.items():
         try:
-            wanted[form.field(name).name] = value
+            field = form.field(name)
         except ArgumentError:
             unknown.append(name)
+        else:
+            wanted[field.name] = _of_record(field, value) if field.kind is Kind.JSON else value
     # In the form's order, because the valid values of a field may depend on the ones before it.
     for name in [name for name in form if name in wanted or not keep]:
-        before, now = form.values.get(name), wanted.get(name)
-        if type(before) is not type(now) or before != now:
-            form[name] = now
+        if name not in wanted:
+            del form[name]
+            continue
+        if name not in form.values or not _is_same(form.values[name], wanted[name]):
+            form[name] = wanted[name]
     return unknown
+
+
+def _is_same(before: Any, now: Any) -> bool:
+    try:
+        return type(before) is type(now) and bool(before == now)
+    except Exception:  # noqa: BLE001  # a table, say, or whatever else compares its items
+        return before is now
+
+
+def _of_record(field: Field, value: Any) -> Any:
+    """Return what a text of a JSON field contains, as 0.1.0 wrote every text, list and object; any other is itself."""
+    if isinstance(value, Each):
+        return Each(tuple(_of_record(field, item) for item in value.values))
+    if isinstance(value, Sent):
+        return of_sent(field, value)
+    if isinstance(value, Entered) and _is_json(value):
+        return json.loads(value)
+    return value
+
+
+def _is_json(text: str) -> bool:
+    """Return whether a text is a text, a list or an object in JSON."""
+    if not text.startswith(('"', "[", "{")):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _from_toml(value: Any) -> Any:
     if isinstance(value, str):
-        return typed(value)
+        return entered(value)
     if isinstance(value, list):
         return [_from_toml(item) for item in value]
     if isinstance(value, dict) and value.keys() == {_EACH} and isinstance(value[_EACH], list):
         return Each(tuple(map(_from_toml, value[_EACH])))
+    if isinstance(value, dict) and value.keys() == {_JSON} and isinstance(value[_JSON], str):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value[_JSON])
     return value
 
 
 def _to_toml(parameter: str, value: Any) -> Any:
     if isinstance(value, Each):
         return {_EACH: [_to_toml(parameter, item) for item in value.values]}
+    if _needs_json(value):
+        with suppress(TypeError):
+            return {_JSON: json.dumps(redacted_values(plain(value)), ensure_ascii=False)}
     if isinstance(value, (list, tuple)):
         return [_to_toml(parameter, item) for item in value]
-    if isinstance(value, (str, Variable)):
+    if isinstance(value, Variable):
+        return spelled(value)
+    if isinstance(value, str):
         return spelled(redacted_values(value))
     if type(value) in {bool, int, float, dt.date, dt.datetime}:
         return value
     what = f"A preset cannot store {parameter}: {quote(value, 40)} (a {type(value).__name__})."
     raise ArgumentError(what, "Use text, a number, a date, or a list of them.")
+
+
+def _needs_json(value: Any) -> bool:
+    """Return whether TOML has no type for a value, or its text would be read as JSON."""
+    if isinstance(value, (list, tuple)):
+        return any(item is None or isinstance(item, (dict, list, tuple)) for item in value)
+    return value is None or isinstance(value, dict) or (isinstance(value, str) and _is_json(value))
 
 
 def _edited(

@@ -13,6 +13,7 @@ from jupyter_funcs.client import notebook
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.json_decoding import only, read_object
+from jupyter_funcs.core.line import Sent
 from jupyter_funcs.core.text import clip, inert, plural
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _LONGEST_ITEM, _LONGEST_ARGUMENTS = 60, 120
 _LONGEST_ERROR = 300
 _SAVED = (
     *("number", "function", "args", "is_sweep", "runs", "pairs", "to", "rows"),
-    *("error", "failed", "is_whole", "in_cache"),
+    *("error", "failed", "is_whole", "in_cache", "is_typed"),
 )
 _PRIVATE = ("status", "elapsed", "rows", "error")
 # The status of an earlier kernel's run that may still be running or have died with its kernel.
@@ -61,6 +62,8 @@ class Run:
         The number of an earlier kernel; 0 for this one.
     is_whole
         Whether `args` is complete: a token in it is masked, and very long arguments are not saved.
+    is_typed
+        Whether `args` have their types; 0.1.0 saved texts.
     in_cache
         Whether its result went to the cache or came from it.
     entry, options
@@ -82,6 +85,7 @@ class Run:
     kernel: int = 0
     is_whole: bool = True
     in_cache: bool = False
+    is_typed: bool = True
     failed: int = 0
     entry: Function | None = None
     options: CallOptions | None = None
@@ -207,6 +211,8 @@ class Run:
     def from_json(cls, kernel: int, values: dict[str, Any]) -> Run:
         """Return a run of an earlier kernel, from what `to_json` returned there."""
         saved = {f"_{name}" if name in _PRIVATE else name: value for name, value in values.items()}
+        if not saved.setdefault("is_typed", False):
+            saved["args"] = {name: _sent(value) for name, value in values["args"].items()}
         return cls(**saved | {"started": dt.datetime.fromisoformat(values["started"])}, kernel=kernel)
 
     def __repr__(self) -> str:
@@ -214,6 +220,12 @@ class Run:
         return (
             f"<Run {self.label}: {inert(self.function)}({self.arguments}), {self.status}, {self.elapsed:.1f} s{rows}>"
         )
+
+
+def _sent(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_sent, value))
+    return Sent(value) if isinstance(value, str) else value
 
 
 def as_it_came(frame: pd.DataFrame, reply: pd.DataFrame | None) -> pd.DataFrame:

@@ -11,8 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.catalog.changes import drift
-from jupyter_funcs.catalog.listing import Catalog, Function, Param
-from jupyter_funcs.catalog.values import json_args
+from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
 from jupyter_funcs.connection.profiles import command_environment
 from jupyter_funcs.connection.replies import Reply, too_large
 from jupyter_funcs.connection.retries import Proof, pause
@@ -36,7 +35,6 @@ T = TypeVar("T")
 _MOST_TOOLS, _MOST_PAGES, _MAX_LISTING = 10_000, 1000, 64 * 2**20  # the last in bytes
 _MOST_NAMES = 5  # of tools left out, in one warning
 _WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
-_JSON = tuple('[{"-0123456789tfn')  # how it may begin
 
 
 class McpSource:
@@ -61,9 +59,7 @@ class McpSource:
         return Reply(data, await self._transport.secret(), lines=False)
 
     def request(self, function: Function, args: Args) -> dict[str, Any]:
-        arguments = json_args(function, args)
-        if function.context == _WHOLE:
-            arguments = arguments.get(_WHOLE, {})
+        arguments = args.get(_WHOLE, {}) if function.context == _WHOLE else args
         # A half of a surrogate pair can't be sent, and the SDK would close the connection over it.
         arguments = json.loads(replace_surrogates(json.dumps(arguments, ensure_ascii=False)))
         return {"method": "tools/call", "params": {"name": function.name, "arguments": arguments}}
@@ -180,6 +176,7 @@ def _function(given: Any, group: str) -> Function | None:
                 name=key,
                 description=only(str, only(dict, own).get("description") or only(dict, own).get("title")),
                 required=is_whole or key in required,
+                encoding=Encoding.JSON,
                 schema={**definitions, **own} if isinstance(own, dict) and "'$ref'" in repr(own) else own,
             )
             for key, own in params.items()
@@ -214,7 +211,7 @@ def _data(result: dict[str, Any], name: str) -> bytes:
         values = [_value(text) for text in texts]
         value = values[0] if len(values) == 1 else values or None
     elif isinstance(value, dict) and value.keys() == {"result"}:  # how the SDK's servers wrap what isn't an object
-        value = _value(value["result"])
+        value = value["result"]
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -228,9 +225,9 @@ def _text(block: dict[str, Any]) -> str:
     return f"{block.get('type')} ({', '.join(str(part) for part in parts if part)})"
 
 
-def _value(text: Any) -> Any:
-    """Return what a JSON text contains; any other text is itself."""
-    if isinstance(text, str) and text.lstrip().startswith(_JSON):
+def _value(text: str) -> Any:
+    """Return the object or the list that a text contains; any other text is itself."""
+    if text.lstrip().startswith(("{", "[")):
         try:
             return json_decoding.decode(text, what="text of the reply")
         except ProtocolError as error:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
 from urllib.parse import urljoin, urlsplit
 
-from jupyter_funcs.catalog.listing import Catalog, Function, Param
+from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
 from jupyter_funcs.catalog.schemas import text_of
-from jupyter_funcs.catalog.values import json_args
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, same_origin
 from jupyter_funcs.connection.retries import Purpose
@@ -266,6 +265,7 @@ class _Document(Once):
             required=required,
             schema=self.once("parameter schema", schema, self._schema) if schema or context["in"] == "body" else None,
             context=context,
+            encoding=Encoding.JSON,
         )
 
     def _body(self, body: dict[str, Any]) -> tuple[list[Param], str]:
@@ -418,7 +418,7 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     headers: dict[str, str] = {"Accept": context["accept"]}
     body: Any = {}
     form: list[str] = []
-    for name, value in json_args(function, args).items():
+    for name, value in args.items():
         where = places[name]
         if where["in"] == "body":
             body = value if where.get("whole") else {**body, where["name"]: value}

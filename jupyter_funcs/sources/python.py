@@ -16,9 +16,8 @@ import msgspec
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from jupyter_funcs.catalog.descriptions import read_options
-from jupyter_funcs.catalog.fields import by_name, read_fields
-from jupyter_funcs.catalog.listing import Catalog, Function, Param
-from jupyter_funcs.catalog.values import as_json, json_args
+from jupyter_funcs.catalog.fields import read_fields
+from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core.background import Progress, in_thread
@@ -60,13 +59,7 @@ class PythonSource:
         if function.name not in self._callables:
             raise NotFoundError(f"{function.name} is no longer in {self._connection.name}.", "See %funcs find.")
         progress.attempts = 1
-        fields = by_name(read_fields(function))
-        # A float has fewer digits than a Decimal.
-        typed = {
-            name: value if fields[name].format == "decimal" else as_json(fields[name], value)
-            for name, value in args.items()
-        }
-        work = partial(_result, function, *self._callables[function.name], typed)
+        work = partial(_result, function, *self._callables[function.name], args)
         result = await asyncio.wrap_future(in_thread(work, "python"))
         if not isinstance(result, tuple):
             return result
@@ -75,7 +68,7 @@ class PythonSource:
         return Reply(data, self._connection.token(), lines=False, warning=lost_text(lost))
 
     def request(self, function: Function, args: Args) -> dict[str, Any]:
-        return {"function": function.name, "arguments": json_args(function, args)}
+        return {"function": function.name, "arguments": args}
 
     def identity(self, function: Function) -> str:
         """Return a hash of the function as it is now: a notebook may have changed it."""
@@ -180,7 +173,7 @@ def _function(name: str, python: Callable[..., Any]) -> tuple[Function, list[Par
             description=str(parameter.help),
             required=parameter.required,
             schema=parameter.structure,
-            takes_objects=parameter.takes_objects,
+            encoding=Encoding.OBJECT,
         )
         for parameter in parameters
     ]

@@ -7,10 +7,11 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_funcs.catalog.fields import schema_problems, unknown_codes
-from jupyter_funcs.catalog.listing import Catalog, Function, parse_listing
+from jupyter_funcs.catalog.fields import Field, Kind, by_name, read_fields, schema_problems, unknown_codes
+from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, parse_listing
+from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.connection.profiles import NO_TOKEN
-from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, Reply
+from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, TAKES_JSON, Reply
 from jupyter_funcs.core.background import Progress, in_thread, loop_time
 from jupyter_funcs.core.errors import ConfigError, FuncsError, ProtocolError, ReplyTooLargeError
 from jupyter_funcs.core.text import some
@@ -75,24 +76,37 @@ class ServiceSource:
         self.kind = kind
         self._transport = transport
         self._offers_arrow = False
+        self.headers: dict[str, str] = {}  # of each run
 
     async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
         reply = await self._transport.post(LIST_PATH, {}, terms, progress)
         self._offers_arrow = reply.offers_arrow
-        return partial(reply.read, parse_listing)
+        self.headers = TAKES_JSON if reply.takes_json else {}
+        return partial(reply.read, partial(parse_listing, takes_json=reply.takes_json))
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         terms = terms._replace(takes_arrow=terms.takes_arrow and self._offers_arrow)
-        return await self._transport.post(RUN_PATH, self.request(function, args), terms, progress)
+        return await self._transport.post(RUN_PATH, self.request(function, args), terms, progress, self.headers)
 
     def request(self, function: Function, args: Args) -> dict[str, Any]:
-        return {"FunctionName": function.name, "Args": args}
+        fields = by_name(read_fields(function))
+        sent = {name: _encoded(fields[name], value) for name, value in args.items()}
+        return {"FunctionName": function.name, "Args": sent}
 
     def identity(self, _function: Function) -> None:
         """Add nothing: the address says all."""
 
     async def close(self) -> None:
         await self._transport.close()
+
+
+def _encoded(field: Field, value: Any) -> Any:
+    """Return a value as the first wire takes it, a text or a list of texts, if the service doesn't take JSON."""
+    if field.encoding is Encoding.JSON:
+        return value
+    if isinstance(value, list) and field.kind is not Kind.JSON:
+        return [text_of(item) for item in value]
+    return text_of(value)
 
 
 async def detected(transport: Transport, terms: Terms, progress: Progress) -> tuple[Source, Callable[[], Catalog]]:

@@ -9,7 +9,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.fields import Field, Kind
-from jupyter_funcs.catalog.values import SWEEPS, Each, WrongValueError, is_empty, is_several, items_of, shorten, to_wire
+from jupyter_funcs.catalog.values import (
+    SWEEPS,
+    Each,
+    WrongValueError,
+    accept,
+    clears,
+    is_several,
+    items_of,
+    key_of,
+    shorten,
+)
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
 
@@ -20,6 +30,9 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
+
+
+UNSET: Any = object()
 
 
 class Combos(NamedTuple):
@@ -116,9 +129,9 @@ def _rows(form: Form, table: Any, given: Mapping[str, Any]) -> list[dict[str, An
             other = f"the column {quote(columns[name])}" if name in columns else "the argument of that name"
             raise ArgumentError(f"The column {quote(column)} is the same parameter as {other}.", "Use only one.")
         columns[name] = column
-    # Nulls become None, in columns of numbers and dates too.
+    # A cell without a value leaves its argument out.
     lists = [
-        [None if null else value for value, null in zip(values.tolist(), values.isna().tolist(), strict=True)]
+        [UNSET if null else value for value, null in zip(values.tolist(), values.isna().tolist(), strict=True)]
         for values in (table.iloc[:, at] for at in range(len(columns)))
     ]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
@@ -142,17 +155,17 @@ def _parameter(form: Form, column: object, table: Any) -> str:
 
 
 def _converter(form: Form, errors: dict[str, dict[str, None]]) -> Callable[[str, Any], Any]:
-    """Return a function that returns what is sent for a value, or ``None``, and adds its errors to `errors`."""
+    """Return a function that returns a value as a run takes it, or `UNSET`, and adds its errors to `errors`."""
 
     def convert(name: str, value: Any) -> Any:
-        if is_empty(value):
-            return None
         field = form.field(name)
+        if value is UNSET or clears(field, value, validate=form.validate):
+            return UNSET
         try:
-            return to_wire(field, value, validate=form.validate, hints=len(errors.get(name, ())) < 3)
+            return accept(field, value, validate=form.validate, hints=len(errors.get(name, ())) < 3)
         except ValueError as error:
             errors.setdefault(name, {})[f"{field.identifier} {str(error).removesuffix(SWEEPS)}"] = None
-        return None
+        return UNSET
 
     once = lru_cache(maxsize=None, typed=True)(convert)  # tables repeat many values
     return lambda name, value: (once if isinstance(value, (str, int, float)) else convert)(name, value)
@@ -175,7 +188,7 @@ def _combined(form: Form, names: list[str], axes: list[list[dict[str, Any]]], *,
         sent = constant.copy()
         for part in together:
             sent.update(part)
-        args: Args = {name: sent[name] for name in order if sent.get(name) is not None}
+        args: Args = {name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET}
         for name, texts in form.errors_of(args).items():
             errors.setdefault(name, {}).update(dict.fromkeys(texts))
         for name, texts in form.warnings_between(args).items():
@@ -185,16 +198,17 @@ def _combined(form: Form, names: list[str], axes: list[list[dict[str, Any]]], *,
     unique = list(runs.values())
     is_paired = pairs or any(len(axis[0]) > 1 for axis in axes)
     if is_paired:
-        lists = {name: [args.get(name) for args in unique] for name in names}
+        lists = {name: [args.get(name, UNSET) for args in unique] for name in names}
     else:
         lists = {name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)}
     values: dict[str, Any] = constant | {
-        name: [value for value in several if value is not None] for name, several in lists.items()
+        name: [value for value in several if value is not UNSET] for name, several in lists.items()
     }
     for name, texts in form.warnings_of_values(values, names).items():
         warnings.setdefault(name, {}).update(dict.fromkeys(texts))
-    return Combos(names, constant, unique, {**constant, **lists}, is_paired, warnings)
+    given = {name: [None if value is UNSET else value for value in several] for name, several in lists.items()}
+    return Combos(names, constant, unique, {**constant, **given}, is_paired, warnings)
 
 
 def _key(args: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in args.items())
+    return tuple((name, key_of(value)) for name, value in args.items())

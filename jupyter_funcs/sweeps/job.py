@@ -7,6 +7,7 @@ import time
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.catalog.values import constant_of
 from jupyter_funcs.client.jobs import Job, ResultFuture
 from jupyter_funcs.client.status import span
 from jupyter_funcs.connection.login import ask
@@ -245,8 +246,10 @@ def asks_text(runs: int, most: int) -> str:
 
 def value_text(value: Any) -> str:
     """Return an argument as text; of a long list, the first values and how many more there are."""
+    if constant := constant_of(value):
+        return constant
     if not isinstance(value, list):
-        return "" if value is None else str(value)
+        return str(value)
     shown = [f"[{', '.join(map(str, item))}]" if isinstance(item, list) else str(item) for item in value[:_MAX_ITEMS]]
     more = [f"and {len(value) - _MAX_ITEMS:,} more"] * (len(value) > _MAX_ITEMS)
     return ", ".join([*shown, *more])

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.catalog.fields import Field, Kind
+from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.frames.columns import MAX_EXACT
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequ
 
 def _argument(given: Sequence[str | list[str] | None], kind: Kind) -> Series:
     """Return the column of an argument, one row per run."""
-    texts = [", ".join(value) if isinstance(value, list) else value for value in given]
+    texts = [", ".join(map(text_of, value)) if isinstance(value, list) else value for value in given]
     with suppress(ValueError, OverflowError):
         if kind is Kind.DATE:
             return pd.Series(np.array([text or "NaT" for text in texts], dtype="datetime64[us]"))

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from jupyter_funcs.catalog.fields import Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function
-from jupyter_funcs.catalog.values import to_wire
+from jupyter_funcs.catalog.values import accept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -383,7 +383,7 @@ def is_harmed(known: Known, field: Field) -> bool:
     """Return whether a valid value is refused, or is not sent as it is."""
     for value, sent in valid_values(known):
         try:
-            if to_wire(field, value) != sent:
+            if accept(field, value) != sent:
                 return True
         except ValueError:
             return True

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_funcs.catalog.changes import relisted
-from jupyter_funcs.catalog.listing import Catalog, Function, Param, identifiers, parse_listing
+from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, identifiers, parse_listing
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
 
 PARAM = {
@@ -50,7 +50,7 @@ def names(catalog: Catalog) -> list[str]:
 def test_every_field_of_a_listing_is_read() -> None:
     """Every field that a service may list is read and can be dumped unchanged."""
     (function,) = parse([FUNCTION])
-    param = {**PARAM, "modelExtra": {}, "takesObjects": False}
+    param = {**PARAM, "modelExtra": {}, "encoding": "text"}
     assert msgspec.to_builtins(function) == {**FUNCTION, "params": (param,), "modelExtra": {}}
     assert (function.asset_name, function.author_user_name, function.params[0].sort_value) == ("Card Spend", "ada", 3)
     assert function.model_extra == {}
@@ -67,8 +67,9 @@ def test_only_a_name_is_needed() -> None:
     """Any other absent field gets its neutral value (FAULTS 70)."""
     (function,) = parse([{"name": "F", "params": [{"name": "P"}]}])
     assert function == Function(name="F", params=(Param(name="P"),))
+    assert function.params[0].encoding is Encoding.TEXT
     said = msgspec.structs.asdict(function) | msgspec.structs.asdict(function.params[0])
-    said = {key: value for key, value in said.items() if key not in {"name", "params"}}
+    said = {key: value for key, value in said.items() if key not in {"name", "params", "encoding"}}
     assert set(map(repr, said.values())) == {"0", "''", "False", "None", "{}"}
 
 

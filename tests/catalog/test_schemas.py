@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.schemas import Schemas, problem_of
-from jupyter_funcs.catalog.values import Each, as_json
+from jupyter_funcs.catalog.values import Each
 from tests.declared import form_with
 from tests.examples import examples
 
@@ -131,31 +131,31 @@ def test_a_schema_that_contradicts_itself_does_not_enforce_that(schema: Any) -> 
 
 
 @pytest.mark.parametrize(
-    ("schema", "value", "sent", "typed"),
+    ("schema", "value", "typed"),
     [
-        ({"type": "boolean"}, True, "true", True),
-        ({"type": "boolean"}, "False", "false", False),
-        ({"type": "integer"}, "7", "7", 7),
-        ({"type": "number"}, 0.5, "0.5", 0.5),
-        ({"type": "string"}, "7", "7", "7"),
-        ({"enum": ["true", "false"]}, True, "true", "true"),
-        ({"enum": [1, "a"]}, 1, "1", 1),
-        ({"type": "array", "items": {"type": "integer"}}, [1, "2"], ["1", "2"], [1, 2]),
-        ({"type": "array", "items": {"type": "boolean"}}, [True], ["true"], [True]),
-        ({"type": "object"}, {"a": [1, None]}, '{"a": [1, null]}', {"a": [1, None]}),
-        ({"type": "object"}, '{"a": 1}', '{"a": 1}', {"a": 1}),
-        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "x y", '"x y"', "x y"),
-        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "5", "5", 5),
-        (True, [1, 2.5], "[1, 2.5]", [1, 2.5]),
+        ({"type": "boolean"}, True, True),
+        ({"type": "boolean"}, "False", False),
+        ({"type": "integer"}, "7", 7),
+        ({"type": "number"}, 0.5, 0.5),
+        ({"type": "string"}, "7", "7"),
+        ({"type": "string"}, 7, "7"),
+        ({"enum": ["true", "false"]}, True, "true"),
+        ({"enum": [1, "a"]}, 1, 1),
+        ({"type": "array", "items": {"type": "integer"}}, [1, "2"], [1, 2]),
+        ({"type": "array", "items": {"type": "boolean"}}, [True], [True]),
+        ({"type": "object"}, {"a": [1, None]}, {"a": [1, None]}),
+        ({"type": "object"}, '{"a": 1}', {"a": 1}),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "x y", "x y"),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "5", "5"),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, 5, 5),
+        (True, [1, 2.5], [1, 2.5]),
     ],
 )
-def test_values_are_sent_as_texts_that_stand_for_their_json(schema: Any, value: Any, sent: Any, typed: Any) -> None:
-    """Arguments are texts everywhere; a source with typed JSON gets numbers, flags and objects back."""
-    field = field_of(schema)
-    form = form_with(field, Given=value)
-    assert form.check() == {"Given": sent}
-    assert as_json(field, sent) == typed
-    assert type(as_json(field, sent)) is type(typed)
+def test_a_value_has_the_type_that_its_schema_declares(schema: Any, value: Any, typed: Any) -> None:
+    """Numbers are numbers and flags are flags; a text stays one where the schema allows texts (FAULTS 156)."""
+    sent = form_with(field_of(schema), Given=value).check()
+    assert sent == {"Given": typed}
+    assert type(sent["Given"]) is type(typed)
 
 
 @pytest.mark.parametrize(
@@ -186,11 +186,23 @@ def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(schema: An
 def test_a_text_that_begins_as_json_but_is_none_gets_a_warning(value: str) -> None:
     """It is sent as a text, which a parameter of any type takes."""
     form = form_with(field_of(True), Given=value)
-    assert form.check() == {"Given": json.dumps(value)}
+    assert form.check() == {"Given": value}
     [warning] = form.warnings["Given"]
     assert warning.startswith("Given looks like JSON, but isn't valid (")
-    swept = form_with(field_of(True), Given=Each((value, "[1]")))
+    swept = form_with(field_of(True), Given=Each((value, [1])))
     assert swept.warnings["Given"] == [warning]
+
+
+@pytest.mark.parametrize("value", ["[1, 2]", '{"a": 1}', " []"])
+def test_a_text_that_is_json_gets_a_warning_with_the_way_to_send_that(value: str) -> None:
+    """A field that takes text sends the text."""
+    form = form_with(field_of(True), Given=value)
+    assert form.check() == {"Given": value}
+    assert form.warnings == {
+        "Given": [
+            "Given is sent as text. To send it as JSON, enter json: before it, or pass the value itself from Python."
+        ]
+    }
 
 
 MOMENTS = {
@@ -218,7 +230,7 @@ def test_a_text_that_is_not_of_its_format_gets_a_warning(format_: str, texts: tu
     assert len(form_with(several, Given=good + bad).warnings["Given"]) == len(bad[:3]) + (len(bad) > 3)
 
 
-@pytest.mark.parametrize("value", ["1,2,3", "[1, 2]", "NaN", ["[1,"], '"a"', "", '"[1]"'])
+@pytest.mark.parametrize("value", ["1,2,3", [1, 2], "NaN", ["[1,"], '"a"', "", '"[1]"'])
 def test_any_other_text_and_value_gets_none(value: Any) -> None:
     """A list may hold such a text."""
     form = form_with(field_of(True), Given=value)

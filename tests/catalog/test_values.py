@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.fields import Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
-from jupyter_funcs.catalog.values import Each, Variable, only, wire_values
+from jupyter_funcs.catalog.values import Each, Variable, accept_each, only
 from jupyter_funcs.panel.form_view import FormView
-from jupyter_funcs.panel.requests import EachOf
+from jupyter_funcs.panel.requests import NotText
 from tests.conftest import PANEL, SYMBOL, wait_until
 from tests.declared import declared, form_with
 
@@ -48,7 +48,7 @@ def form_of(one: Field, value: Any, **variables: Any) -> Form:
     [
         (NAME, ("a", "b", "a"), ["a", "b"]),
         (NAME, ("Smith, Jones",), ["Smith, Jones"]),
-        (LOOKBACK, (1, "2", np.int64(2)), ["1", "2"]),
+        (LOOKBACK, (1, "2", np.int64(2)), [1, 2]),
         (DAY, (dt.date(2025, 1, 2), "2025-01-03"), ["2025-01-02", "2025-01-03"]),
         (YES, (True, "no"), ["Yes", "No"]),
         (DIMENSIONS, (["Region"], ["region", "Brand"], ["Region"]), [["Region"], ["Region", "Brand"]]),
@@ -66,7 +66,7 @@ def test_each_value_is_sent_once_in_its_order(one: Field, values: tuple[Any, ...
 def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
     """Each bad value has its own error; after three, the rest are counted."""
     form = form_of(LOOKBACK, Each((1, "x", 99, *range(51, 60))))
-    assert form.args == {"n": ["1"]}
+    assert form.args == {"n": [1]}
     beyond = [f"n must be between 1 and 50, not {number}." for number in (99, 51)]
     assert form.errors == {"n": ["n takes a whole number, not 'x'.", *beyond, "And 8 more like these."]}
     assert "Did you mean 'Region'?" in form_of(DIMENSIONS, Each((["Regoin"],))).errors["Dimensions"][0]
@@ -137,9 +137,9 @@ def test_ten_thousand_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
     def counted(one: Field, each: Each, *args: Any, **options: Any) -> Any:
         read.append(each)
-        return wire_values(one, each, *args, **options)
+        return accept_each(one, each, *args, **options)
 
-    monkeypatch.setattr("jupyter_funcs.catalog.form.wire_values", counted)
+    monkeypatch.setattr("jupyter_funcs.catalog.form.accept_each", counted)
     each = Each(tuple(f"x{at}" for at in range(10_000)))
     form = form_of(YES, each)
     assert form.errors["Flag"][-1] == "And 9,997 more like these."
@@ -172,7 +172,7 @@ def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]
     view = FormView(function, function.form(name=Each(tuple(texts)), items=Each(tuple(lists))), lambda: None)
     for name, values in ("name", texts), ("items", lists):
         held = shown(view, name).get("value", {"each": []})
-        view.take({name: EachOf(held["each"])})
+        view.take({name: NotText(held["each"])})
         assert view.form[name] == Each(tuple(values))
     view.close()
 
@@ -186,7 +186,7 @@ def test_the_inputs_show_several_values(funcs: Session) -> None:
     assert shown(view, "Symbol") == {"value": {"each": [SYMBOL, "BVQS US EQUITY"]}}
     view.clear()
     assert view.form.args == {}
-    view.take({"PanelName": EachOf([])}, 1)
+    view.take({"PanelName": NotText([])}, 1)
     assert not any("errors" in each for each in view.values()["fields"].values())
     assert not view.values()["valid"]
     view.press()
@@ -196,10 +196,10 @@ def test_the_inputs_show_several_values(funcs: Session) -> None:
     assert (shown(view, "PoPLookback")["value"], view.values()["runs"]) == ({"each": ["1", "2"]}, 2)
     view.form["PoPLookback"] = 3
     assert shown(view, "PoPLookback")["value"] == "3"
-    view.take({"PoPLookback": EachOf(["1", "2", "x"])}, 2)
+    view.take({"PoPLookback": NotText(["1", "2", "x"])}, 2)
     [error] = shown(view, "PoPLookback")["errors"]
     assert error["text"] == "PoP Lookback takes a whole number, not 'x'."
-    view.take({"Symbol": EachOf(["NOPE", SYMBOL, "BVQS"])}, 3)
+    view.take({"Symbol": NotText(["NOPE", SYMBOL, "BVQS"])}, 3)
     [warning] = shown(view, "Symbol")["warnings"]
     assert "'NOPE' isn't in the list." in warning["text"]
     view.close()

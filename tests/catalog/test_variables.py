@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.catalog.fields import read_fields
 from jupyter_funcs.catalog.listing import Function, Param
-from jupyter_funcs.catalog.values import Variable, resolved, spelled, typed
+from jupyter_funcs.catalog.values import Variable, entered, resolved, spelled
 from jupyter_funcs.core.line import read_value
 from tests.declared import form_with
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 @given(st.text(st.sampled_from("$'\" ab\n")) | st.text())
 def test_a_text_is_spelt_so_that_it_is_read_back(text: str) -> None:
     """A value is shown as the text to type for it, for texts and variables alike."""
-    assert typed(spelled(text)) == text
-    assert typed(spelled(Variable("x"))) == Variable("x")
+    assert entered(spelled(text)) == text
+    assert entered(spelled(Variable("x"))) == Variable("x")
 
 
 @pytest.mark.parametrize("text", ["$a", "'$a'", '"$5"', "plain", "a $b"])
 def test_a_dollar_is_read_as_the_magic_reads_it(text: str) -> None:
     """`$name` is a variable and quotes make it a text, in the form as after `name=` in the magic."""
     variables = {"a": ["x", "y"]}
-    assert resolved(typed(text), variables) == read_value(text, variables)
+    assert resolved(entered(text), variables) == read_value(text, variables)
 
 
 def form(**values: Any) -> Form:

@@ -16,7 +16,10 @@ WRONG = {
     "a.py": ("def f(:", "{0}, line 1: SyntaxError: invalid syntax."),
     "b.py": ("\nimport nothing_there", "{0}, line 2: ModuleNotFoundError: No module named 'nothing_there'."),
     "c.py": ("from jupyter_funcs.service import nope", "{0}, line 1: ImportError: cannot import name 'nope'"),
-    "d.py": (ONE.format("get_odd(x: complex):"), "{0}, line 3: get_odd cannot be published.\nParameter x is annotated"),
+    "d.py": (
+        ONE.format("get_odd(x: memoryview):"),
+        "{0}, line 3: get_odd cannot be published.\nParameter x is annotated",
+    ),
     "e.ipynb": ("no notebook", "{0} is not a valid notebook: JSON is malformed"),
     "f.py": (f"{HEAD}@function('Shops')\ndef f(): ...", "{0}, line 3: Not a function: 'Shops'."),
     "g.py": (ONE.format("get_one():"), ""),

@@ -117,7 +117,7 @@ def test_a_sweep_in_memory_is_not_continued_by_another_account(
             job.cancel()
         return Service.__call__(service, request)
 
-    session.remote.transport._exchange._transport._transport = httpx.MockTransport(interrupt)
+    session.remote.transport._exchange._transport.transport = httpx.MockTransport(interrupt)
     function = session["F"].with_options(cache=False, concurrency=1, progress=False)
     job = function.start_sweep(a=["1", "2", "3", "4"])
     with pytest.raises(jf.RunCancelledError):

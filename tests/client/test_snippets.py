@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import json
 import os
 import shutil
 import subprocess
 import sys
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each, Variable
+from jupyter_funcs.client import snippets
 from jupyter_funcs.client.snippets import blocks, curl, magic, python
 from jupyter_funcs.core.line import NAME_AND_VALUE, read_body, read_word, split_line, unquoted
 from tests.conftest import PANEL, SYMBOL
 from tests.examples import examples
+from tests.shells import shell_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -260,7 +265,7 @@ def test_a_function_that_shares_its_name_is_named_by_its_id() -> None:
             "(size=2, w=[0.5, 1], flag=False)",
             [(2, [0.5, 1.0], False, 0)],
         ),
-        ({"size": "2", "x": "2.50"}, "(size=2, x='2.50')", [(2, None, True, 2.5)]),
+        ({"size": "2", "x": "2.50"}, "(size=2, x=2.5)", [(2, None, True, 2.5)]),
         ({"size": Each(("1", "2")), "x": "3"}, ".sweep(size=[1, 2], x=3)", [(1, None, True, 3), (2, None, True, 3)]),
         (
             {"size": "1", "w": Each((["1"], ["2"]))},
@@ -270,7 +275,7 @@ def test_a_function_that_shares_its_name_is_named_by_its_id() -> None:
     ],
 )
 def test_values_in_python_have_their_types(values: dict[str, Any], shown: str, came: list[Any]) -> None:
-    """Numbers and flags of a declared type are written as such, unless a call with them sends another text."""
+    """Numbers and flags of a declared type are written as such."""
     taken = []
 
     def f(size: int, w: list[float] | None = None, flag: bool = True, x: float = 0) -> int:
@@ -285,3 +290,59 @@ def test_values_in_python_have_their_types(values: dict[str, Any], shown: str, c
     assert code == shown
     eval(f"f{code}", {"f": function})
     assert sorted(taken, key=str) == came
+
+
+@pytest.mark.fault(156)
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("either", "7", "either=7"),
+        ("either", 7, "either=json:7"),
+        ("either", "json:7", """either="'json:7'\""""),
+        ("maybe", None, "maybe=json:null"),
+        ("text", "", 'text=""'),
+        ("text", " ", 'text=" "'),
+        ("texts", ["b", "", "b"], 'texts=["b", "", "b"]'),
+        ("texts", [], "texts=[]"),
+        ("day", dt.date(2026, 3, 1), "day=2026-03-01"),
+        ("spans", [dt.timedelta(hours=2)], 'spans=["2:00:00"]'),
+        ("exact", Decimal("1.50"), "exact=1.50"),
+        ("free", {"a": [1, "1"]}, r'free="{\"a\": [1, \"1\"]}"'),
+    ],
+)
+def test_a_line_sends_the_same_types_again(name: str, value: Any, shown: str) -> None:
+    """The line of a run is read back as the value."""
+    taken = []
+
+    def f(
+        either: str | int = "unset",
+        maybe: int | None = 5,
+        text: str = "unset",
+        texts: list[str] | None = None,
+        day: dt.date | None = None,
+        spans: list[dt.timedelta] | None = None,
+        exact: Decimal = Decimal(1),
+        free: dict[str, Any] | None = None,
+    ) -> int:
+        taken.append(dict(locals()))
+        return 1
+
+    session = jf.connect([f])
+    line = snippets.line(session.f, session.f.form(**{name: value}).args)
+    assert line == f"f {shown}"
+    with shell_with(session) as shell:
+        shell.run_line_magic("funcs", f"call {line} -q")
+    assert repr(taken[0][name]) == repr(value)
+
+
+@pytest.mark.fault(155)
+def test_the_code_of_a_run_with_an_object_names_it_and_has_nothing_of_it() -> None:
+    """A line has a variable in its place."""
+
+    def f(table: Any = None) -> int:
+        return 1
+
+    function = jf.connect([f]).f
+    form = function.form(table=pd.DataFrame({"a": ["a cell of the table"]}))
+    assert snippets.line(function, form.args) == "f table=$table"
+    assert "a cell" not in str(blocks(function, form, "python:x"))

@@ -241,11 +241,13 @@ def test_objects_of_the_kernel_are_passed_by_reference() -> None:
     def merge(left: pd.DataFrame, right, how: str = "inner", n: int = 1) -> None: ...  # noqa: ANN001
 
     merge.__annotations__.update(left=pd.DataFrame, how=str, n=int)
-    params = jf.connect([merge]).merge.function.params
-    assert [param.takes_objects for param in params] == [True, True, False, False]
     frame = pd.DataFrame({"a": [1]})
-    for declared in inspect.signature(merge).parameters.values():
-        parameter = Parameter.of_python(declared, "")
+    form = jf.Form(jf.connect([merge]).merge, left=frame, right=frame, n=frame)
+    assert form.args["left"] is form.args["right"] is frame
+    assert form.errors.keys() == {"n"}
+    parameters = [Parameter.of_python(each, "") for each in inspect.signature(merge).parameters.values()]
+    assert [parameter.takes_objects for parameter in parameters] == [True, True, False, False]
+    for parameter in parameters:
         assert not parameter.takes_objects or parameter.adapter.validate_python(frame) is frame
 
 

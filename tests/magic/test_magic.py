@@ -124,7 +124,7 @@ def test_a_variable_is_passed_as_an_object(run: Any) -> None:
 
 def test_dry_run_prints_what_would_be_sent(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """--dry-run prints the JSON of the request and runs nothing; with -o it assigns it and prints nothing."""
-    request = {"FunctionName": "Get Panel Daily", "Args": {"PanelName": PANEL, "Symbol": SYMBOL, "PoPLookback": "2"}}
+    request = {"FunctionName": "Get Panel Daily", "Args": {"PanelName": PANEL, "Symbol": SYMBOL, "PoPLookback": 2}}
     assert run(f"%funcs call {DAILY} PoPLookback=2 --dry-run") is None
     assert json.loads(capsys.readouterr().out) == request
     assert run(f"%funcs call {DAILY} PoPLookback=2 --dry-run -o request") is None

@@ -65,6 +65,19 @@ def numbers(funcs: Any, *held: pd.DataFrame) -> tuple[int, int]:
     return tuple(run.number for run in funcs.history.runs[-2:])  # type: ignore[return-value]
 
 
+def echo(value: Any = 0) -> pd.DataFrame:
+    """The value that it was called with."""
+    return pd.DataFrame({"Value": [repr(value)]})
+
+
+@pytest.fixture
+def typed() -> Iterator[Any]:
+    session = jf.connect([echo])
+    yield session
+    session.history._log.runs.clear()
+    KEPT.clear()
+
+
 @pytest.fixture
 def view(funcs: Any) -> HistoryView:
     return HistoryView(funcs, Held())
@@ -87,6 +100,31 @@ def test_rows_say_what_differs_between_the_runs_of_a_function(funcs: Any, view: 
     few, many = (row["differs"] for row in view.rows(earlier=False)[:2])
     assert many == [{"name": "Factor", "value": "4 values"}]  # which are its runs
     assert few == [{"name": "Factor", "value": "1.0, 2.0"}, {"name": "runs", "value": "2"}]
+
+
+ARGUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"value": 5}, "5"),
+    ({"value": "5"}, "5"),
+    ({"value": None}, "null"),
+    ({"value": ""}, "empty text"),
+]
+ARGUMENTS += [({"value": []}, "empty list"), ({"value": " x"}, "' x'"), ({"value": True}, "True"), ({"value": 1}, "1")]
+
+
+def test_rows_and_comparisons_tell_null_and_types_apart(typed: Any) -> None:
+    """Null, an empty text and white space have names; 5 and "5" differ, and so do True and 1."""
+    for args, _ in ARGUMENTS:
+        KEPT.append(typed.echo(**args))
+    KEPT.append(typed.echo())
+    view = HistoryView(typed, Held())
+    shown = [[item["value"] for item in row["differs"]] for row in view.rows(earlier=False)]
+    assert shown[::-1] == [*([text] for _, text in ARGUMENTS), []]
+    first = typed.history.runs[0].number
+    pairs = [(0, 1, "5", "'5'"), (6, 7, "True", "1"), (2, 3, "null", "empty text"), (2, 8, "null", "")]
+    for before, after, old, new in pairs:
+        compared = view.compare(first + before, first + after)
+        assert compared["args"] == [{"name": "Value", "before": old, "after": new}]
+    assert view.compare(first + 2, first + 2)["same"] == "Value null"
 
 
 def test_the_last_results_are_held_by_memory(funcs: Any) -> None:

@@ -33,6 +33,7 @@ def got(  # one of each kind
     several: list[int] | None = None,
     point: Point | None = None,
     either: int | str | None = None,
+    free: dict[str, Any] | None = None,
     top: Annotated[int, Field(ge=1, le=5)] = 2,
 ) -> dict[str, Any]:
     """Return the arguments as JSON."""
@@ -77,6 +78,11 @@ def number() -> int:
 
 @app.tool(annotations=READS)
 def text(of: str = "done") -> str:
+    return of
+
+
+@app.tool(annotations=READS, structured_output=False)
+def undeclared(of: str = "done"):  # noqa: ANN201  # it has no result schema
     return of
 
 

@@ -88,10 +88,12 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a flag": ({"flag": False}, {"flag": False}),
     "a text that looks like a number": ({"text": "007"}, {"text": "007"}),
     "any characters": ({"text": 'é"\n\u202e\U0001f600'}, {"text": 'é"\n\u202e\U0001f600'}),
-    "half a surrogate pair": ({"either": '"a\\ud800"'}, {"either": "a\ufffd"}),
+    "half a surrogate pair": ({"free": {"a": ["b\ud800"]}}, {"free": {"a": ["b\ufffd"]}}),
     "a choice": ({"choice": "b"}, {"choice": "b"}),
     "a list": ({"several": [1, 2]}, {"several": [1, 2]}),
     "an object": ({"point": {"x": 1}}, {"point": {"x": 1.0, "y": 0}}),
+    "a text where a number is allowed too": ({"either": "7"}, {"either": "7"}),
+    "a number where a text is allowed too": ({"either": 7}, {"either": 7}),
     "an object as text": ({"point": '{"x": 2, "y": 3}'}, {"point": {"x": 2.0, "y": 3.0}}),
     "a bounded integer": ({"top": 5}, {"top": 5}),
 }
@@ -122,10 +124,8 @@ def test_what_the_schema_forbids_is_not_sent(session: Session, values: dict[str,
         session["got"](**values)
 
 
-TABLE = '[{"a": 1, "b": null}, {"a": 2, "b": "t"}]'
 RESULTS: dict[str, list[dict[str, Any]]] = {
     "rows": [{"name": "x", "code": "007", "n": 1}, {"name": "y", "code": "1E5", "n": 2**60}],
-    "text of a table": [{"a": 1, "b": None}, {"a": 2, "b": "t"}],
     "number": [{"Result": 7}],
     "text": [{"Result": "done"}],
     "nothing": [],
@@ -135,15 +135,42 @@ RESULTS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("name", "rows"), RESULTS.items(), ids=RESULTS)
 def test_a_result_becomes_a_table(session: Session, name: str, rows: list[dict[str, Any]]) -> None:
-    """Structured content, else JSON text, else text; what is neither is named, not shown."""
-    frame = session["text"](of=TABLE) if name == "text of a table" else session[name]()
-    assert json.loads(frame.to_json(orient="records")) == rows
+    """Structured content, else text; what is neither is named, not shown."""
+    assert json.loads(session[name]().to_json(orient="records")) == rows
 
 
-@pytest.mark.parametrize("text", ["[not JSON", "{", '"', "007", "1E5x", "true story", "[link](x)\n", "", "NaN"])
-def test_a_text_stays_a_text(session: Session, text: str) -> None:
-    """A text that only begins like JSON is a result in itself."""
-    assert session["text"](of=text)["Result"].tolist() == ([text] if text else ["done"])
+NOT_JSON = [
+    "[not JSON",
+    "{",
+    '"',
+    "007",
+    "7",
+    "true",
+    "null",
+    '"a"',
+    "1E5x",
+    "true story",
+    "[link](x)\n",
+    "",
+    " ",
+    "NaN",
+]
+
+
+@pytest.mark.parametrize("tool", ["text", "undeclared"])
+@pytest.mark.parametrize("text", NOT_JSON)
+def test_a_text_stays_a_text(session: Session, tool: str, text: str) -> None:
+    """A number, a flag and a text that only begins like JSON are the text that was sent."""
+    assert session[tool](of=text)["Result"].tolist() == [text]
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1, "b": null}, {"a": 2, "b": "t"}]', ' {"a": 1, "b": "t"}'])
+def test_an_object_or_a_list_in_a_text_is_read_unless_the_tool_declares_a_text(session: Session, text: str) -> None:
+    """A declared result is one text, whatever is in it."""
+    rows = json.loads(text)
+    read = json.loads(session["undeclared"](of=text).to_json(orient="records"))
+    assert read == (rows if isinstance(rows, list) else [rows])
+    assert session["text"](of=text)["Result"].tolist() == [text]
 
 
 def test_a_tool_is_a_function(session: Session) -> None:

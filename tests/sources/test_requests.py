@@ -90,7 +90,7 @@ def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
     funcs = jf.connect(f"{url}/v1/openapi.json", token=None if name == "public" else TOKEN)
     runs = {funcs.look: {"id": "it's", "X-Mode": "$HOME"}, funcs.change: {"count": "7", "note": "`id` $HOME é"}}
     for function, args in runs.items():
-        command = curl(function, args)
+        command = curl(function, function.form(**args).check())
         assert TOKEN not in command
         server.seen.clear()
         function(**args)

@@ -56,19 +56,19 @@ def test_every_combination_is_run_in_the_order_given() -> None:
     """The last list goes round fastest, and constants stand in each run."""
     found = combos(Symbol=["B", "A"], PoPLookback=[1, 2])
     assert found.runs == [
-        {"PanelName": "Card", "Symbol": symbol, "PoPLookback": back} for symbol in "BA" for back in "12"
+        {"PanelName": "Card", "Symbol": symbol, "PoPLookback": back} for symbol in "BA" for back in (1, 2)
     ]
     assert found.swept == ["Symbol", "PoPLookback"]
     assert found.constant == CARD
-    assert found.given == {"PanelName": "Card", "Symbol": ["B", "A"], "PoPLookback": ["1", "2"]}
+    assert found.given == {"PanelName": "Card", "Symbol": ["B", "A"], "PoPLookback": [1, 2]}
     assert not found.pairs
 
 
 def test_pairs_take_the_lists_together() -> None:
     """The first of each, then the second; what says so again is said to be pairs."""
     found = combos(pairs=True, Symbol=["A", "B"], PoPLookback=[1, 2])
-    assert [(run["Symbol"], run["PoPLookback"]) for run in found.runs] == [("A", "1"), ("B", "2")]
-    assert found.given["PoPLookback"] == ["1", "2"]
+    assert [(run["Symbol"], run["PoPLookback"]) for run in found.runs] == [("A", 1), ("B", 2)]
+    assert found.given["PoPLookback"] == [1, 2]
     assert found.pairs
 
 
@@ -157,17 +157,17 @@ def test_of_a_parameter_that_takes_a_list_a_list_of_lists_is_swept() -> None:
 
 def test_an_empty_value_is_a_run_without_the_argument() -> None:
     """As it is in a form; a rule that needs it says so."""
-    assert runs(Symbol=["A", "B"], PoPLookback=[None, 2])[:2] == [{"Symbol": "A"}, {"Symbol": "A", "PoPLookback": "2"}]
+    assert runs(Symbol=["A", "B"], PoPLookback=[None, 2])[:2] == [{"Symbol": "A"}, {"Symbol": "A", "PoPLookback": 2}]
     assert runs(Symbol="A", Dimensions=[[], ["Region"]]) == [{"Symbol": "A"}, {"Symbol": "A", "Dimensions": ["Region"]}]
     assert "Symbol or Brand is required" in str(combos(Symbol=["A", None]).warnings[""])
     assert combos(Symbol=["A", None], validate=False).warnings == {}
 
 
 def test_a_run_that_stands_twice_goes_once() -> None:
-    """By what is sent: 1 and "1" are the same, in a list, in pairs and in a table."""
+    """By what is sent: 1 and "1" are the same whole number, in a list, in pairs and in a table."""
     assert runs(Symbol=["A", "B", "A"], PoPLookback=[1, "1", np.int64(1)]) == [
-        {"Symbol": "A", "PoPLookback": "1"},
-        {"Symbol": "B", "PoPLookback": "1"},
+        {"Symbol": "A", "PoPLookback": 1},
+        {"Symbol": "B", "PoPLookback": 1},
     ]
     assert len(runs(pairs=True, Symbol=["A", "B", "A"], PoPLookback=[1, 1, 1])) == 2
     assert len(runs(pd.DataFrame({"Symbol": ["A", "A", "B"]}))) == 2
@@ -185,8 +185,8 @@ def test_a_table_gives_a_run_a_row() -> None:
     )
     found = combos(table)
     assert found.swept == ["Symbol", "StartDate", "PoPLookback"]
-    assert found.runs == [CARD | {"Symbol": "A", "PoPLookback": "1", "StartDate": "2025-01-01"}, CARD | {"Symbol": "B"}]
-    assert found.given == CARD | {"Symbol": ["A", "B"], "StartDate": ["2025-01-01", None], "PoPLookback": ["1", None]}
+    assert found.runs == [CARD | {"Symbol": "A", "PoPLookback": 1, "StartDate": "2025-01-01"}, CARD | {"Symbol": "B"}]
+    assert found.given == CARD | {"Symbol": ["A", "B"], "StartDate": ["2025-01-01", None], "PoPLookback": [1, None]}
     assert found.pairs
     assert combos(pairs=True, **found.given).runs == found.runs
 
@@ -196,8 +196,8 @@ def test_a_table_is_combined_with_lists() -> None:
     table = pd.DataFrame({"Symbol": ["A", "B"]})
     assert len(runs(table, PoPLookback=[1, 2])) == 4
     assert runs(table, pairs=True, PoPLookback=[1, 2]) == [
-        {"Symbol": "A", "PoPLookback": "1"},
-        {"Symbol": "B", "PoPLookback": "2"},
+        {"Symbol": "A", "PoPLookback": 1},
+        {"Symbol": "B", "PoPLookback": 2},
     ]
     assert "the table (2) and PoPLookback (3)" in str(refused(table, pairs=True, PoPLookback=[1, 2, 3]))
 

@@ -260,14 +260,14 @@ def test_a_cache_that_cannot_be_written_is_no_failure(
 def test_a_job_says_what_it_sweeps(service: Service) -> None:
     """Its arguments are lists for the swept ones, by which the history runs it again; its progress counts the runs."""
     job = service.function.start_sweep({"a": Each(("x",)), "n": [1, 2, 2]})
-    assert job.args == {"a": ["x"], "n": ["1", "2"]}
+    assert job.args == {"a": ["x"], "n": [1, 2]}
     assert not job.pairs
     assert len(job.result(60)) == 2
     assert isinstance(job.progress, SweepProgress)
     assert (job.progress.total, job.progress.done, job.progress.failed) == (2, 2, 0)
-    assert service.function.start_sweep({"a": "x"}, a=["x"], n=[1, 2]).args == {"a": ["x"], "n": ["1", "2"]}
+    assert service.function.start_sweep({"a": "x"}, a=["x"], n=[1, 2]).args == {"a": ["x"], "n": [1, 2]}
     table = service.function.start_sweep({}, pd.DataFrame({"a": ["x", "y"], "n": [1, None]}))
-    assert (table.args, table.pairs) == ({"a": ["x", "y"], "n": ["1", None]}, True)
+    assert (table.args, table.pairs) == ({"a": ["x", "y"], "n": [1, None]}, True)
     assert len(table.result(60)) == 2
     assert asyncio.run(awaited(service.function)) == 2
 

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.catalog.fields import read_fields
+from jupyter_funcs.catalog.choices import Choice, Choices
+from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.catalog.form import Form
-from jupyter_funcs.catalog.suggestions import Choice, nearest_listed
 from tests.conftest import PANEL
 
 if TYPE_CHECKING:
@@ -47,19 +47,37 @@ NEAR: dict[tuple[str, str], list[str]] = {
 
 
 @pytest.mark.parametrize(("typed", "near"), NEAR.items(), ids=" ".join)
-def test_a_listed_value_is_near_by_its_spelling_or_its_label(funcs: Session, typed: Any, near: list[str]) -> None:
+def test_a_listed_value_is_near_by_its_spelling_or_its_label(typed: tuple[str, str], near: list[str]) -> None:
     """Symbols are compared by ticker; a listed value has no suggestions."""
     name, value = typed
-    field = next(field for field in read_fields(funcs["Get Panel Daily"].function) if field.name == name)
-    assert nearest_listed(field, value, SYMBOLS if name == "Symbol" else PANELS) == near
+    choices = Choices(SYMBOLS, Kind.SYMBOL) if name == "Symbol" else Choices(PANELS, Kind.PANEL)
+    assert choices.nearest(value) == near
 
 
-def test_of_very_many_values_those_with_the_same_first_letter_are_compared(funcs: Session) -> None:
+def test_of_very_many_values_those_with_the_same_first_letter_are_compared() -> None:
     """Comparing all of them would be slow, and typos in the first letter are rare."""
-    field = next(field for field in funcs["Get Panel Daily"].fields if field.name == "PanelName")
-    many = [Choice(f"{letter} Panel {number}") for letter in "AB" for number in range(6000)]
-    assert nearest_listed(field, "a Panl 17", many)[0] == "A Panel 17"
-    assert nearest_listed(field, "C Panel 17", many) == []
+    many = Choices.of(f"{letter} Panel {number}" for letter in "AB" for number in range(6000))
+    assert many.nearest("a Panl 17")[0] == "A Panel 17"
+    assert many.nearest("C Panel 17") == []
+
+
+def test_a_value_is_found_exactly_in_another_spelling_or_by_its_beginning() -> None:
+    """Of two values that differ in case only, each is found as it is spelt."""
+    choices = Choices([*SYMBOLS, Choice("a"), Choice("A")], Kind.SYMBOL)
+    assert [choices.spelt(text) for text in ("A", "a", "bkqu  us equity", "BKQU")] == ["A", "a", "BKQU US EQUITY", None]
+    assert [choices.begun(text) for text in ("bkqu", "KORD", "kord us", "BK")] == [
+        "BKQU US EQUITY",
+        None,
+        "KORD US EQUITY",
+        None,
+    ]
+    assert [choices.meant(text) for text in ("qstx", "Kordle-Foods", "?", "zz")] == [
+        "QSTX US EQUITY",
+        "KORD US EQUITY",
+        None,
+        None,
+    ]
+    assert choices.unknown(["BKQU", "kord us equity", "zz", "US"]) == ["zz", "US"]
 
 
 def test_a_refused_symbol_is_answered_with_the_nearest(funcs: Session) -> None:
