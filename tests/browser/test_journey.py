@@ -214,3 +214,38 @@ def sweeps(page: Page) -> None:
     at(page, "tab:chart").click()
     expect(page.locator('[data-jf="plot"] svg path').first).to_be_attached()
     look(page, "journey-09-sweep")
+
+
+TYPED = '''import jupyter_funcs as jf
+import pandas as pd
+
+def given(limit: int | None = 5, note: str = "x", names: list[str] | None = None) -> pd.DataFrame:
+    """What it was called with."""
+    return pd.DataFrame({"given": [repr((limit, note, names))]})
+
+panel = jf.connect([given]).panel("given")
+panel'''
+
+
+@pytest.mark.slow
+def test_null_and_empty_values_are_sent_from_the_menu(open_notebook: Callable[..., Page]) -> None:
+    """By keys: each becomes a chip and an argument; its button clears it, and the box has the focus again."""
+    page = open_notebook(TYPED)
+    wait_for(page, "form")
+    at(page, "more-options").click()
+    at(page, "field-menu:limit").press("Enter")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowUp")
+    expect(at(page, "send:limit:null")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(at(page, "constant:limit")).to_have_text("null")
+    pick(page, "field-menu:note", "send:note:empty text", "field-menu:names", "send:names:empty list")
+    expect(at(page, "constant:names")).to_have_text("empty list")
+    look(page, "constants")
+    run(page)
+    assert run_python(page, "print(panel.result().given[0])").strip() == "(None, '', [])"
+    at(page, "unsend:limit").press("Enter")
+    expect(box(page, "limit")).to_be_focused()
+    expect(at(page, "constant:limit")).to_have_count(0)
+    run(page, number=2)
+    assert run_python(page, "print(panel.result().given[0])").strip() == "(5, '', [])"

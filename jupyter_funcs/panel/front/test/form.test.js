@@ -23,6 +23,7 @@ const field = (name, control, more = {}) => ({
   maximum: null,
   integer: false,
   strict: true,
+  constants: [],
   ...more,
 });
 const page = (rows, more = {}) => {
@@ -75,6 +76,9 @@ test("a text is sent once typing pauses, and an answer never overwrites later ty
     ["a", "xy"],
   ]);
   type(box($, "a"), "  ");
+  await pause(TYPED);
+  assert.deepEqual(sent(model).at(-1), ["a", "  "]); // white space is content
+  type(box($, "a"), "");
   await pause(TYPED);
   assert.deepEqual(sent(model).at(-1), ["a", null]);
   await close();
@@ -485,6 +489,57 @@ test("a variable is a chip that says what it holds; what is typed after $ waits 
   await pause(20);
   assert.equal(model.asked.at(-1).kind, "run");
   assert.equal(model.asked.at(-1).values.b, "$two");
+  await close();
+});
+
+const NAMES = ["null", "empty text", "empty list"];
+
+test("a menu offers what no text spells; it is a chip until it is cleared", async () => {
+  const fields = ["text", "number", "date", "flag", "choice", "several", "list", "json"].map(
+    (control) => field(control, control, { constants: NAMES }),
+  );
+  fields.push(field("none", "text"));
+  const { model, $, close } = await open(fields);
+  for (const [at, { name, constants }] of fields.entries()) {
+    $(`field-menu:${name}`).click();
+    await soon(() => assert.ok($(`reset:${name}`)));
+    const offered = [...document.querySelectorAll(`[data-jf^="send:${name}:"]`)];
+    assert.deepEqual(
+      offered.map((item) => item.textContent),
+      constants.map((constant) => `Send ${constant}`),
+    );
+    if (!constants.length) continue;
+    const constant = NAMES[at % NAMES.length];
+    $(`send:${name}:${constant}`).click();
+    await soon(() => assert.equal($(`constant:${name}`).textContent, constant));
+    await soon(() => assert.deepEqual(sent(model).at(-1), [name, { constant }]));
+    assert.equal($(`unsend:${name}`).getAttribute("aria-label"), `Clear ${constant}`);
+    $(`unsend:${name}`).click();
+    await soon(() => assert.deepEqual(sent(model).at(-1), [name, null]));
+    await soon(() => assert.equal($(`constant:${name}`), null));
+  }
+  await close();
+});
+
+test("white space is content in a list of chips, in a box with values, and in lines", async () => {
+  const fields = [
+    field("l", "list"),
+    field("c", "choice", { options: SYMBOLS, open: true }),
+    field("e", "list"),
+  ];
+  const { model, $, close } = await open(fields, { e: { value: { each: ['" x", y', " "] } } });
+  assert.match($("field:e").textContent, /each of 1 line/); // a blank line is no list
+  for (const [name, value] of [
+    ["l", [" x "]],
+    ["l", [" x ", " "]],
+    ["c", " x"],
+  ]) {
+    const input = box($, name);
+    type(input, Array.isArray(value) ? value.at(-1) : value);
+    await pause(20);
+    input.dispatchEvent(new Event("blur"));
+    await soon(() => assert.deepEqual(sent(model).at(-1), [name, value]));
+  }
   await close();
 });
 

@@ -217,6 +217,7 @@ test("where what has the focus goes away, what is left beside it has the focus",
     ["error", "dismiss", "tab:table"],
     ["errors", "fix:Symbol", "field:Symbol"],
     ["controls", "unbind:Brand", "field:Brand"],
+    ["constants", "unsend:note", "field:note"],
   ];
   for (const [state, hook, left] of gone) {
     const { $, model, close } = await staged(state);

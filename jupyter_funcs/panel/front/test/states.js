@@ -45,6 +45,7 @@ const field = (name, label, control, more = {}) => ({
   maximum: null,
   integer: false,
   strict: true,
+  constants: [],
   ...more,
 });
 export const FIELDS = [
@@ -109,6 +110,18 @@ const EVIDENCE = [
     knownFrom: "Type read from the description.",
   }),
   field("day", "Day (declared)", "date", { hint: "YYYY-MM-DD" }),
+];
+const TYPED = [
+  field("region", "Region", "text", { constants: ["null", "empty text"] }),
+  field("note", "Note", "text", { short: true, constants: ["null", "empty text"] }),
+  field("limit", "Limit", "number", { short: true, hint: "10 (default)", constants: ["null"] }),
+  field("active", "Active", "flag", { short: true, flag: ["true", "false"], constants: ["null"] }),
+  field("names", "Names", "list", { constants: ["null", "empty list"] }),
+  field("value", "Value", "json", {
+    hint: "Text, or json:5",
+    help: "Text is sent as text; enter json:5 for a number or json:[1, 2] for a list.",
+    constants: ["null", "empty text", "empty list"],
+  }),
 ];
 const HINTS = [
   "PoPGrowth:PoP Growth",
@@ -646,6 +659,29 @@ export const STATES = {
     values: values({}, { fields: { PoPGrowth: held("Yes", { carried: true }) } }),
     run: RUN,
   }),
+  constants: at(
+    {
+      view: { ...view, fields: TYPED },
+      values: values(
+        {},
+        {
+          fields: {
+            region: held(null),
+            note: held({ constant: "empty text" }),
+            limit: held({ constant: "null" }),
+            active: held(null),
+            names: held({ constant: "empty list" }),
+            value: held(null),
+          },
+        },
+      ),
+      run: RUN,
+    },
+    async ({ $, pause }) => {
+      $("field-menu:region").click();
+      await pause(60);
+    },
+  ),
   evidence: at(
     {
       view: { ...view, fields: EVIDENCE },

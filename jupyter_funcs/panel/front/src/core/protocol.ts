@@ -94,7 +94,12 @@ export interface FieldView {
    * beside it.
    */
   strict: boolean;
+  /** What its menu offers to send. */
+  constants: Constant[];
 }
+
+/** What no text spells. */
+export type Constant = "null" | "empty text" | "empty list";
 
 export interface Option {
   value: string;
@@ -190,6 +195,7 @@ export type FieldValue =
   | string
   | string[]
   | { each: string[] }
+  | { constant: Constant }
   | { variable: string; about: string; each: boolean };
 
 export interface Run {
@@ -559,7 +565,7 @@ export type Tab = "table" | "chart" | "json" | "code";
  * What the page sends as a value of a field: `null` clears it; a variable as "$name", and `{each:
  * ["$name"]}`.
  */
-export type PageValue = null | string | string[] | { each: string[] };
+export type PageValue = null | string | string[] | { each: string[] } | { constant: Constant };
 
 export interface Section {
   title: string;

@@ -4,12 +4,12 @@ import { Chips, Chooser } from "./chooser";
 import type { ControlProps } from "./control";
 import { DateBox } from "./datebox";
 import { TextBox } from "./entry";
-import { isEach, isList, variableOf } from "./fieldstate";
+import { constantOf, isEach, isList, variableOf } from "./fieldstate";
 import { JsonBox } from "./jsonbox";
 import { Lines } from "./lines";
 import { NumberBox } from "./numberbox";
 import { Segments } from "./segments";
-import { VariableChip } from "./variablechip";
+import { ConstantChip, VariableChip } from "./variablechip";
 
 const CONTROLS: Record<P.Control, FunctionComponent<ControlProps>> = {
   choice: Chooser,
@@ -29,6 +29,7 @@ export const isByLine = (field: P.FieldView, state: P.FieldState) =>
 /** The control that fits what a field holds; `isOther`: a flag takes any text. */
 export function controlOf(field: P.FieldView, state: P.FieldState, isOther: boolean) {
   if (variableOf(state)) return VariableChip;
+  if (constantOf(state)) return ConstantChip;
   if (isByLine(field, state)) return Lines;
   if (isEach(state) || Array.isArray(state.value)) return Chips;
   return isOther && field.control === "flag" ? TextBox : CONTROLS[field.control];

@@ -6,7 +6,7 @@ import type * as P from "../core/protocol";
 import { useUniqueId } from "../core/useUniqueId";
 import { controlOf, isByLine } from "./controls";
 import { FieldTools } from "./fieldmenu";
-import { isEach, runsForEach, several } from "./fieldstate";
+import { isEach, isList, runsForEach, several } from "./fieldstate";
 import { type FieldMessage, Messages, messagesOf } from "./messages";
 
 interface FieldProps {
@@ -118,7 +118,8 @@ function Name({ field, id, note }: { field: P.FieldView; id: string; note: strin
 
 /** How many runs the values make. */
 function Sweep({ field, state }: { field: P.FieldView; state: P.FieldState }) {
-  const values = several(state).filter((value) => value.trim());
+  const lines = several(state);
+  const values = lines.filter((line) => (isList(field) ? line.trim() : line));
   return (
     <div class="jf-each">
       <Icon name="each" size={14} />

@@ -10,6 +10,11 @@ export function variableOf({ value }: P.FieldState) {
   return value && typeof value === "object" && "variable" in value ? value : null;
 }
 
+/** What a field holds that no text spells; else "". */
+export function constantOf({ value }: P.FieldState) {
+  return value && typeof value === "object" && "constant" in value ? value.constant : "";
+}
+
 /** The values of a field that has several, or a run for each of several. */
 export function several({ value }: P.FieldState): string[] {
   if (Array.isArray(value)) return value;
@@ -27,7 +32,7 @@ export const runsForEach = (state: P.FieldState) =>
 /** One list as a line: values with commas between them. */
 export function lineOf(values: string[]) {
   const quoted = (value: string) => `"${value.replaceAll('"', '""')}"`;
-  return values.map((value) => (/[",]/.test(value) ? quoted(value) : value)).join(", ");
+  return values.map((value) => (/[",]|^\s|\s$|^$/.test(value) ? quoted(value) : value)).join(", ");
 }
 
 /** Values for a run each; a run that takes several has a line for each list. */

@@ -54,6 +54,7 @@ function chipText(field: P.FieldView, state: P.FieldState): string {
   const { value } = state;
   if (value === undefined || value === null || control === "json") return "";
   if (typeof value === "object" && "variable" in value) return `$${value.variable}`;
+  if (typeof value === "object" && "constant" in value) return `${label}: ${value.constant}`;
   if (isEach(state)) return `${count(several(state).length)} × ${label}`;
   if (Array.isArray(value) && value.length > 3) return `${count(value.length)} × ${label}`;
   if (Array.isArray(value)) return value.join(", ");

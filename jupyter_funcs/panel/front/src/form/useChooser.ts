@@ -28,9 +28,9 @@ export function useChooser({ field, state }: ControlProps, many: boolean) {
   /** Take what is typed. */
   const commit = () => {
     if (combo.draft === null) return;
-    const taken = hit ? hit.value : text;
+    const taken = hit ? hit.value : query;
     const isFinal = hit || (!page.asking && page.total <= page.options.length);
-    early.current = isFinal ? "" : text;
+    early.current = isFinal ? "" : query;
     if (!many && !combo.isOther.current) set(field.name, taken || null);
     else if (taken) chosen.add([taken]);
     combo.drop();

@@ -28,7 +28,7 @@ export function useChooserKeys(chooser: ChooserState) {
       return;
     }
     if (open && chooser.isMarked) return chooser.pick(at);
-    const adds = many && text !== "";
+    const adds = many && combo.query !== "";
     commit();
     if (!open && !adds) void tell(submit());
     if (!many) combo.setOpen(false);

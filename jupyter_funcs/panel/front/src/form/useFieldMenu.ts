@@ -29,6 +29,13 @@ function eachItem({ field, state }: MenuProps, click: () => void): MenuItem {
   };
 }
 
+const sendItem = (name: string, constant: P.Constant, click: () => void): MenuItem => ({
+  label: `Send ${constant}`,
+  icon: "empty",
+  jf: `send:${name}:${constant}`,
+  click,
+});
+
 /** The entries of a field's menu. */
 export function useFieldMenu(props: MenuProps): MenuItem[] {
   const { field, state, onOther, open, enter } = props;
@@ -85,6 +92,8 @@ export function useFieldMenu(props: MenuProps): MenuItem[] {
       click: () => onOther(true),
     });
   }
-  items.push("-", { label: "Clear", icon: "undo", jf: `reset:${name}`, click: clear });
+  const send = (constant: P.Constant) => sendItem(name, constant, () => set(name, { constant }));
+  items.push("-", ...field.constants.map(send));
+  items.push({ label: "Clear", icon: "undo", jf: `reset:${name}`, click: clear });
   return items;
 }

@@ -23,7 +23,7 @@ export function useTyped({ field, state }: ControlProps, isPart = isVariable) {
   const take = (text: string) => {
     setDraft(null);
     latest.current = null;
-    set(field.name, text.trim() ? text : null);
+    set(field.name, text || null);
   };
   const commit = () => {
     if (latest.current !== null) take(latest.current);
