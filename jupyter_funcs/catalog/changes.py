@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from jupyter_funcs.catalog.fields import Kind, by_name, read_fields
+from jupyter_funcs.catalog.listing import Contents
 from jupyter_funcs.core.text import clip, inert, listed, nearest, quote, some
 
 if TYPE_CHECKING:
@@ -45,8 +46,13 @@ def relisted(before: Catalog | None, now: Catalog) -> str:
     if before is None:
         return ""
     was, are = (Counter(each.name for each in catalog) for catalog in (before, now))  # two may have the same name
-    known = {repr(each.content) for each in before}
-    others = [each.name for each in now if was[each.name] == are[each.name] and repr(each.content) not in known]
+    contents = Contents()
+    known = {repr(contents.of(function)) for function in before}
+    others = [
+        function.name
+        for function in now
+        if was[function.name] == are[function.name] and repr(contents.of(function)) not in known
+    ]
     added, removed = ([*more.elements()] for more in (are - was, was - are))
     news = {"added": added, "removed": removed, "changed": list(dict.fromkeys(others))}
     shown = {what: some([clip(inert(name), _LONGEST_NAME) for name in names]) for what, names in news.items() if names}

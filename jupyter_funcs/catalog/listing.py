@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import keyword
 import re
 import unicodedata
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
+from jupyter_funcs.core.json_decoding import Once, only
 from jupyter_funcs.core.text import LONGEST, did_you_mean, distinct, folded, quote, spellings
 from jupyter_funcs.core.warn import warn
 
@@ -43,6 +46,8 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 # The usual wording only: reading all that `descriptions` reads is too slow for a search of 10,000 functions.
 _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _OPTIONS = re.compile(r"\bOptions are ([^.]*)")
+_MOST_LEVELS = 2  # of a schema, whose parts others may share: its definitions, and each of them
+_MOST_SEARCHED = 500  # characters of a parameter's name or options, which many functions may share
 # Stripped from search words, so that "companies" also finds "company".
 _ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
 # The local service ends the descriptions of functions on demo data with this.
@@ -145,13 +150,23 @@ class Function(_CatalogEntry, frozen=True, kw_only=True):
         """Whether the function returns synthetic demo data, as its description says."""
         return self.description.rstrip(" .").endswith(_SYNTHETIC)
 
-    @property
-    def content(self) -> dict[str, Any]:
-        """The function as listed, but for the positions of itself and its parameters."""
-        content: dict[str, Any] = msgspec.to_builtins(self)
-        for each in (content, *content["params"]):
-            del each["sortValue"]
-        return content
+
+class Contents(Once):
+    """What functions are listed with, for comparing them. A schema that many parameters share is read once."""
+
+    def of(self, function: Function) -> Any:
+        """Return a function as listed, but for the positions of itself and its parameters, with digests of schemas."""
+        params = tuple(
+            param.changed(sort_value=0, schema=self.once(0, param.schema, self._digest)) for param in function.params
+        )
+        return msgspec.to_builtins(function.changed(sort_value=0, params=params))
+
+    def _digest(self, part: Any, level: int = 0) -> str:
+        """Return a digest of a schema, of a part such as ``$defs``, or of a part of that."""
+        if level < _MOST_LEVELS and isinstance(part, dict):
+            read = partial(self._digest, level=level + 1)
+            part = {word: self.once(level + 1, inner, read) for word, inner in part.items()}
+        return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()
 
 
 class Catalog:
@@ -202,29 +217,31 @@ class Catalog:
         whole, wanted = "".join(typed), [_ENDING.sub("", word) for word in typed]
 
         def rank(name: str, texts: str) -> int:
-            found = (name == whole, all(word in name for word in wanted), all(word in texts for word in wanted))
+            in_name = [word in name for word in wanted]
+            found = (name == whole, all(in_name), all(word in name or word in texts for word in wanted))
             return found.index(True) if True in found else 3
 
         ranked = sorted((rank(*texts), at) for at, texts in enumerate(self.search_texts))
         if ranked and ranked[0][0] < 3:
             return [self.functions[at] for place, at in ranked if place < 3]
-        counts = [sum(word in texts for word in wanted) for _, texts in self.search_texts]
+        counts = [sum(word in name or word in texts for word in wanted) for name, texts in self.search_texts]
         most = max(counts, default=0)
         few = 2 * most < len(wanted)
         return [] if few else [each for each, count in zip(self.functions, counts, strict=True) if count == most]
 
     @cached_property
     def search_texts(self) -> list[tuple[str, str]]:
-        """The folded name of each function, and the text that is searched; cached, since each key stroke reads it."""
-        fold = cache(folded)  # many functions share groups, assets and parameter names
+        """The folded name of each function, and what else is searched; cached, since each key stroke reads it."""
+        # Many functions share groups, assets, names of parameters, or all of these.
+        fold, joined = cache(folded), cache(" ".join)
         found = []
         for function in self.functions:
-            name = folded(function.name)
-            texts = [name, fold(function.group), fold(function.asset_name), folded(function.description)]
-            texts += [fold(param.name) for param in function.params]
+            texts = [fold(function.group), fold(function.asset_name), fold(function.description)]
+            texts += [fold(param.name[:_MOST_SEARCHED]) for param in function.params]
             # Options too, for searches such as "spend by region".
-            texts += [fold(each) for param in function.params for each in _OPTIONS.findall(param.description)]
-            found.append((name, " ".join(texts)))
+            options = (text for param in function.params for text in _OPTIONS.findall(param.description))
+            texts += [fold(text[:_MOST_SEARCHED]) for text in options]
+            found.append((folded(function.name), joined(tuple(texts))))
         return found
 
 
@@ -259,7 +276,7 @@ def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
     named = _named(entries)
     functions, skipped = [], len(entries) - len(named)
     for entry in named:
-        found = json_decoding.only(list, entry.get("params"))
+        found = only(list, entry.get("params"))
         params = _named(found)
         skipped += len(found) - len(params)
         function = Function.read(entry | {"params": params})

@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from decimal import Decimal
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.core.json_decoding import Once, only, referred
@@ -125,16 +125,8 @@ class Schemas(Once):
             return {"anyOf": []}
         merged = {**_plain(other), **one}
         for word in one.keys() & other.keys() & {"enum", "type"}:
-            first = one[word] if isinstance(one[word], list) else [one[word]]
-            second = self.once(
-                "texts",
-                other[word],
-                lambda values: set(map(json.dumps, values if isinstance(values, list) else [values])),
-            )
-            both = [
-                value for value in first if json.dumps(value) in second or (value == "integer" and '"number"' in second)
-            ]
-            both = both or ["integer"] * (word == "type" and "number" in first and "integer" in second)
+            # Once for two lists, which many parameters may share.
+            both = self.once(("both", word, id(other[word])), one[word], partial(self._common, word, other[word]))
             if word == "type" and not both:
                 problem = f"no value is of the types {text_of(one[word])} and {text_of(other[word])}"
                 return {"anyOf": [], _PROBLEM: problem}
@@ -147,6 +139,14 @@ class Schemas(Once):
         if {"anyOf", "oneOf", "allOf"} & one.keys() & other.keys():
             return {"anyOf": []}
         return merged
+
+    def _common(self, word: str, other: Any, own: Any) -> list[Any]:
+        """Return the options or types that are in both of two lists."""
+        values, others = (self.once(word, listed, partial(_by_text, word)) for listed in (own, other))
+        both = [value for text, value in values.items() if text in others]
+        if word == "type" and "number" in both:
+            both.remove("integer")
+        return both
 
     def _kind(self, one: Mapping[str, Any]) -> str:
         options = self._options(one)
@@ -168,13 +168,21 @@ class Schemas(Once):
         if "const" in one:
             return _options([one["const"]])
         if isinstance(one.get("enum"), list):
-            return self.once("enum", one["enum"], _options)
+            return self.once("options", one["enum"], _options)
         alternatives = one.get("anyOf") or one.get("oneOf")
         return self.once("either", alternatives, _either) if isinstance(alternatives, list) else None
 
 
 def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
     return {word: part[word] for word in _READ & part.keys()}
+
+
+def _by_text(word: str, listed: Any) -> dict[str, Any]:
+    """Return options or types by their JSON; numbers include integers."""
+    values = listed if isinstance(listed, list) else [listed]
+    if word == "type" and "number" in values:
+        values = [*values, "integer"]
+    return {json.dumps(value): value for value in values}
 
 
 def _either(alternatives: list[Any]) -> _Options | None:

@@ -20,6 +20,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from jupyter_funcs.catalog.listing import Contents
 from jupyter_funcs.client.status import CacheStatus
 from jupyter_funcs.connection.secrets import Secret, long_secrets
 from jupyter_funcs.core.files import atomic_write_bytes, own_path, read_small
@@ -50,7 +51,8 @@ _version = cache(version)
 def run_keys(identity: str, function: Function, options: CallOptions, runs: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return one key per run: a hash of the identity, the function as listed, the schema and the arguments."""
     schema = list(options.schema.items()) if options.schema else None  # in order: it orders the columns
-    common = hashlib.sha256(_canonical([_version("jupyter-funcs"), identity, function.content, schema]).encode())
+    facts = [_version("jupyter-funcs"), identity, Contents().of(function), schema]
+    common = hashlib.sha256(_canonical(facts).encode())
     keys = []
     for args in runs:
         run = common.copy()

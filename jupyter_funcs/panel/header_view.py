@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.listing import Catalog, Function
+from jupyter_funcs.catalog.listing import Catalog, Contents, Function
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert
@@ -213,7 +213,8 @@ def listed_again(function: RemoteCall) -> RemoteCall | None:
     if listed is None or listed.name != function.name:
         return None
     slug = catalog.slug(listed)
-    if listed.content == function.function.content and slug == function.slug:
+    contents = Contents()
+    if contents.of(listed) == contents.of(function.function) and slug == function.slug:
         return function
     now = function.session[slug].with_options()
     now.options = function.options

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 import jupyter_funcs as jf
+from jupyter_funcs.catalog.changes import relisted
 from jupyter_funcs.catalog.fields import read_fields, schema_problems
 from jupyter_funcs.catalog.listing import Catalog, Function, Param, parse_listing
 from jupyter_funcs.client import client, remote
+from jupyter_funcs.client.cache import run_keys
+from jupyter_funcs.client.options import CallOptions
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection
 from jupyter_funcs.sources import mcp, openapi
 from tests import growth
@@ -123,6 +126,9 @@ KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
     "options with a default": lambda n: reading(
         lambda at: {"default": at, **ref("A")}, n, A={"enum": list(range(20 * n))}
     ),
+    "options in two lists of many parameters": lambda n: reading(
+        lambda at: {"default": at, **ref("A")}, n, A={**ref("B"), "enum": numbers(n)}, B={"enum": numbers(n)[::-1]}
+    ),
     "options in two lists": lambda n: reading(
         {"allOf": [{"enum": list(range(60 * n))}, {"enum": list(range(60 * n, 0, -1))}]}, 1
     ),
@@ -146,6 +152,10 @@ KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
         "paths": paths(9 * n, lambda at: {"get": {**OK, "operationId": f"same ({at // 2})" if at % 2 else "same"}})
     },
 }  # fmt: skip
+
+
+def numbers(n: int) -> list[int]:
+    return list(range(20 * n))
 
 
 def kinds(n: int) -> list[str]:
@@ -204,6 +214,61 @@ TOOLS: dict[str, Callable[[int], Callable[[], object]]] = {
 def test_tools_take_time_in_their_size(kind: str) -> None:
     """What the parameters of a tool share is read once."""
     assert_linear(TOOLS[kind])
+
+
+CONTENTS: dict[str, Callable[[int], Callable[[], Catalog]]] = {
+    "definitions of a tool": lambda n: tools(
+        1, properties={f"p{at}": {"$ref": f"#/$defs/A{at}"} for at in range(n)}, **{"$defs": texts(n)}
+    ),
+    "a long definition": lambda n: listed(
+        reading(lambda at: {"default": at, **ref("A")}, n, A={"enum": list(range(20 * n))})
+    ),
+    "schemas of parameters": lambda n: listed(
+        components(n, "parameters", TAKING_P, P=query({"enum": list(range(20 * n))}))
+    ),
+}
+
+
+def texts(n: int) -> dict[str, Any]:
+    return {f"A{at}": TEXT for at in range(n)}
+
+
+@pytest.mark.fault(147)
+@pytest.mark.parametrize("kind", CONTENTS)
+def test_listing_again_takes_time_in_the_size_of_the_document(kind: str) -> None:
+    """Functions are compared with those before, and hashed for keys of the cache, with each shared schema once."""
+
+    def again(n: int) -> Callable[[], object]:
+        before, now = (CONTENTS[kind](n)() for _ in range(2))
+
+        def compare() -> None:
+            assert relisted(before, now) == "Listed again: nothing has changed."
+            run_keys("me", now.functions[0], CallOptions(), [{}])
+
+        return compare
+
+    assert_linear(again)
+
+
+@pytest.mark.fault(147)
+def test_a_function_has_changed_if_a_shared_definition_has() -> None:
+    """It is listed as changed, and its results are cached under another key; the order of its parameters is not."""
+    first, other = (listed(reading(ref("A"), 2, A={"enum": options}))() for options in (["a", "b"], ["a", "c"]))
+    assert relisted(first, other) == "Listed again: 2 changed (GET /p0 and GET /p1)."
+    keys = [run_keys("me", catalog.functions[0], CallOptions(), [{}]) for catalog in (first, first, other)]
+    assert keys[0] == keys[1] != keys[2]
+    moved = Catalog(function.changed(sort_value=7) for function in first)
+    assert relisted(first, moved) == "Listed again: nothing has changed."
+
+
+@pytest.mark.fault(147)
+def test_names_that_many_operations_share_are_searched_as_one_text() -> None:
+    """A body with long names, of which 300 kB are sent, is not copied for each operation."""
+    names = {f"{at:03}" + "x" * 1000: TEXT for at in range(200)}
+    catalog = listed(posting(ref("A"), 100, A={"properties": names}))()
+    held = {id(text): len(text) for _, text in catalog.search_texts}
+    assert sum(held.values()) < 2_000_000
+    assert [function.name for function in catalog.search("post p77 000x")] == ["POST /p77"]
 
 
 @pytest.mark.fault(147)
