@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import importlib
 import importlib.util
@@ -23,6 +24,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
+from jupyter_funcs.core import background
 from jupyter_funcs.records import history
 from tests.examples import examples, row_id
 
@@ -229,6 +231,15 @@ def answering() -> Callable[..., Session]:
         return jf.connect("https://service.example", token=token, transport=httpx.MockTransport(answer))
 
     return connect
+
+
+def tasks() -> int:
+    """Return the tasks of the background loop, except the one that counts."""
+
+    async def count() -> int:
+        return len(asyncio.all_tasks()) - 1
+
+    return background.wait(background.start(count()), 5)
 
 
 def wait_until(true: Callable[[], bool]) -> None:

@@ -458,7 +458,8 @@ def _json_of_text(field: Field, text: str) -> Any:
 
 def _like_default(field: Field, text: str) -> Any:
     """Return an entered number or flag where the default is one and nothing else is declared, else the text."""
-    if not isinstance(text, Entered) or field.default is None or not field.is_declared("default"):
+    is_untyped = takes(field, {}) and takes(field, [])
+    if not isinstance(text, Entered) or field.default is None or not is_untyped:
         return str(text)
     default, value = _parsed(field.default)[0], _parsed(text)[0]
     is_alike = isinstance(default, (bool, int, float)) and isinstance(value, (bool, int, float))

@@ -19,10 +19,10 @@ from jupyter_client.manager import KernelManager
 import jupyter_funcs as jf
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
-from tests.conftest import wait_until
+from tests.conftest import tasks, wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, ROWS, Connection, Faulty, faulty, reply
-from tests.faults.test_transport_faults import broken, dripping, full_queue, kept, listed, moved, shown, tasks
+from tests.faults.test_transport_faults import broken, dripping, full_queue, kept, listed, moved, shown
 from tests.panel.page import Page, frame_of, state
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
-from tests.conftest import wait_until
+from tests.conftest import tasks, wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, Faulty, faulty
-from tests.faults.test_transport_faults import shown, tasks
+from tests.faults.test_transport_faults import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,10 +10,10 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
 from jupyter_funcs.core import background, errors
-from tests.conftest import wait_until
+from tests.conftest import tasks, wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
-from tests.faults.test_transport_faults import broken, tasks
+from tests.faults.test_transport_faults import broken
 from tests.panel.page import Page, frame_of, messages, state
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ import jupyter_funcs as jf
 from jupyter_funcs.connection import http, retries
 from jupyter_funcs.connection.http import Lanes
 from jupyter_funcs.core import background
-from tests.conftest import wait_until
+from tests.conftest import tasks, wait_until
 from tests.echoing import echoing
 from tests.faults.canary import CANARY
 from tests.faults.server import ROWS, Connection, Faulty, faulty, reply
-from tests.faults.test_transport_faults import broken, listed, tasks
+from tests.faults.test_transport_faults import broken, listed
 from tests.sources.test_openapi import document, operation
 
 if TYPE_CHECKING:

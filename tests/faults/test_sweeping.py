@@ -19,11 +19,11 @@ import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
 from jupyter_funcs.core.errors import AuthenticationError, ConfigError
 from jupyter_funcs.sweeps import pacing
-from tests.conftest import wait_until
+from tests.conftest import tasks, wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, Connection, Faulty, faulty
 from tests.faults.test_cancelling import interrupted_once
-from tests.faults.test_transport_faults import kept, shown, tasks
+from tests.faults.test_transport_faults import kept, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -22,8 +22,7 @@ import trustme
 
 import jupyter_funcs as jf
 from jupyter_funcs.connection import http
-from jupyter_funcs.core import background
-from tests.conftest import wait_until
+from tests.conftest import tasks, wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 
@@ -91,17 +90,6 @@ def kept() -> Kept:
     names = {thread.name for thread in threading.enumerate() if thread.name.startswith("jupyter_funcs")}
     mine = [each for each in psutil.Process().net_connections() if each.status == psutil.CONN_ESTABLISHED]
     return Kept(len(mine), names)
-
-
-def tasks() -> int:
-    """Return the tasks of the background loop, except the one that counts."""
-
-    async def count() -> int:
-        import asyncio
-
-        return len(asyncio.all_tasks()) - 1
-
-    return background.wait(background.start(count()), 5)
 
 
 def shown(error: BaseException) -> str:

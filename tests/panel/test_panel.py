@@ -15,8 +15,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel import form_view
 from jupyter_funcs.panel.panel import Panel
-from tests.conftest import wait_until
-from tests.faults.test_transport_faults import tasks
+from tests.conftest import tasks, wait_until
 from tests.panel.conftest import DAILY
 from tests.panel.page import Page
 
