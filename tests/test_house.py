@@ -38,7 +38,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 265_000,
+    "tokens": 264_760,
     "tokens a line": 7.3,
     "characters a code line": 43.7,
     "percent of lines over 100": 7.3,

@@ -164,8 +164,9 @@ class Contents(Once):
     def _digest(self, part: Any, level: int = 0) -> str:
         """Return a digest of a schema, of a part such as ``$defs``, or of a part of that."""
         if level < _MOST_LEVELS and isinstance(part, dict):
-            read = partial(self._digest, level=level + 1)
-            part = {word: self.once(level + 1, inner, read) for word, inner in part.items()}
+            level += 1
+            read = partial(self._digest, level=level)
+            part = {word: self.once(level, inner, read) for word, inner in part.items()}
         return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()
 
 
@@ -215,19 +216,15 @@ class Catalog:
         if not typed:
             return list(self.functions)
         whole, wanted = "".join(typed), [_ENDING.sub("", word) for word in typed]
-
-        def rank(name: str, texts: str) -> int:
-            in_name = [word in name for word in wanted]
-            found = (name == whole, all(in_name), all(word in name or word in texts for word in wanted))
-            return found.index(True) if True in found else 3
-
-        ranked = sorted((rank(*texts), at) for at, texts in enumerate(self.search_texts))
-        if ranked and ranked[0][0] < 3:
-            return [self.functions[at] for place, at in ranked if place < 3]
         counts = [sum(word in name or word in texts for word in wanted) for name, texts in self.search_texts]
         most = max(counts, default=0)
-        few = 2 * most < len(wanted)
-        return [] if few else [each for each, count in zip(self.functions, counts, strict=True) if count == most]
+        if 2 * most < len(wanted):
+            return []
+        best = [at for at, count in enumerate(counts) if count == most]
+        if most == len(wanted):
+            names = [name for name, _ in self.search_texts]
+            best.sort(key=lambda at: (names[at] != whole, not all(word in names[at] for word in wanted)))
+        return [self.functions[at] for at in best]
 
     @cached_property
     def search_texts(self) -> list[tuple[str, str]]:

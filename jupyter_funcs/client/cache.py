@@ -231,8 +231,7 @@ def _exact(value: Any) -> str:
 
 def _read_salt(path: Path) -> bytes:
     """Return the salt in a file; nothing if the file is missing or broken."""
-    try:
-        salt = read_small(path)
-    except OSError:
-        return b""
-    return salt if len(salt) == _SALT_BYTES else b""
+    with suppress(OSError):
+        if len(salt := read_small(path)) == _SALT_BYTES:
+            return salt
+    return b""

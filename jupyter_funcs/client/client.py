@@ -257,8 +257,9 @@ class Client(ABC, Generic[CallT_co]):
         except FuncsError as error:
             trouble = str(error)
         has_token = self._connection.token is not NO_TOKEN
-        about = (self.synthetic, self.kind, has_token, answered)
-        return Status(self.service, self.address, user, number, ends, trouble, *about)
+        return Status(
+            self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind, has_token, answered
+        )
 
     def redact(self, text: str) -> str:
         """Return a text without the tokens in use."""

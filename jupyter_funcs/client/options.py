@@ -83,12 +83,14 @@ class CallOptions:
 
     def changed(self, **options: Any) -> CallOptions:
         """Return these options with some changed; raise an `ArgumentError` for an unknown name or invalid value."""
-        known = [field.name for field in fields(self)]
+        known = {field.name: field.default for field in fields(self)}
         for name, value in options.items():
             if name not in known:
                 hint = did_you_mean(name, known) or f"Options are {listed(known, 'and')}."
                 raise ArgumentError(f"There is no option {quote(name)}.", hint)
-            if name == "schema" and value is not None:
+            if value is known[name] is None:
+                continue
+            if name == "schema":
                 from jupyter_funcs.frames.dtypes import checked
 
                 checked(value)
@@ -114,19 +116,19 @@ _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "timeout": ("a positive number of seconds", _is_positive),
     "max_bytes": ("a positive number of bytes", _is_positive),
     "retries": (f"a number from 0 to {MAX_RETRIES}", lambda value: type(value) is int and 0 <= value <= MAX_RETRIES),
-    "cache": ("True or False", lambda value: value is None or _is_bool(value)),
+    "cache": ("True or False", _is_bool),
     "max_age": ("a positive number of seconds", _is_positive),
     "pairs": ("True or False", _is_bool),
     "concurrency": ("a positive integer", _is_count),
     "executor": (
         "a concurrent.futures.Executor, such as Dask's client.get_executor()",
-        lambda value: value is None or isinstance(value, Executor),
+        lambda value: isinstance(value, Executor),
     ),
     "to": (
         f'the path of a folder, or "{DASK}"',
-        lambda value: value is None or (isinstance(value, (str, os.PathLike)) and bool(os.fspath(value))),
+        lambda value: isinstance(value, (str, os.PathLike)) and bool(os.fspath(value)),
     ),
-    "most_runs": ("a positive integer", lambda value: value is None or _is_count(value)),
+    "most_runs": ("a positive integer", _is_count),
     "max_memory": ("a positive number of bytes", _is_positive),
     "progress": ("True or False", _is_bool),
 }

@@ -213,10 +213,10 @@ def _choices_in(frame: pd.DataFrame, field: Field) -> _KnownChoices:
     if column is None:
         return _KnownChoices(Choices(), at)
     rows = frame.dropna(subset=[column]).drop_duplicates(column)
-    following = list(frame.columns)[list(frame.columns).index(column) + 1 :]
-    following = [text for text in following if text in texts]
+    columns = list(frame.columns)
+    following = [text for text in columns[columns.index(column) + 1 :] if text in texts]
     group = next((text for text in following[1:] if 1 < rows[text].nunique() <= min(len(rows) / 2, _MOST_GROUPS)), None)
-    used = (next(iter(following), None), group)
-    described = [rows[one].fillna("") if one is not None else [""] * len(rows) for one in used]
+    label = next(iter(following), None)
+    described = [rows[text].fillna("") if text is not None else [""] * len(rows) for text in (label, group)]
     choices = (Choice(*map(str, row)) for row in zip(rows[column], *described, strict=True))
     return _KnownChoices(Choices(choices, field.kind), at)

@@ -175,11 +175,11 @@ class Exchange:
             raise failure.error
 
     def _failure(self, error: Exception, url: str, response: httpx.Response | None = None) -> Failure:
-        received = None if response is None else response.num_bytes_downloaded
         proxy = None
-        with suppress(httpx.InvalidURL):
-            proxy = environment_proxy(_url(url)) if self._transport is None else None
-        return _translate(error, urlsplit(url).netloc or self.connection.name, received, proxy)
+        if self._transport is None:
+            with suppress(httpx.InvalidURL):
+                proxy = environment_proxy(_url(url))
+        return _translate(error, urlsplit(url).netloc or self.connection.name, response, proxy)
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -421,8 +421,8 @@ class _ThreadedStream(httpx.AsyncByteStream):
         await asyncio.to_thread(self.stream.close)
 
 
-def _translate(error: Exception, host: str, received: int | None, proxy: Proxy | None) -> Failure:
-    """Translate an httpx error after `received` bytes of the reply; use its text only if it can't hold the request."""
+def _translate(error: Exception, host: str, response: httpx.Response | None, proxy: Proxy | None) -> Failure:
+    """Translate an httpx error before or in a reply; use its text only if it can't hold the request."""
     peer, setting = (inert(str(proxy)), proxy.variable) if proxy else (host, "the address")
     proof = Proof.FINAL
     ours: FuncsError
@@ -458,7 +458,7 @@ def _translate(error: Exception, host: str, received: int | None, proxy: Proxy |
     elif isinstance(error, httpx.RemoteProtocolError) and not re.search(r"closed|disconnected", str(error)):
         ours = ProtocolError(f"{host} did not answer in HTTP.", CHECK_ADDRESS)
     else:
-        after = "" if received is None else f" after {received:,} bytes of it"
+        after = f" after {response.num_bytes_downloaded:,} bytes of it" if response is not None else ""
         ours = ServiceConnectionError(
             f"The connection to {host} broke before the reply was complete{after}.", "Try again."
         )

@@ -87,7 +87,8 @@ class DuckDBEngine:
     ) -> None:
         self.reference = reference
         self._find_cards = cards
-        self._options: dict[str, Any] = {"database": database, "memory_limit": memory_limit}
+        self._database = database
+        self._memory_limit = memory_limit
         self._lock = threading.RLock()
         self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None
@@ -109,7 +110,7 @@ class DuckDBEngine:
     def _data(self, cards: Cards | None) -> EngineData:
         from jupyter_funcs.service.engine import sandbox
 
-        database = self._options["database"] and self._options["database"].absolute()
+        database = self._database and self._database.absolute()
 
         # Another process has another working folder.
         if cards is not None:
@@ -165,7 +166,7 @@ class DuckDBEngine:
 
         places = (), ("main",), ("memory", "main")
         names = {(*place, table) for table in (*tables.SCHEMAS, "cards") for place in places}
-        if self._options["database"] is not None:
+        if self._database is not None:
             with self.cursor() as cursor:
                 names.update(sandbox.attached(cursor))
         return frozenset(names)
@@ -174,7 +175,7 @@ class DuckDBEngine:
     def version(self) -> tuple[Hashable, ...] | None:
         """What changes with the data that queries read; `None` if that can't be known."""
         loading = self._loading
-        if self._options["database"] is not None or (loading is not None and not loading.done()):
+        if self._database is not None or (loading is not None and not loading.done()):
             return None
         try:
             stats = [Path(file).stat() for file in loading.result().files] if loading is not None else []
@@ -220,7 +221,9 @@ class DuckDBEngine:
         with self._lock:
             self._spill = self._spill or PrivateFolder("jupyter_funcs.queries.")
             spill = Path(tempfile.mkdtemp(dir=self._spill.path))
-        return sandbox.open_database(self.reference, cards, spill, **self._options)
+        return sandbox.open_database(
+            self.reference, cards, spill, database=self._database, memory_limit=self._memory_limit
+        )
 
 
 class DuckDBCall:
