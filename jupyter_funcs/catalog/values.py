@@ -344,7 +344,7 @@ def _single(field: Field, value: Any, *, hints: bool) -> Any:
         given = quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)  # its items have quotes
         raise WrongValueError(f"takes one value, not {given}.{SWEEPS if _is_sequence(value) else ''}")
     if not field.is_declared():
-        return _with_text(_as_given(field, value))
+        return _as_given(field, value)
     kind = field.item if field.kind is Kind.LIST else field.kind
     read = _READERS.get(kind, _as_text)(field, value)
     options = _declared_options(field, kind)
@@ -535,7 +535,7 @@ def _as_given(field: Field, value: Any) -> Any:
     if field.encoding is Encoding.OBJECT:
         return str(value) if isinstance(value, Entered) else value
     if isinstance(value, str):
-        return str.__str__(value)
+        return _with_text(str.__str__(value))
     if value is None or field.encoding is Encoding.JSON or field.kind is Kind.JSON:
         return _jsonable(field, value)
     if is_several(value):
