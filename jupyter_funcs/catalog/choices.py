@@ -65,6 +65,7 @@ class Choices:
         spelt: dict[str, str] = {}
         for value in self.values:
             spelt.setdefault(_caseless(value), value)
+        spelt.pop("", None)  # a tab is another value than a space
         return spelt
 
     @cached_property
@@ -177,14 +178,20 @@ def fixed(field: Field, text: str) -> str:
         if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31):
             return ""
         return dt.date(year, month, min(day, calendar.monthrange(year, month)[1])).isoformat()
+    return _nearest_number(field, text)
+
+
+def _nearest_number(field: Field, text: str) -> str:
     try:
         number = float(text) if field.kind in _NUMERIC else float("nan")
     except ValueError:
         return ""
     low, high = field.minimum, field.maximum
-    near = low if low is not None and number < low else high if high is not None and number > high else None
-    near = round(number) if near is None and field.kind is Kind.INTEGER and abs(number) < 2**53 else near
-    return "" if near is None else str(near)
+    if low is not None and number < low:
+        return str(low)
+    if high is not None and number > high:
+        return str(high)
+    return str(round(number)) if field.kind is Kind.INTEGER and abs(number) < 2**53 else ""
 
 
 def _day(text: str) -> tuple[int, int, int]:
@@ -198,12 +205,16 @@ def _day(text: str) -> tuple[int, int, int]:
     return 0, 0, 0
 
 
+def texts_in(value: Any) -> list[str]:
+    """Return the texts in an argument: itself, or items of a list."""
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, str)]
+
+
 def refused(refusal: FuncsError, field: Field, args: Mapping[str, Any]) -> list[str]:
     """Return the texts of a field that a refusal is about."""
-    value = args.get(field.name)
-    texts = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
     is_named = isinstance(refusal, ArgumentError) and field.name in refusal.errors
-    return [text for text in texts if is_named or text in refusal.what]
+    return [text for text in texts_in(args.get(field.name)) if is_named or text in refusal.what]
 
 
 def suggest(

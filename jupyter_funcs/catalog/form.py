@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote as quote_url
 
-from jupyter_funcs.catalog.choices import Choices
+from jupyter_funcs.catalog.choices import Choices, texts_in
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.catalog.values import (
@@ -279,7 +279,7 @@ class Form:
         if field.options or not field.source:
             return []
         known = self.choices(field, args)
-        unlike = [text for value in several for text in _texts(value) if text not in known.values]
+        unlike = [text for value in several for text in texts_in(value) if text not in known.values]
         # A comparison with thousands of listed values takes a while.
         near = [(text, known.nearest(text)) for text in unlike[:_MOST_COMPARED]]
         return [f"{quote(value)} isn't in the list. {meant(close)}" for value, close in near if close]
@@ -392,8 +392,8 @@ class Form:
             if known - {Evidence.DECLARED} != {least} - {Evidence.DECLARED}:
                 continue
             # A sweep combines every first date with every last one.
-            first = max(_texts(args.get(field.not_before or "")), default="")
-            last = min(_texts(args.get(name)), default="")
+            first = max(texts_in(args.get(field.not_before or "")), default="")
+            last = min(texts_in(args.get(name)), default="")
             if first and last and last < first:
                 earlier = self._called(self._by_name[field.not_before or ""])
                 text = f"{self._called(field)} {last} is before {earlier} {first}."
@@ -407,12 +407,6 @@ def with_json(form: Form, values: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, JsonList) and Kind.JSON in {form.field(name).kind, form.field(name).item}:
             read[name] = value.typed
     return read
-
-
-def _texts(value: Any) -> list[str]:
-    """Return the texts in an argument."""
-    items = value if isinstance(value, list) else [value]
-    return [item for item in items if isinstance(item, str)]
 
 
 def _must(field: Field) -> bool:

@@ -15,12 +15,21 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.choices import Choices
+from jupyter_funcs.catalog.choices import Choices, texts_in
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import problem_of, text_of
 from jupyter_funcs.core.line import Entered, Sent
-from jupyter_funcs.core.text import clip, did_you_mean, folded, inert, listed, meant, quote, replace_surrogates
+from jupyter_funcs.core.text import (
+    clip,
+    did_you_mean,
+    folded,
+    inert,
+    listed,
+    meant,
+    quote,
+    replace_surrogates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -198,11 +207,7 @@ def accept(field: Field, value: Any, *, validate: bool = True, hints: bool = Tru
     except WrongValueError:
         raise
     except Exception:  # noqa: BLE001  # any object may be set, even one that fails when inspected
-        raise _refusal(value) from None
-
-
-def _refusal(value: Any) -> WrongValueError:
-    return WrongValueError(f"does not take {quote(value)} ({type(value).__name__}).")
+        raise WrongValueError(f"does not take {quote(value)} ({type(value).__name__}).") from None
 
 
 def _read_entered(field: Field, text: Entered) -> Any:
@@ -290,8 +295,8 @@ def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
             dict.fromkeys(text for value in values if isinstance(value, str) and (text := _like_json(field, value)))
         )
     if field.format in _READ:
-        texts = [item for value in values for item in (value if isinstance(value, list) else [value])]
-        wrong = [text for text in texts if isinstance(text, str) and not _READ[field.format].fullmatch(text)]
+        texts = [text for value in values for text in texts_in(value)]
+        wrong = [text for text in texts if not _READ[field.format].fullmatch(text)]
         return [f"takes a {field.format} such as {EXAMPLES[field.format]}, not {quote(text)}." for text in wrong]
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
@@ -458,12 +463,13 @@ def _json_of_text(field: Field, text: str) -> Any:
 
 def _like_default(field: Field, text: str) -> Any:
     """Return an entered number or flag where the default is one and nothing else is declared, else the text."""
-    is_untyped = takes(field, {}) and takes(field, [])
-    if not isinstance(text, Entered) or field.default is None or not is_untyped:
+    if not isinstance(text, Entered) or field.default is None:
         return str(text)
     default, value = _parsed(field.default)[0], _parsed(text)[0]
-    is_alike = isinstance(default, (bool, int, float)) and isinstance(value, (bool, int, float))
-    return value if is_alike and isinstance(default, bool) == isinstance(value, bool) else str(text)
+    is_alike = isinstance(default, (int, float)) and isinstance(value, (int, float))
+    is_alike = is_alike and isinstance(default, bool) == isinstance(value, bool)
+    is_untyped = is_alike and takes(field, {}) and takes(field, [])
+    return value if is_untyped else str(text)
 
 
 def _parsed(text: str) -> tuple[Any, str]:
@@ -518,7 +524,7 @@ def _jsonable(field: Field, value: Any) -> Any:
 
 
 def _record(value: Any) -> Any:
-    """Return a pydantic model or a dataclass as a dictionary."""
+    """Return a pydantic model or a dataclass as a dictionary of JSON's types, as far as pydantic knows them."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
@@ -660,7 +666,9 @@ def _check_bounds(field: Field, number: Decimal) -> None:
 
 def in_words(field: Field) -> tuple[str, str, str]:
     """Return whether a field is required, its default, and its options or where they are, as a table shows them."""
-    required = " or ".join(field.rule.names) if field.rule else "yes" if field.required else ""
+    required = "yes" if field.required else ""
+    if field.rule:
+        required = " or ".join(field.rule.names)
     options = ", ".join(field.options) or (f"see {field.source}" if field.source else _bounds(field))
     return required, field.default or "", options
 

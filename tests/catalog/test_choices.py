@@ -77,6 +77,7 @@ def test_a_value_is_found_exactly_in_another_spelling_or_by_its_beginning() -> N
         None,
         None,
     ]
+    assert Choices.of([",", "\t", ";"]).spelt("  ") is None
     assert choices.unknown(["BKQU", "kord us equity", "zz", "US"]) == ["zz", "US"]
 
 
