@@ -75,6 +75,7 @@ class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", r
         extra = dict(entry)
         wires = cls.__struct_encode_fields__[1:]  # without `model_extra`
         fields = zip(cls.__annotations__.items(), wires, strict=True)
+        # What has no reader, such as how values travel, is not the listing's to say.
         known = {
             name: _READERS[kind](extra.pop(wire)) for (name, kind), wire in fields if wire in entry and kind in _READERS
         }

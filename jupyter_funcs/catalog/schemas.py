@@ -6,14 +6,15 @@ import datetime as dt
 import itertools
 import json
 import math
+from contextvars import ContextVar
 from decimal import Decimal
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.core.json_decoding import Once, only, referred
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _MOST_STEPS = 50  # references that lead to one parameter's schema
 _MOST_FOLLOWED = 2000  # references followed to check one value: a small schema may need exponentially many
@@ -242,17 +243,19 @@ def _bound(one: Mapping[str, Any], words: tuple[str, str], tightest: Any) -> flo
     return tightest(bounds) if bounds else None
 
 
-def problem_of(schema: Mapping[str, Any], value: Any) -> str:
-    """Return why a schema does not accept a JSON value, on one line; empty if it does, or if nobody can tell."""
+_followed: ContextVar[Iterator[int]] = ContextVar("followed")
+
+
+@cache
+def _validator() -> Any:
+    """Return the class that checks values; its references count in `_followed`."""
     from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
     from jsonschema.validators import extend
 
-    followed = itertools.count()
     refer = Draft202012Validator.VALIDATORS["$ref"]
 
     def bounded(validator: Any, ref: Any, instance: Any, inside: Any) -> Iterable[Any]:
-        if next(followed) > _MOST_FOLLOWED:
+        if next(_followed.get()) > _MOST_FOLLOWED:
             raise RecursionError
         return refer(validator, ref, instance, inside) or ()
 
@@ -266,11 +269,20 @@ def problem_of(schema: Mapping[str, Any], value: Any) -> str:
     # Alternatives of documents often overlap, and a person can't choose between them.
     ours = {"$ref": bounded, "additionalProperties": plain, "oneOf": Draft202012Validator.VALIDATORS["anyOf"]}
     ours |= dict.fromkeys(skipped)
+    return extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]  # jsonschema's
+
+
+def problem_of(schema: Mapping[str, Any], value: Any) -> str:
+    """Return why a schema does not accept a JSON value, on one line; empty if it does, or if nobody can tell."""
+    from jsonschema.exceptions import best_match
+
+    outer = _followed.set(itertools.count())
     try:
-        kind = extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]  # jsonschema's
-        error = best_match(kind(schema).iter_errors(value))
+        error = best_match(_validator()(schema).iter_errors(value))
     except Exception:  # noqa: BLE001  # a malformed schema may raise anything
         return ""
+    finally:
+        _followed.reset(outer)
     if error is None:
         return ""
     at = "/".join(map(str, error.absolute_path))

@@ -123,7 +123,7 @@ class _Hasher(pickle.Pickler):
         top = _top(module)
         file = ""
         with suppress(Exception):  # it has none
-            file = find_spec(top).origin or ""  # type: ignore[union-attr]
+            file = find_spec(top).origin or ""  # type: ignore[union-attr]  # None has no origin, which is suppressed
         is_installed = "-packages" in file or top in sys.stdlib_module_names or top == _top(__name__)
         return top == self._root or not is_installed
 

@@ -22,7 +22,7 @@ from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core.background import Progress, in_thread
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
-from jupyter_funcs.core.text import distinct, quote, some
+from jupyter_funcs.core.text import distinct, quote, recorded, some
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.functions.parameters import Parameter
 from jupyter_funcs.functions.results import infinite, lost_text, plain, tabular
@@ -68,7 +68,7 @@ class PythonSource:
         return Reply(data, self._connection.token(), lines=False, warning=lost_text(lost))
 
     def request(self, function: Function, args: Args) -> dict[str, Any]:
-        return {"function": function.name, "arguments": args}
+        return {"function": function.name, "arguments": {name: recorded(value) for name, value in args.items()}}
 
     def identity(self, function: Function) -> str:
         """Return a hash of the function as it is now: a notebook may have changed it."""
@@ -183,9 +183,8 @@ def _function(name: str, python: Callable[..., Any]) -> tuple[Function, list[Par
 
 def _arguments(function: Function, parameters: list[Parameter], args: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments as the annotations say."""
-    labels = {field.name: field.label for field in read_fields(function)}
     values: dict[str, Any] = {}
-    errors: dict[str, list[str]] = {}
+    errors: dict[str, str] = {}
     for parameter in parameters:
         name = parameter.name
         if name in args:
@@ -193,11 +192,13 @@ def _arguments(function: Function, parameters: list[Parameter], args: Mapping[st
                 values[name] = parameter.adapter.validate_python(args[name])
             except ValidationError as error:
                 reason = redacted_line(error.errors(include_url=False)[0]["msg"])
-                errors[name] = [f"{labels[name]} does not take {quote(args[name])}: {reason}."]
+                errors[name] = f"does not take {quote(args[name])}: {reason}."
         elif parameter.required and parameter.passing == "POSITIONAL_ONLY":
-            errors[name] = [f"{labels[name]} is required."]
+            errors[name] = "is required."
     if errors:
-        raise ArgumentError(hint=f"{function.name} was not run.", errors=errors)
+        labels = {field.name: field.label for field in read_fields(function)}
+        texts = {name: [f"{labels[name]} {text}"] for name, text in errors.items()}
+        raise ArgumentError(hint=f"{function.name} was not run.", errors=texts)
     return values
 
 
@@ -228,7 +229,7 @@ def _json(value: Any) -> tuple[bytes, int]:
     try:
         data = _JSON.encode(value)
     except (ValueError, TypeError, RecursionError):
-        data = _JSON.encode(repr(value))
+        return _JSON.encode(repr(value)), 0
     return data, infinite(value) if b"null" in data else 0
 
 

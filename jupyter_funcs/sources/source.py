@@ -7,9 +7,9 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_funcs.catalog.fields import Field, Kind, by_name, read_fields, schema_problems, unknown_codes
-from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, parse_listing
-from jupyter_funcs.catalog.schemas import text_of
+from jupyter_funcs.catalog.fields import Kind, schema_problems, unknown_codes
+from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, parse_listing
+from jupyter_funcs.catalog.schemas import Schemas, text_of
 from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, TAKES_JSON, Reply
 from jupyter_funcs.core.background import Progress, in_thread, loop_time
@@ -89,8 +89,8 @@ class ServiceSource:
         return await self._transport.post(RUN_PATH, self.request(function, args), terms, progress, self.headers)
 
     def request(self, function: Function, args: Args) -> dict[str, Any]:
-        fields = by_name(read_fields(function))
-        sent = {name: _encoded(fields[name], value) for name, value in args.items()}
+        params = {param.name: param for param in reversed(function.params)}
+        sent = {name: _encoded(params[name], value) for name, value in args.items()}
         return {"FunctionName": function.name, "Args": sent}
 
     def identity(self, _function: Function) -> None:
@@ -100,12 +100,14 @@ class ServiceSource:
         await self._transport.close()
 
 
-def _encoded(field: Field, value: Any) -> Any:
+def _encoded(param: Param, value: Any) -> Any:
     """Return a value as the first wire takes it, a text or a list of texts, if the service doesn't take JSON."""
-    if field.encoding is Encoding.JSON:
+    if param.encoding is Encoding.JSON:
         return value
-    if isinstance(value, list) and field.kind is not Kind.JSON:
-        return [text_of(item) for item in value]
+    if isinstance(value, list):
+        declared = Schemas().read(param.schema)
+        if declared is None or declared.kind != Kind.JSON:
+            return [text_of(item) for item in value]
     return text_of(value)
 
 

@@ -245,6 +245,8 @@ def test_objects_of_the_kernel_are_passed_by_reference() -> None:
     form = jf.Form(jf.connect([merge]).merge, left=frame, right=frame, n=frame)
     assert form.args["left"] is form.args["right"] is frame
     assert form.errors.keys() == {"n"}
+    asked = jf.connect([merge]).merge.request(left=frame, right=frame, how="left")
+    assert asked["arguments"] == {"left": "<DataFrame>", "right": "<DataFrame>", "how": "left"}
     parameters = [Parameter.of_python(each, "") for each in inspect.signature(merge).parameters.values()]
     assert [parameter.takes_objects for parameter in parameters] == [True, True, False, False]
     for parameter in parameters:
