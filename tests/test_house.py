@@ -38,14 +38,14 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 264_760,
-    "tokens a line": 7.3,
-    "characters a code line": 43.7,
-    "percent of lines over 100": 7.3,
-    "conditional expressions per 1,000": 52.5,
-    "nested ones per 1,000": 1.0,
-    "tuple assignments per 1,000": 11.4,
-    "vague names": 1_545,
+    "tokens": 264_950,
+    "tokens a line": 7.25,
+    "characters a code line": 43.4,
+    "percent of lines over 100": 7.1,
+    "conditional expressions per 1,000": 51.5,
+    "nested ones per 1,000": 0.83,
+    "tuple assignments per 1,000": 11.3,
+    "vague names": 1_522,
     "complexity": 48,
     "modules": 176,
     "modules in a folder": 15,

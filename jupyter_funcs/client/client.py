@@ -373,7 +373,7 @@ class Client(ABC, Generic[CallT_co]):
         if (known := self.listed) is None:
             return "", "", data
         user = self.remote.transport.user
-        return f" as {user}" if user else "", f"{plural(len(known), 'function')}", data
+        return f" as {user}" if user else "", plural(len(known), "function"), data
 
     def _login(self, email: str, password: Hidden) -> Secret:
         work = self.remote.transport.login(email, password)

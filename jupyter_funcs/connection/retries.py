@@ -53,16 +53,15 @@ class Purpose(StrEnum):
     CHANGE = "a run that changes data, alone or in a sweep"
 
 
-# How often a request is sent again, at most: for a listing, a run, a run of a sweep, and a change.
+# How often a request is sent again, at most; what isn't here is not.
 _RETRIES = {
-    Proof.NOT_SENT: (2, 2, 2, 2),
-    Proof.REFUSED: (2, 2, 0, 0),
-    Proof.BROKEN: (2, 1, 1, 0),
-    Proof.UNANSWERED: (1, 0, 0, 0),
-    Proof.FAILED: (1, 0, 0, 0),
-    Proof.FINAL: (0, 0, 0, 0),
+    Proof.NOT_SENT: {Purpose.LISTING: 2, Purpose.RUN: 2, Purpose.SWEEP: 2, Purpose.CHANGE: 2},
+    Proof.REFUSED: {Purpose.LISTING: 2, Purpose.RUN: 2},
+    Proof.BROKEN: {Purpose.LISTING: 2, Purpose.RUN: 1, Purpose.SWEEP: 1},
+    Proof.UNANSWERED: {Purpose.LISTING: 1},
+    Proof.FAILED: {Purpose.LISTING: 1},
+    Proof.FINAL: {},
 }
-_PURPOSES = list(Purpose)
 # Other statuses below 500 are final.
 _PROOFS = {
     408: Proof.BROKEN,
@@ -115,7 +114,7 @@ def pause(  # noqa: PLR0913  # the decision depends on all of them
     draw: Draw = DRAW,
 ) -> float | None:
     """Return the seconds to wait before a request is sent again; ``None`` if it should not be."""
-    if done >= min(most, _RETRIES[proof][_PURPOSES.index(purpose)]):
+    if done >= min(most, _RETRIES[proof].get(purpose, 0)):
         return None
     if retry_after is not None and retry_after > _MAX_RETRY_AFTER:
         return None

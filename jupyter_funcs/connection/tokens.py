@@ -197,7 +197,7 @@ class FromCommand(CachedToken):
 
 def _output(words: Sequence[str]) -> str:
     """Return a command's output."""
-    process: Any = subprocess.Popen(  # noqa: S603  # the user's own command, from their profile
+    process = subprocess.Popen(  # noqa: S603  # the user's own command, from their profile
         words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -206,6 +206,7 @@ def _output(words: Sequence[str]) -> str:
     )
 
     def read() -> tuple[bytes, int]:
+        assert process.stdout is not None
         with process.stdout as pipe:
             written = pipe.read(_MAX_BYTES)
         return written, process.wait()

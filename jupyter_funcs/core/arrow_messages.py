@@ -1,4 +1,4 @@
-"""Messages of Arrow streams, read without trusting them."""
+"""Messages of Arrow streams, read without trusting them, for client and service alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What the error messages of functions and of the service are made of: quoted values and suggestions."""
+"""
+What the error messages of functions and of the service are made of: quoted values and suggestions.
+
+Unlike the texts of `core.text`, which a person reads in a notebook, they go to other programs: white space stays.
+"""
 
 from __future__ import annotations
 

@@ -250,7 +250,9 @@ class Parameter:
     def _defaults(self) -> list[Any]:
         if self.type is object:
             return [self.structure["default"]] if "default" in self.structure else []
-        return (self.default or []) if self.many else [] if self.default is None else [self.default]
+        if self.default is None:
+            return []
+        return self.default if self.many else [self.default]
 
     def _limits(self, reference: Any) -> list[str]:
         """Return the sentences about valid values that descriptions and errors share."""
@@ -479,4 +481,6 @@ def _spelled(value: Any) -> str:
     """Return a Python value as the service spells it."""
     if isinstance(value, dict | list):
         return msgspec.json.encode(value).decode()
-    return str(value) if not isinstance(value, bool) else "Yes" if value else "No"
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    return str(value)

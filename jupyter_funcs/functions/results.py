@@ -11,6 +11,8 @@ from decimal import Decimal
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.core.text import plural
+
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
@@ -165,8 +167,9 @@ def infinite(value: Any) -> int:
 
 def lost_text(count: int) -> str:
     """Return the warning for infinite numbers that became null in JSON; empty if there are none."""
-    numbers = "number" if count == 1 else "numbers"
-    return f"The result has {count:,} infinite {numbers}, which JSON doesn't have (read as null)." if count else ""
+    if not count:
+        return ""
+    return f"The result has {plural(count, 'infinite number')}, which JSON doesn't have (read as null)."
 
 
 def plain(value: Any) -> Any:

@@ -26,11 +26,36 @@ _PYTHON = [sys.executable, "-P", "-u", "-m"]
 _MOST_TRIES, _MOST_SECONDS = 100, 1  # of ending what a worker started
 
 # What programs on Linux read, apart from Python's own folders: no other file in /etc, where secrets may be.
-_SYSTEM = """
-/usr /lib /lib64 /bin /sbin /opt /nix/store /proc /sys /run/systemd/resolve /etc/alternatives /etc/ca-certificates
-/etc/fonts /etc/group /etc/host.conf /etc/hosts /etc/ld.so.cache /etc/localtime /etc/mime.types /etc/nsswitch.conf
-/etc/passwd /etc/pki /etc/protocols /etc/resolv.conf /etc/services /etc/ssl/certs /etc/ssl/openssl.cnf /etc/timezone
-"""
+_SYSTEM = (
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/sbin",
+    "/opt",
+    "/nix/store",
+    "/proc",
+    "/sys",
+    "/run/systemd/resolve",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/fonts",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/pki",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+)
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # Of Linux' prctl, mount and Landlock.
 _SET_DUMPABLE, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVILEGES = 4, 36, 38
@@ -327,7 +352,7 @@ def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     python = (Path(each).absolute() for each in (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path)))
     hidden = [each.resolve() for each in setup.hidden]
     rules: dict[Path, int] = {}
-    for each in {*map(Path, _SYSTEM.split()), *python, *setup.folders, *setup.readable}:
+    for each in {*map(Path, _SYSTEM), *python, *setup.folders, *setup.readable}:
         rules |= _readable(each.resolve(), hidden)
     rules |= dict.fromkeys(map(Path, _DEVICES), _OF_FILES)
     # Semaphores are files, which others must not find.

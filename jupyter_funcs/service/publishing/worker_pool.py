@@ -61,10 +61,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # Everything else in the service's environment may be a secret.
-_VARIABLES = """
-DYLD_LIBRARY_PATH LANG LANGUAGE LD_LIBRARY_PATH MKL_NUM_THREADS OMP_NUM_THREADS OPENBLAS_NUM_THREADS PATH PYTHONHOME
-PYTHONPATH SSL_CERT_DIR SSL_CERT_FILE SYSTEMROOT TZ VIRTUAL_ENV
-"""
+_VARIABLES = {
+    "DYLD_LIBRARY_PATH",
+    "LANG",
+    "LANGUAGE",
+    "LD_LIBRARY_PATH",
+    "MKL_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "PATH",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "SYSTEMROOT",
+    "TZ",
+    "VIRTUAL_ENV",
+}
 # How often a run is checked for cancellation, and its use of memory and disk.
 _POLL_SECONDS, _CHECK_SECONDS = 0.05, 0.2
 _MOST_IDLE = 4
@@ -120,7 +133,7 @@ class Worker:
         self._setup = setup
         self._folder = Path(tempfile.mkdtemp(dir=folders))
         private = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE"), str(self._folder))
-        process: Any = subprocess.Popen(  # noqa: S603 - our own module
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
             launcher(setup, worker_process.__name__),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -129,9 +142,13 @@ class Worker:
             env={**environment, **private},
             start_new_session=True,
         )
-        self._process, self._orders, self._replies = process, process.stdin, process.stdout
+        assert self._process.stdin
+        assert self._process.stdout
+        assert self._process.stderr
+        self._orders = self._process.stdin
+        self._replies = self._process.stdout
         self._printed = 0
-        threading.Thread(target=self._log, args=(process.stderr,), daemon=True).start()
+        threading.Thread(target=self._log, args=(self._process.stderr,), daemon=True).start()
         self.send(setup)
 
     def load(self) -> LoadReply:
@@ -298,7 +315,7 @@ class Workers:
     def __init__(self, setup: WorkerSetup, variables: Collection[str] = ()) -> None:
         self.problems: list[str] = []
         self._setup = setup
-        allowed = {*_VARIABLES.split(), *variables}
+        allowed = {*_VARIABLES, *variables}
         self._environment = {
             name: value for name, value in os.environ.items() if name in allowed or name.startswith("LC_")
         }

@@ -117,8 +117,9 @@ def _audit(given: Namespace) -> None:
 def _unarmed(value: object) -> object:
     """Return a value that no spreadsheet runs as a formula; some begin a cell at a semicolon."""
     armed = tuple("=+-@＝＋－＠")  # noqa: RUF001 - fullwidth
-    parts = value.split(";") if isinstance(value, str) else ()
-    return ";".join(f"'{part}" if part.startswith(armed) else part for part in parts) if parts else value
+    if not isinstance(value, str):
+        return value
+    return ";".join(f"'{part}" if part.startswith(armed) else part for part in value.split(";"))
 
 
 def _act(about: str, action: Action, given: Namespace) -> None:

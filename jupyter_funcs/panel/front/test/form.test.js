@@ -528,7 +528,7 @@ test("white space is content in a list of chips, in a box with values, and in li
     field("e", "list"),
   ];
   const { model, $, close } = await open(fields, { e: { value: { each: ['" x", y', " "] } } });
-  assert.match($("field:e").textContent, /each of 1 line/); // a blank line is no list
+  assert.match($("field:e").textContent, /each of 1 line/); // a blank line isn't a list
   for (const [name, value] of [
     ["l", [" x "]],
     ["l", [" x ", " "]],
