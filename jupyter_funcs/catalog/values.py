@@ -92,13 +92,15 @@ class Variable:
         return f"${self.name}"
 
 
-def entered(text: str) -> Entered | Variable:
+def entered(text: str) -> str | Variable:
     """Read entered text: ``$name`` is a variable, ``'$5'`` in quotes is the text ``$5``, anything else is itself."""
     bare = text.strip()
     if bare.startswith("$"):
         return Variable(bare[1:])
-    quoted = _QUOTED.fullmatch(bare)
-    return Entered(text if quoted is None else quoted[2])
+    if quoted := _QUOTED.fullmatch(bare):
+        return Entered(quoted[2])
+    plain = _plain_text(text)
+    return Entered(text) if plain == text else plain
 
 
 def spelled(value: object) -> str:
@@ -106,7 +108,14 @@ def spelled(value: object) -> str:
     if isinstance(value, Variable):
         return str(value)
     text = str(value) if isinstance(value, Entered) else literal(str(value))
-    return text if entered(text) == text else f"'{text}'"
+    bare = text.strip()
+    return f"'{text}'" if bare.startswith("$") or _QUOTED.fullmatch(bare) else text
+
+
+def _plain_text(text: str) -> str:
+    """Return ``json:5`` for ``'json:5'``, the inverse of `literal`; any other text is itself."""
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" and _AS_JSON.match(text)
+    return text[1:-1] if is_quoted else text
 
 
 def literal(text: str) -> str:
@@ -222,8 +231,7 @@ def _read_entered(field: Field, text: Entered) -> Any:
         return value
     if text.strip() == "null" and takes(field, None) and not takes(field, str(text)):
         return None
-    is_quoted = len(text) > 1 and text[0] == text[-1] and _AS_JSON.match(text)
-    return text[1:-1] if is_quoted else text
+    return _plain_text(text)
 
 
 def of_sent(field: Field, text: Sent) -> Any:

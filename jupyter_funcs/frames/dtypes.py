@@ -147,7 +147,7 @@ def _form(patterns: Collection[str]) -> tuple[bool, str] | None:
     """Return whether texts have offsets, and their unit, by their patterns: the texts with 0 for each digit."""
     matches = [match for pattern in patterns if (match := _ISO.fullmatch(pattern))]
     have_offsets = {match["zone"] is not None for match in matches}
-    if len(matches) < len(patterns) or len(have_offsets) > 1:
+    if not matches or len(matches) < len(patterns) or len(have_offsets) > 1:
         return None
     decimals = max(len(match["decimals"] or "") for match in matches)
     return have_offsets.pop(), "us" if decimals <= 6 else "ns"

@@ -401,7 +401,7 @@ class FormView:
             raise ArgumentError(f"{field.label} can't contain the character {quote(odd[text])}.", "Delete it.")
         return checked
 
-    def _typed(self, text: str) -> Entered | Variable:
+    def _typed(self, text: str) -> str | Variable:
         found = entered(text) if self.trusted else Entered(text)
         if isinstance(found, Variable):
             variables = self.form.variables()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
@@ -162,6 +162,7 @@ _TEXTS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_s
 
 
 @given(st.lists(_TEXTS, unique=True, max_size=5), st.lists(st.lists(_TEXTS, min_size=1, max_size=4), max_size=4))
+@example(["json:", "json:5", "'json:5'", '"json:', "'$5'"], [["json:5", "$5"]])
 def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]) -> None:
     """Any texts and lists of texts are shown in a form that the page sends back as the same."""
 

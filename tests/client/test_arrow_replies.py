@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
@@ -258,6 +258,7 @@ def tables(draw: st.DrawFn) -> pa.Table:
 
 
 @given(tables())
+@example(pa.table({"a": pa.array([], pa.string())}))
 def test_any_table_gives_one_frame_either_way(heard: tuple[Session, Heard], table: pa.Table) -> None:
     """Tables of any types, with nulls anywhere, give the same frame from Arrow and from JSON."""
     RESULTS["any"] = table
