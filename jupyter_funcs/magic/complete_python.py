@@ -65,28 +65,31 @@ class PartialCode:
     """Code up to the cursor: the brackets that are open there, and where an open string begins."""
 
     def __init__(self, before: str, after: str) -> None:
-        self.before = before
         self.after = after
         self.open: list[Bracket] = []
         self.string: int | None = None
         self._openings: dict[int, int] = {}  # by the place of the closing bracket
-        at = 0
+        pieces: list[str] = []  # with spaces for comments
+        written = at = 0
         while found := _MARKS.search(before, at):
             mark, at = found[0], found.end()
             if mark in _STRINGS:
                 content = _STRINGS[mark].match(before, at)
-                at = at if content is None else content.end()
+                assert content is not None  # it may be empty
+                at = content.end()
                 if at == len(before):
                     self.string = found.start()
                     break
                 at += len(mark)
             elif mark[0] == "#":
-                self.before = self.before[: found.start()] + " " * len(mark) + self.before[at:]
+                pieces += [before[written : found.start()], " " * len(mark)]
+                written = at
             else:
                 self._add(mark, found.start())
             if len(self.open) > _DEEPEST:
                 self.open.clear()
                 break
+        self.before = "".join([*pieces, before[written:]])
 
     def _add(self, mark: str, at: int) -> None:
         if mark in "([{":

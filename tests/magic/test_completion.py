@@ -27,6 +27,7 @@ from jupyter_funcs.service import embedded
 from tests.client.test_client import ALL as NAMES
 from tests.conftest import PANEL, SYMBOL, wait_until
 from tests.examples import row_id
+from tests.growth import assert_linear
 from tests.magic.conftest import live_kernel
 from tests.servers import serving
 from tests.shells import interactive_shell
@@ -297,11 +298,18 @@ def test_elsewhere_nothing_of_ours_is_offered(shell: InteractiveShell, text: str
     "piece", ["(", "[", "()", "[]", "a.", "a", "'", '"""', "\\", "f(x=", "f(x=[", ",", "# (\n", "é", " "]
 )
 @pytest.mark.parametrize(
-    "begin", ["daily", "%funcs call ", "%%funcs call daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"]
+    "begin", ["daily", "%funcs call ", "%%funcs call get_panel_daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"]
 )
 def test_long_hostile_text_is_read_in_one_go(shell: InteractiveShell, begin: str, piece: str) -> None:
     """The time is linear in the length, and the nesting is bounded."""
     assert isinstance(asked(shell, begin + piece * (20_000 // len(piece)))["completions"], list)
+
+
+@pytest.mark.parametrize("piece", ["# (\n", '"a": 1,\n', '"a": [', "a: 1\n", "a: [1,\n", "[", "'", "\\"])
+@pytest.mark.parametrize("begin", ["", "{"])
+def test_a_long_body_of_a_cell_takes_linear_time(shell: InteractiveShell, begin: str, piece: str) -> None:
+    """A body is JSON or lines, and has no bound."""
+    assert_linear(lambda size: asked(shell, f"%%funcs call get_panel_daily\n{begin}{piece * size}"), 200_000)
 
 
 UNLISTED = [
