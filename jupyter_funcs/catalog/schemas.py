@@ -276,13 +276,11 @@ def problem_of(schema: Mapping[str, Any], value: Any) -> str:
     """Return why a schema does not accept a JSON value, on one line; empty if it does, or if nobody can tell."""
     from jsonschema.exceptions import best_match
 
-    outer = _followed.set(itertools.count())
+    _followed.set(itertools.count())
     try:
         error = best_match(_validator()(schema).iter_errors(value))
     except Exception:  # noqa: BLE001  # a malformed schema may raise anything
         return ""
-    finally:
-        _followed.reset(outer)
     if error is None:
         return ""
     at = "/".join(map(str, error.absolute_path))
