@@ -17,6 +17,7 @@ from jupyter_funcs.connection.secrets import NoSecret, redacted_values
 from jupyter_funcs.connection.transport import Terms, Transport
 from jupyter_funcs.core.background import Progress, loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
+from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.sources.source import detected, read_listing, source_of
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Remote:
             **frame.attrs.get("funcs", {}),
             "function": function.name,
             "args": redacted_values(args),
-            "time": dt.datetime.fromtimestamp(started, dt.UTC).isoformat(timespec="seconds"),
+            "time": utc_text(started),
             "service": self.transport.connection.name,
             "elapsed": round(time.monotonic() - began, 3),
             "bytes": progress.received,

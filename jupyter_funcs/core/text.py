@@ -136,6 +136,11 @@ def size_text(size: int) -> str:
     return f"{amount:,.0f} TB"
 
 
+def utc_text(seconds: float) -> str:
+    """Return a time of the epoch in ISO 8601, such as *2024-05-01T12:30:00+00:00*."""
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")
+
+
 def plural(count: int, noun: str) -> str:
     """Return a number with its noun: ``1 row``, ``2,000 rows``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

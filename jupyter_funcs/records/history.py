@@ -22,7 +22,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.core.files import own_path
-from jupyter_funcs.core.text import clip, plain, plural, quote
+from jupyter_funcs.core.text import clip, plain, plural, quote, utc_text
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.records.run import Run
 from jupyter_funcs.sweeps.combinations import combos
@@ -315,7 +315,7 @@ def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataF
         frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, by_name(function.fields))
     except (FuncsError, RuntimeError):  # no listing, no token or other parameters; or called on the loop
         return None
-    oldest = dt.datetime.fromtimestamp(min(found.values()), dt.UTC).isoformat(timespec="seconds")
+    oldest = utc_text(min(found.values()))
     frame.attrs["funcs"] = {
         "function": run.function,
         "args": sweep.constant,

@@ -29,6 +29,7 @@ from jupyter_funcs.core.errors import (
     NotFoundError,
     ServiceConnectionError,
 )
+from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn
 from jupyter_funcs.sweeps.pacing import Pace
 from jupyter_funcs.sweeps.resuming import EarlierResults, Retried
@@ -304,13 +305,13 @@ class Sweep:
             "swept": list(self.combos.swept),
             "runs": progress.total,
             "failed": progress.failed,
-            "time": _iso(started),
+            "time": utc_text(started),
             "service": function.session.service,
             "synthetic": function.synthetic,
             "elapsed": round(elapsed, 3),
             "bytes": progress.received,
             "attempts": progress.attempts,
-            "cached": {"runs": progress.cached, "oldest": progress.oldest and _iso(progress.oldest)},
+            "cached": {"runs": progress.cached, "oldest": progress.oldest and utc_text(progress.oldest)},
         }
 
     def _warn(self) -> None:
@@ -336,7 +337,3 @@ class ErrorList(list[dict[str, Any]]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a plain list."""
         return list, (list(self),)
-
-
-def _iso(seconds: float) -> str:
-    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.core.wording import listed, quoted
 from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
@@ -164,11 +165,7 @@ def _with_config(text: str, config: Path | None) -> str:
 def _shown(record: Any) -> dict[str, Any]:
     """Return the public fields of a record, with times in ISO 8601."""
     values = ((field.name, getattr(record, field.name)) for field in fields(record) if field.repr)
-    return {name: _iso(value) if isinstance(value, float) else value for name, value in values}
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return {name: utc_text(value) if isinstance(value, float) else value for name, value in values}
 
 
 def _table(records: Sequence[dict[str, Any]]) -> str:

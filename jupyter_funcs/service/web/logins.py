@@ -9,9 +9,9 @@ import math
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.web.hosts import network
 from jupyter_funcs.service.web.requests import RequestError
@@ -71,7 +71,7 @@ class Logins:
             self._waiting[origin] -= 1
             self._waiting = +self._waiting  # drops networks without logins
         expires = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))["exp"]  # just issued here
-        return {"token": token, "expires": datetime.fromtimestamp(expires, UTC).isoformat().replace("+00:00", "Z")}
+        return {"token": token, "expires": utc_text(expires).replace("+00:00", "Z")}
 
     def _refuse(self, windows: _Windows) -> None:
         for window, key in windows:
