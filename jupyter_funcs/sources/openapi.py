@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from contextlib import suppress
 from functools import partial
@@ -39,6 +40,7 @@ _MAX_STEPS = 20  # references or parts that lead to one thing
 _MAX_PROPERTIES = 200  # of a body; a larger one is one field
 _MAX_PARAMS = 100_000  # of all operations
 _MAX_DEFINITIONS = 200  # of one parameter's schema
+_MAX_ALL_DEFINITIONS = 1_000_000  # of all parameters; those that refer to the same share them
 _MAX_SCHEMA = 128 * 1024  # characters of one parameter's schema
 _MAX_NAME, _MAX_TEXT = 200, 4000
 _CHECK_DOCUMENT = "Check the document, and where it is."
@@ -158,6 +160,8 @@ class _Document(Once):
         }
         self._key_names = {key.casefold() for key in self._keys.values()}
         self._named: dict[str, Any] = {}  # what references lead to
+        self._definitions: dict[tuple[str, ...], tuple[dict[str, Any], float]] = {}  # by the names that lead to them
+        self._left_definitions = _MAX_ALL_DEFINITIONS
         self._left = _MAX_PARAMS
 
     def catalog(self) -> Catalog:
@@ -367,17 +371,31 @@ class _Document(Once):
 
     def _schema(self, given: Any) -> Any:
         """Return a schema with all that it refers to in its ``$defs``; ``True`` if that is too much, or nothing."""
-        schema, pending, size = self.once("schema", given, self._convert)
-        definitions: dict[str, Any] = {}
-        pending = list(pending)
-        while pending and size <= _MAX_SCHEMA and len(definitions) <= _MAX_DEFINITIONS:
-            if (name := pending.pop()) not in definitions:
-                definitions[name], more, length = self.once("schema", self._named[name], self._convert)
-                pending += more
-                size += length
-        if size > _MAX_SCHEMA or len(definitions) > _MAX_DEFINITIONS or not schema:
+        schema, names, size = self.once("schema", given, self._convert)
+        key = tuple(names)
+        if key not in self._definitions:
+            self._definitions[key] = self._definitions_of(names)
+        definitions, more = self._definitions[key]
+        if size + more > _MAX_SCHEMA or not schema:
             return True
         return {**schema, "$defs": definitions} if definitions else schema
+
+    def _definitions_of(self, names: list[str]) -> tuple[dict[str, Any], float]:
+        """Return what some names lead to, and its size: endless if it is too much."""
+        pending = list(names)
+        definitions: dict[str, Any] = {}
+        size = 0
+        while pending:
+            name = pending.pop()
+            if name in definitions:
+                continue
+            self._left_definitions -= 1
+            definitions[name], more, length = self.once("schema", self._named[name], self._convert)
+            pending += more
+            size += length
+            if size > _MAX_SCHEMA or len(definitions) > _MAX_DEFINITIONS or self._left_definitions < 0:
+                return {}, math.inf
+        return definitions, size
 
     def _convert(self, schema: Any) -> tuple[Any, list[str], int]:
         """Return a schema as JSON Schema, the names of what it refers to, and its size."""

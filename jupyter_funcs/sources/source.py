@@ -14,6 +14,7 @@ from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, TAKES_JSON, Reply
 from jupyter_funcs.core.background import Progress, in_thread, loop_time
 from jupyter_funcs.core.errors import ConfigError, FuncsError, ProtocolError, ReplyTooLargeError
+from jupyter_funcs.core.json_decoding import gc_paused
 from jupyter_funcs.core.text import some
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
@@ -146,7 +147,7 @@ async def read_listing(source: Source, transport: Transport, terms: Terms, progr
     warned: list[UserWarning] = []
     read = await source.listing(terms, progress)
     with collect_warnings(warned):
-        catalog = await asyncio.wrap_future(in_thread(lambda: _checked(read(), transport.connection.name), "listing"))
+        catalog = await asyncio.wrap_future(in_thread(lambda: _checked(read, transport.connection.name), "listing"))
 
     def shown() -> Catalog:
         warn_all(warned)
@@ -155,8 +156,10 @@ async def read_listing(source: Source, transport: Transport, terms: Terms, progr
     return shown
 
 
-def _checked(catalog: Catalog, service: str) -> Catalog:
-    """Warn of what in a listing isn't understood, and return it."""
+def _checked(read: Callable[[], Catalog], service: str) -> Catalog:
+    """Read a listing, and warn of what in it isn't understood."""
+    with gc_paused():  # which would look through all of a large one again and again, and stop all threads
+        catalog = read()
     for code in unknown_codes(catalog):
         warn(f"{service}: parameters of type code {code} (unknown) are read from their descriptions.")
     if problems := schema_problems(catalog):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 from functools import cache
@@ -259,6 +260,49 @@ def test_a_function_has_changed_if_a_shared_definition_has() -> None:
     assert keys[0] == keys[1] != keys[2]
     moved = Catalog(function.changed(sort_value=7) for function in first)
     assert relisted(first, moved) == "Listed again: nothing has changed."
+
+
+@pytest.mark.fault(147)
+def test_parameters_that_refer_to_the_same_definitions_share_them() -> None:
+    """190 definitions behind thousands of parameters are gathered once; what each says itself is its own."""
+    schemas = {f"A{at}": {"properties": {"next": ref(f"A{(at + 1) % 190}")}} for at in range(190)}
+    catalog = listed(reading(lambda at: {**ref("A0"), "default": at}, 2000, **schemas))()
+    found = [param.schema for function in catalog for param in function.params]
+    assert [schema["default"] for schema in found] == list(range(2000))
+    assert len(found[0]["$defs"]) == 190
+    assert len({id(schema["$defs"]) for schema in found}) == 1
+
+
+@pytest.mark.fault(147)
+def test_definitions_of_all_parameters_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parameters that each refer to others of many definitions take any value from a bound on."""
+    monkeypatch.setattr(openapi, "_MAX_ALL_DEFINITIONS", 100)
+    schemas = {f"A{at}": {"not": ref(f"A{at + 1}")} for at in range(20)}
+    catalog = listed(reading(lambda at: {"anyOf": [ref("A0"), ref(f"A{at}")]}, 20, **schemas, A20=TEXT))()
+    found = [param.schema for function in catalog for param in function.params]
+    assert [schema is True for schema in found] == [False] * 4 + [True] * 16
+
+
+@pytest.mark.fault(147)
+def test_the_garbage_collector_does_not_look_through_a_document_that_is_read(tmp_path: Path) -> None:
+    """It would take most of the time, in which no other thread runs."""
+    file = tmp_path / "document.json"
+    file.write_text(json.dumps({"openapi": "3.1.0", "paths": paths(30_000)}))
+    collections: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2:
+            collections.append(threading.get_ident())
+
+    threshold = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    gc.callbacks.append(note)
+    try:
+        assert len(list(jf.connect(file, allow_server="http://127.0.0.1:1"))) == 30_000
+    finally:
+        gc.callbacks.remove(note)
+        gc.set_threshold(*threshold)
+    assert not [thread for thread in collections if thread != threading.get_ident()]
 
 
 @pytest.mark.fault(147)
