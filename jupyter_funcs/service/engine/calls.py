@@ -94,9 +94,10 @@ def type_of(value: Any) -> str:
 @dataclass(frozen=True)
 class Compiled:
     """
-    SQL that a worker compiled, which is checked before it runs, and the tables that it has in memory.
+    SQL that a worker compiled, and the tables that it has in memory.
 
-    It is in DuckDB's dialect, or if `is_remote`, in that of the engine that has the card spend.
+    It is in DuckDB's dialect and checked before it runs; or if `is_remote`, it is checked already, and in the dialect
+    of the engine that has the card spend.
     """
 
     sql: str

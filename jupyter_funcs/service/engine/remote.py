@@ -172,21 +172,15 @@ class RemoteEngineCall(DuckDBCall):
 
     def _remote(self, result: ir.Expr | Query | Compiled) -> Callable[[EngineConnection], ir.Table] | None:
         """Return what makes an expression for a connection; `None` if the other engine isn't needed."""
+        import ibis
+
         from jupyter_funcs.service.engine.portable import portable
 
         if isinstance(result, Compiled):
-            return (lambda to: self._checked(result, to.backend)) if result.is_remote else None
+            schema = ibis.Schema.from_pyarrow(result.schema)
+            return (lambda to: to.backend.sql(result.sql, schema=schema)) if result.is_remote else None
         expression = result.expression(self.table) if isinstance(result, Query) else result
         return (lambda _: portable(expression, self.reference)) if self.engine.reads_cards(expression) else None
-
-    def _checked(self, result: Compiled, backend: Any) -> ir.Table:
-        """Return the expression of SQL that a worker compiled, which may only read card spend."""
-        import ibis
-
-        from jupyter_funcs.service.engine.statements import checked_elsewhere
-
-        sql = checked_elsewhere(result.sql, self.engine.card_spend()[0], backend.compiler)
-        return backend.sql(sql, schema=ibis.Schema.from_pyarrow(result.schema))
 
     def _run(self, build: Callable[[EngineConnection], ir.Table]) -> pa.Table:
         try:

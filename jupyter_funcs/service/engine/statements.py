@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import string
+import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import ibis
@@ -110,6 +111,7 @@ _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 # Reading a longer one takes seconds. Other engines get tables in memory as literal rows.
 _LONGEST_SQL, _LONGEST_WITH_ROWS = 50_000, 250_000
 _MOST_READINGS = 4
+_MOST_READING_SECONDS = 2  # of the processor
 
 
 # sqlglot's classes, whose types differ between its releases: a dialect, and a node of a syntax tree.
@@ -223,7 +225,13 @@ def checked_elsewhere(sql: str, table: ir.Table, compiler: Any) -> str:
     # Indices stay as they are written: to move them, sqlglot infers the type of all that is before each.
     dialect.INDEX_OFFSET = 0
     names = {_name(node, dialect) for node in compiler.to_sqlglot(table).find_all(sge.Table)}
-    return checked(sql, names, dialect)
+    began = time.thread_time()
+    sql = checked(sql, names, dialect)
+    # ibis does so again in the service, where nothing ends it.
+    sqlglot.transpile(sql, read=compiler.dialect, write=compiler.dialect)
+    if time.thread_time() - began > _MOST_READING_SECONDS:
+        raise ValueError("Reading the SQL takes too long. Use fewer brackets inside of brackets.")
+    return sql
 
 
 def checked(sql: str, tables: Collection[tuple[str, ...]], dialect: Any = _DUCKDB) -> str:

@@ -30,6 +30,7 @@ import psutil
 
 from jupyter_funcs.service.engine.calls import MOST_BYTES, Call, CallCancelledError, Compiled, MemoryLimitError
 from jupyter_funcs.service.engine.duckdb_engine import PrivateFolder
+from jupyter_funcs.service.engine.remote import RemoteEngine
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.confinement import (
@@ -371,6 +372,8 @@ class Workers:
                 return ReplyContent(media_type, reply.content, reply.rows, reply.lost)
             case "expression":
                 return self._queried(reply, call, order.form)
+            case "checked" if isinstance(order, QueryOrder):
+                return replace(order.compiled(), sql=reply.text, is_remote=True)
             case "invalid":
                 raise ArgumentsError(reply.errors)
             case "too large":
@@ -387,11 +390,11 @@ class Workers:
         return bytes(rows.content)
 
     def _queried(self, reply: WorkerReply, call: DuckDBCall, form: results.ReplyForm) -> ReplyContent | Compiled:
-        """Run a query in a process that can be ended: DuckDB's functions ignore interrupts and its limit of memory."""
+        """Run a query, or check one for another engine, in a process that can be ended: some ignore any interrupt."""
         order = QueryOrder(reply.text, bytes(reply.content), reply.tables, form)
-        if reply.is_remote and hasattr(call, "dialect"):  # it runs elsewhere, and a worker may say so falsely
-            return replace(order.compiled(), is_remote=True)
         engine = call.engine
+        if reply.is_remote and isinstance(engine, RemoteEngine):  # a worker may say so falsely
+            order = replace(order, dialect=engine.dialect, card_spend=engine.card_spend()[0])
         if engine not in self._queries:
             data = engine.data(call.check_cancelled)
             # No more than the engine has, if that is little.

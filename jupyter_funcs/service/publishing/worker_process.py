@@ -69,12 +69,18 @@ class WorkerOrder:
 
 @dataclass(frozen=True, slots=True)
 class QueryOrder:
-    """A query of published code: SQL, its schema and its tables in memory, each as Arrow writes it."""
+    """
+    A query of published code: SQL, its schema and its tables in memory, each as Arrow writes it.
+
+    If it is for another engine, it is only checked, in a `dialect` as ibis names it and with the table of card spend.
+    """
 
     sql: str
     schema: bytes
     tables: Mapping[str, bytes]
     form: results.ReplyForm
+    dialect: str = ""
+    card_spend: ir.Table | None = None
 
     def compiled(self) -> Compiled:
         """Read the query, which published code may have forged; raises `ValueError` if that isn't possible."""
@@ -114,9 +120,9 @@ class WorkerReply(msgspec.Struct, omit_defaults=True):
     """
     What a worker says.
 
-    The kinds ``functions``, ``body``, ``expression``, ``invalid``, ``too large`` and ``failed`` end an order.
-    ``importing`` tells what is imported next. With ``table`` and ``rows``, a function asks the service for a table or
-    for the rows of a query.
+    The kinds ``functions``, ``body``, ``expression``, ``checked``, ``invalid``, ``too large`` and ``failed`` end an
+    order. ``importing`` tells what is imported next. With ``table`` and ``rows``, a function asks the service for a
+    table or for the rows of a query.
     """
 
     kind: str
@@ -288,11 +294,21 @@ class WorkerCall:
 
 def _queried(order: QueryOrder, engine: DuckDBEngine) -> WorkerReply:
     try:
+        if order.dialect:
+            return WorkerReply("checked", text=_checked(order))
         return _body(results.encoded(order.compiled(), engine.call(), form=order.form))
     except (MemoryLimitError, MemoryError) as error:
         return WorkerReply("too large", text=str(error))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything
         return _failure(error, [])
+
+
+def _checked(order: QueryOrder) -> str:
+    from ibis.backends.sql import compilers
+
+    from jupyter_funcs.service.engine.statements import checked_elsewhere
+
+    return checked_elsewhere(order.sql, order.card_spend, getattr(compilers, order.dialect).compiler)
 
 
 def _body(body: results.ReplyContent) -> WorkerReply:

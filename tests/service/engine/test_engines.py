@@ -40,6 +40,7 @@ from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.web.requests import ARROW, JSON
+from jupyter_funcs.service.web.runs import Limits
 from tests.examples import row_id
 from tests.service.conftest import RUN, becomes, free_port, serving
 
@@ -245,6 +246,13 @@ def other(call):
 def large(call):
     own = ibis.memtable({"symbol": [str(number) for number in range(501)]})
     return call.table("cards").semi_join(own, "symbol")
+
+@function(asset="a")
+def deep(call):
+    reply = call._compiled("rows", call.table("cards").count().name("n").as_table())
+    reply.text = "SELECT " + "ARRAY[" * 25 + "1" + "]" * 25 + " AS n"
+    call._send(reply)
+    return len(call._orders.get())
 """
 
 
@@ -263,6 +271,9 @@ def test_a_published_file_answers_the_same_as_on_duckdb(
         assert "can't call 'current_setting'" in errors["Settings"]
         assert "can't read 'pg_catalog.pg_class'" in errors["Other"]
         assert "tables in memory of at most 500 rows. Filter or group yours first, or" in errors["Large"]
+        hurried = serving(Registry(workers.load(), author="t"), engine, limits=Limits(run_seconds=2))
+        assert hurried.call("Deep", {}).status_code == 504
+        assert becomes(lambda: hurried.app.state.runs.admitted == 0, 60)
 
 
 def test_reference_data_go_along_where_a_function_joins_them(engine: RemoteEngine, duckdb: DuckDBEngine) -> None:

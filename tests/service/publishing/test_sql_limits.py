@@ -5,16 +5,25 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import ibis
 import psutil
+import pyarrow as pa
 import pytest
+from ibis.backends.sql.compilers import postgres
 
 from jupyter_funcs.service.builtin import companies, demo
+from jupyter_funcs.service.engine import statements
+from jupyter_funcs.service.engine.calls import CallCancelledError, Compiled
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.statements import checked_elsewhere
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.registry import Registry
-from jupyter_funcs.service.publishing.worker_pool import Workers
+from jupyter_funcs.service.publishing.worker_pool import WorkerError, Workers
+from jupyter_funcs.service.publishing.worker_process import QueryOrder
 from jupyter_funcs.service.web.runs import Limits
 from tests.service.conftest import Wire, becomes, serving
 
@@ -181,6 +190,50 @@ def test_a_query_that_claims_to_be_for_another_engine_ends_as_well(serve: Callab
     wire.call("Forged", {"kind": kind})
     assert becomes(lambda: wire.app.state.runs.admitted == 0, 30)
     assert becomes(rests, 40)
+
+
+def deep(levels: int) -> QueryOrder:
+    """SQL for PostgreSQL, which sqlglot reads in a time that each level doubles."""
+    schema = pa.schema({"n": pa.int64()}).serialize().to_pybytes()
+    sql = f"SELECT {'ARRAY[' * levels}1{']' * levels} AS n"
+    return QueryOrder(sql, schema, {}, "json", "postgres", ibis.table({"n": "int64"}, name="cards"))
+
+
+@pytest.fixture(scope="module")
+def queries(engine: DuckDBEngine) -> Iterator[Workers]:
+    data = engine.data(lambda: None)
+    setup = WorkerSetup((), reference=engine.reference, data=data, readable=data.readable, memory=2 * 2**30)
+    with contextlib.closing(Workers(setup)) as workers:
+        yield workers
+
+
+@pytest.mark.fault(148)
+def test_sql_for_another_engine_is_read_where_it_can_be_ended(queries: Workers, engine: DuckDBEngine) -> None:
+    """Reading it may take for ever; a shallow one is checked, and a wrong one refused."""
+    checked = queries.run(deep(2), engine.call(), 0)
+    assert isinstance(checked, Compiled)
+    assert (checked.sql, checked.is_remote) == ("SELECT ARRAY[ARRAY[1]] AS n", True)
+    with pytest.raises(WorkerError, match="can't read 'users'"):
+        queries.run(replace(deep(2), sql="SELECT n FROM users"), engine.call(), 0)
+
+    call = engine.call()
+    with ThreadPoolExecutor() as pool:
+        run = pool.submit(queries.run, deep(25), call, 0)
+        assert becomes(lambda: any(process.cpu_percent(0.1) > 20 for process in below(psutil.Process())), 60)
+        call.cancel()
+        with pytest.raises(CallCancelledError):
+            run.result(60)
+    assert becomes(rests, 40)
+
+
+@pytest.mark.fault(148)
+def test_sql_that_takes_long_to_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service reads it once more, where nothing ends it."""
+    sql, table = deep(3).sql, ibis.table({"n": "int64"}, name="cards")
+    assert checked_elsewhere(sql, table, postgres.compiler)
+    monkeypatch.setattr(statements, "_MOST_READING_SECONDS", 0)
+    with pytest.raises(ValueError, match=r"Reading the SQL takes too long\. Use fewer brackets"):
+        checked_elsewhere(sql, table, postgres.compiler)
 
 
 GREEDY = [
