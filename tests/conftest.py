@@ -54,7 +54,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No example fails for the time that it takes: what else the machine does is in it, and the other process of -n 2.
+# No example fails for the time that it takes: what else the machine does is in it, and the other processes of -n 3.
 hypothesis.settings.register_profile("no clock", hypothesis.settings.default, deadline=None, max_examples=examples(100))
 hypothesis.settings.load_profile("no clock")
 
@@ -144,7 +144,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    # While the processes of -n 2 collect: the first of them that need the data would else generate it at once.
+    # While the processes of -n 3 collect: the first of them that need the data would else generate it at once.
     chosen = session.config.option
     if getattr(chosen, "numprocesses", 0) and not chosen.file_or_dir and not chosen.keyword:
         from jupyter_funcs.service.builtin import demo
