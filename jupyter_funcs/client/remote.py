@@ -106,7 +106,7 @@ class Remote:
         self, function: Function, args: Args, options: CallOptions, progress: Progress, terms: Terms
     ) -> pd.DataFrame:
         from jupyter_funcs.frames.columns import has_arrow
-        from jupyter_funcs.frames.frame import to_frame
+        from jupyter_funcs.frames.frame import page_to_frame, to_frame
         from jupyter_funcs.frames.stream import stream_to_frame
 
         # As JSON if its text is wanted, or the values before they have types.
@@ -116,7 +116,10 @@ class Remote:
             progress.on_answer()
         if not isinstance(reply, Reply):
             return reply
-        read = partial(to_frame, schema=options.schema, lines=reply.lines, envelope=self.source.kind in {"", "service"})
+        if self.source.kind in {"", "service"}:
+            read = partial(to_frame, schema=options.schema, lines=reply.lines)
+        else:
+            read = partial(page_to_frame, headers=reply.headers, schema=options.schema, lines=reply.lines)
         if reply.is_arrow:
             read = partial(stream_to_frame)
         if len(reply.data) <= _SMALL:

@@ -12,6 +12,7 @@ import time
 import zlib
 from http import HTTPStatus
 from traceback import clear_frames
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -38,7 +39,7 @@ from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 
     import httpx
 
@@ -66,6 +67,7 @@ _NDJSON = {
     "application/json-lines",
     "application/x-jsonlines",
 }
+_PAGE_HEADERS = ("content-range", "link", "x-next-page", "x-page", "x-total-count", "x-total-pages")
 _FRAMING = {"content-length", "transfer-encoding"}
 # The most bytes that one step of zlib returns, and that it receives.
 _MAX_OUTPUT = 2**20
@@ -86,6 +88,7 @@ class Reply(NamedTuple):
     offers_arrow: bool = False
     takes_json: bool = False
     warning: str = ""
+    headers: Mapping[str, str] = MappingProxyType({})
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """Return what `reader` makes of the body; its errors and warnings are redacted."""
@@ -128,6 +131,7 @@ async def read_reply(
     why_cut = _why_cut(response, body, lines=lines) if lines or is_number else ""
     is_arrow = media_type == ARROW and ARROW in response.request.headers.get("accept", "")
     headers = response.headers
+    about_page = {name: headers[name] for name in _PAGE_HEADERS if name in headers}
     return Reply(
         body,
         secret,
@@ -137,6 +141,7 @@ async def read_reply(
         offers_arrow=ARROW in headers.get("x-reply-types", ""),
         takes_json=all(headers.get(name) == value for name, value in TAKES_JSON.items()),
         warning=redacted_line(headers.get("funcs-warning", ""), _MAX_TEXT),
+        headers={**about_page, ":status": str(response.status_code)},
     )
 
 

@@ -6,18 +6,20 @@ import json
 import re
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, FunctionError
 from jupyter_funcs.core.json_decoding import decode, decode_lines, gc_paused, too_deep
-from jupyter_funcs.core.text import clip, distinct, inert, quote
+from jupyter_funcs.core.text import clip, distinct, inert, quote, some
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, warn_all
 from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.columns import Table, are_objects, check_cells, packed
 from jupyter_funcs.frames.dtypes import DECLARED, Declared, checked, inferred
+from jupyter_funcs.frames.pages import Page, following, page_of
 from jupyter_funcs.frames.shapes import as_table, is_split
 
 if TYPE_CHECKING:
@@ -25,9 +27,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_REASON = 300
-# How lists over HTTP name their rows, and how many there are of them on all pages.
-_ROWS = {"content", "data", "entries", "features", "hits", "items", "objects", "records", "results", "rows", "value"}
-_TOTALS = {"@odata.count", "count", "total", "totalcount", "totalelements", "totalitems", "totalresults"}
+_MOST_BESIDE = 100_000  # characters of a further list
 _ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
 _SCALAR = re.compile(
     r"[ \t\r\n]*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)[ \t\r\n]*"
@@ -60,29 +60,39 @@ def lines_of(reply: bytes | str, *, strict: bool) -> list[Any]:
     return documents
 
 
-def _bare(reply: bytes | str, *, strict: bool) -> Any:
-    document = decode(reply, strict=strict)
-    values = document.values() if isinstance(document, dict) else ()
-    is_record = all(isinstance(value, list) for value in values) and len(set(map(len, values))) > 1
-    return [document] if is_record else document
+def _noted(page: Page, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return what is beside the rows of a reply, and warn of rows that are not in its table."""
+    attrs: dict[str, Any] = {"page": page.beside} if page.beside else {}
+    if more := following(page, headers):
+        rows = f"{len(page.rows):,} rows, and more follow"
+        if more.total is not None:
+            rows = f"{len(page.rows):,} of {more.total:,} rows"
+        again = "Ask for the others with the function's parameters."
+        warn(MissingRowsWarning(f"The reply has {rows} ({quote(more.word)}). {again}"))
+    if page.others:
+        attrs["beside"] = {name: _kept(rows) for name, rows in page.others.items()}
+        told = some([f"{quote(name)} ({len(rows):,} rows)" for name, rows in page.others.items()])
+        warn(f"The table has one of the reply's lists; the others are in df.attrs['funcs']['beside']: {told}.")
+    return attrs
 
 
-def _page(document: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the rows of a page of a list, and what is said beside them; any other document is itself."""
-    lists = [name for name in document if isinstance(document[name], list)] if isinstance(document, dict) else []
-    if len(lists) == 2 and "links" in lists:  # to the other pages
-        lists.remove("links")
-    if len(lists) != 1 or not (lists[0] in _ROWS or len(document) == 1):
-        return document, {}
-    rows = document[lists[0]]
-    if not are_objects(rows) and (rows or lists[0] not in _ROWS):
-        return document, {}
-    beside = {name: value for name, value in document.items() if name != lists[0]}
-    for name, total in beside.items():
-        if name.replace("_", "").casefold() in _TOTALS and type(total) is int and total > len(rows):
-            more = "Ask for the others with the function's parameters."
-            warn(MissingRowsWarning(f"The reply has {len(rows):,} of {total:,} rows ({quote(name)}). {more}"))
-    return rows, beside
+def _kept(rows: list[Any]) -> Any:
+    return rows if len(json.dumps(rows)) <= _MOST_BESIDE else f"{len(rows):,} rows"
+
+
+def _is_table(body: Any) -> bool:
+    return isinstance(body, Table) or (isinstance(body, dict) and is_split(body))
+
+
+def _in_one_row(document: Any) -> bool:
+    """Return whether a document of any API is a record, though its members look like columns."""
+    if not isinstance(document, dict) or is_split(document):
+        return False
+    values = document.values()
+    if all(isinstance(value, list) for value in values):
+        return len(set(map(len, values))) > 1 or any(map(are_objects, values))
+    # What pandas writes by column has numbers for its rows.
+    return are_objects(values) and not all(key.isdecimal() for value in values for key in value or ())
 
 
 def _raise_error(envelope: dict[str, Any]) -> None:
@@ -151,8 +161,9 @@ def to_frame(
     ``table``    ``{"schema": {"fields": [{"name": "a",         pandas' table schema; its ``primaryKey`` becomes the
                  "type": "integer"}]}, "data": [{"a": 1}]}``    index
     ``rows``     ``[[1, 2], [3]]``                              columns ``0``, ``1``; short rows end in nulls
-    ``page``     ``{"total": 9, "items": [{"a": 1}]}``          column ``a``, if `envelope` is false: the only list, by
-                                                                a usual name; ``attrs["funcs"]["page"]`` has the rest
+    ``page``     ``{"total": 9, "items": [{"a": 1}]}``          column ``a``, if `envelope` is false: the rows, in the
+                                                                first three levels; ``attrs["funcs"]["page"]`` has the
+                                                                rest, and ``["beside"]`` the other lists of objects
     ``record``   ``{"a": 1, "b": [2]}``                         one row, columns ``a``, ``b``
     ``list``     ``[1, "x", null]``                             one column, ``Result``
     ``scalar``   ``7``                                          one row, column ``Result``
@@ -220,7 +231,7 @@ def to_frame(
         Whether the reply is NDJSON: one JSON document per line.
     envelope
         Whether the reply may be an envelope, and its texts JSON. If not, an object of lists of different lengths is a
-        record, and a page of a list is its rows.
+        record, a page of a list is its rows, and objects by days, numbers or codes are rows.
 
     Raises
     ------
@@ -241,29 +252,47 @@ def to_frame(
     MissingRowsWarning
         A page says that there are more rows.
     """
+    return _read(reply, schema, _Format(strict=strict, lines=lines, envelope=envelope))
+
+
+class _Format(NamedTuple):
+    strict: bool = False
+    lines: bool = False
+    envelope: bool = True
+    headers: Mapping[str, str] = MappingProxyType({})
+
+
+def page_to_frame(
+    reply: bytes, headers: Mapping[str, str], *, schema: Mapping[str, str] | None, lines: bool
+) -> pd.DataFrame:
+    """Read a reply without an envelope; its headers, with its status as ``:status``, may say that more rows follow."""
+    return _read(reply, schema, _Format(lines=lines, envelope=False, headers=headers))
+
+
+def _read(reply: bytes | str, schema: Mapping[str, str] | None, form: _Format) -> pd.DataFrame:
     given = checked({} if schema is None else schema)
     reply = _text(reply)
     with gc_paused():
-        return _read(reply, given, strict=strict, lines=lines, envelope=envelope)
+        return _table(reply, given, form)
 
 
-def _read(
-    reply: bytes | str, given: Mapping[str, Declared], *, strict: bool, lines: bool, envelope: bool
-) -> pd.DataFrame:
+def _table(reply: bytes | str, given: Mapping[str, Declared], form: _Format) -> pd.DataFrame:
+    strict, lines, envelope, headers = form
     try:
         is_text = not envelope and reply[:1] in {'"', b'"'}
         body: Any = None if strict or is_text else _long(reply, lines=lines)
         if body is None:
-            read = body_of if envelope else _bare
+            read = body_of if envelope else decode
             body = lines_of(reply, strict=strict) if lines else read(reply, strict=strict)
         declaration = _declaration(body)
-        body, beside = (body, {}) if envelope or declaration else _page(body)
-        table = as_table(decoded_text(body["data"], strict=strict) if declaration else body, len(reply))
+        if declaration:
+            body = decoded_text(body["data"], strict=strict)
+        page = Page(body) if envelope or declaration or _is_table(body) else page_of(body)
+        table = as_table([page.rows] if not envelope and _in_one_row(page.rows) else page.rows, len(reply))
     except RecursionError as error:
         raise too_deep("reply") from error
-    attrs: dict[str, Any] = {"shape": "page" if beside else "lines" if lines else table.shape}
-    if beside:
-        attrs["page"] = beside
+    shape = "lines" if lines else table.shape
+    attrs: dict[str, Any] = {"shape": "page" if page.is_found else shape, **_noted(page, headers)}
     declared = set(given).union(declaration.columns if declaration else ())
     check_cells(table.rows, len(declared.union(table.names)), len(reply))
     if declaration is None:

@@ -122,16 +122,16 @@ def test_a_scalar_stays_what_it_was() -> None:
     [
         ('{"total_count": 2, "items": [{"a": 1}, {"a": 2}]}', [{"a": 1}, {"a": 2}], {"total_count": 2}),
         ('{"results": [{"a": 1}], "next": null, "links": {"b": []}}', [{"a": 1}], {"next": None, "links": {"b": []}}),
-        ('{"links": [{"rel": "next"}], "records": [{"a": 1}]}', [{"a": 1}], {"links": [{"rel": "next"}]}),
+        ('{"links": [{"rel": "self"}], "records": [{"a": 1}]}', [{"a": 1}], {"links": [{"rel": "self"}]}),
         ('{"count": 0, "value": []}', [], {"count": 0}),
         ('{"pets": [{"a": 1}, null]}', [{"a": 1}, {"a": None}], None),
         ('{"id": 1, "orders": [{"a": 1}]}', [{"id": 1, "orders": [{"a": 1}]}], None),
         ('{"n": 1, "data": [1, 2]}', [{"n": 1, "data": [1, 2]}], None),
-        ('{"items": [{"a": 1}], "more": [1, 2]}', [{"items": [{"a": 1}], "more": [1, 2]}], None),
+        ('{"items": [{"a": 1}], "codes": [1, 2]}', [{"a": 1}], {"codes": [1, 2]}),
     ],
 )
 def test_a_page_of_a_list_is_its_rows(reply: str, rows: list[Any], beside: dict[str, Any] | None) -> None:
-    """From others' services the only list, by a usual name or alone, is the table; what is beside it is in attrs."""
+    """From others' services the list of objects is the table; what is beside it is in attrs."""
     frame = to_frame(reply, envelope=False)
     assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
     assert frame.attrs["funcs"].get("page") == beside

@@ -1,0 +1,335 @@
+"""Pages: where the rows are in the reply of any API, what is beside them, and whether more of them follow."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.frames.columns import are_objects
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+Path = tuple[str, ...]
+
+_DEEPEST = 3  # members that lead to a list of rows
+# What a page says of itself, and of its rows: lists in these are rows only if there are no others.
+_ABOUT = {
+    "_links", "_shards", "aggregations", "columns", "cursor", "cursors", "errors", "errormessages", "extensions",
+    "facets", "fields", "filters", "included", "includes", "info", "links", "messages", "meta", "metadata", "notices",
+    "page", "pageinfo", "paging", "pagination", "request", "responsemetadata", "schema", "sort", "warnings",
+}  # fmt: skip
+_LINKS = {"_links", "link", "links"}
+_USUAL = {
+    "content", "data", "elements", "entries", "features", "hits", "items", "objects", "observations", "records",
+    "result", "results", "rows", "value", "values",
+}  # fmt: skip
+# What says that an object is one thing, and its lists are parts of it: one of the first, or two of the second.
+_IDENTITIES = {"id", "_id", "uuid", "guid"}
+_PARTICULARS = {
+    "created", "createdat", "createdatunix", "createddate", "createdon", "creationdate", "datecreated", "description",
+    "displayname", "email", "firstname", "lastmodified", "lastname", "modified", "modifieddate", "name", "title",
+    "updated", "updatedat",
+}  # fmt: skip
+# A key that is a value, such as a day, a number or a code.
+_VALUE = re.compile(r"[A-Z0-9][A-Z0-9._:/ -]*|.*\d.*")
+_MOST_NAMED = 10  # objects by names that may be members of a record
+
+
+@dataclass(frozen=True)
+class Page:
+    """The rows of a reply, or all of it; what is beside them; and further lists of objects by their dotted names."""
+
+    rows: Any
+    beside: Any = None
+    others: dict[str, list[Any]] = field(default_factory=dict)
+    path: Path = ()
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the rows are only a part of the reply."""
+        return self.beside is not None
+
+
+def plain(name: str) -> str:
+    """Return the name of a member as it is compared: ``next_page`` and ``nextPage`` are one."""
+    return re.sub(r"(?<=.)[_-]", "", name.casefold())
+
+
+def page_of(document: Any) -> Page:
+    """Return the rows of a document of any API."""
+    match document:
+        case [dict(beside), list(rows)] if are_objects(rows):
+            return Page(rows, beside)
+        case dict() if is_mapping(document):
+            return Page(keyed(document))
+        case dict():
+            return _page_in(document)
+    return Page(document)
+
+
+def _page_in(document: dict[str, Any]) -> Page:
+    if rows := _series(document.get("data", document)):
+        return Page(rows, {"structure": document.get("data", document)["structure"]})
+    tables = dict(_tables(document))
+    lists = {**dict(_lists(document)), **tables}
+    objects = {path: rows for path, rows in lists.items() if are_objects(rows)}
+    path = _chosen(document, objects) if objects else _empty(document, lists)
+    if path is None or (path not in tables and _is_part(document, path)):
+        return Page(document)
+    others = {".".join(other): rows for other, rows in objects.items() if other != path and other[-1] not in _LINKS}
+    return Page(lists[path], _without(document, path), others, path)
+
+
+def _objects(document: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield a document and the objects in it that may have its rows."""
+    yield path, document
+    for name, value in document.items():
+        if isinstance(value, dict) and len(path) + 1 < _DEEPEST and not is_mapping(value):
+            yield from _objects(value, (*path, name))
+
+
+def _lists(document: dict[str, Any]) -> Iterator[tuple[Path, list[Any]]]:
+    """Yield the lists in a document, mappings of rows among them."""
+    for path, parent in _objects(document):
+        for name, value in parent.items():
+            if isinstance(value, list):
+                yield (*path, name), value
+            elif isinstance(value, dict) and is_mapping(value):
+                yield (*path, name), keyed(value)
+
+
+def _tables(document: dict[str, Any]) -> Iterator[tuple[Path, list[Any]]]:
+    """Yield the lists of lists beside which there is a list of the names of their columns, as objects."""
+    for path, parent in _objects(document):
+        lists = {name: value for name, value in parent.items() if isinstance(value, list)}
+        by_width = {len(names): names for names in map(_names, lists.values()) if names}
+        for name, rows in lists.items():
+            [width, *others] = set(map(len, rows)) if set(map(type, rows)) == {list} else {0}
+            if not others and (names := by_width.get(width)):
+                yield (*path, name), [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _names(values: list[Any]) -> list[Any]:
+    """Return a list of different texts, or of objects with such names; else nothing."""
+    names = [value.get("name", value.get("id")) if isinstance(value, dict) else value for value in values]
+    is_named = set(map(type, names)) == {str} and len(set(names)) == len(names)
+    return names if is_named else []
+
+
+def is_mapping(value: dict[str, Any]) -> bool:
+    """Return whether an object has rows by their keys: alike, and the keys are days, numbers or codes."""
+    if len(value) < 2 or set(map(type, value.values())) != {dict}:
+        return False
+    names, *others = (row.keys() for row in value.values())
+    if not names or any(names != other for other in others) or (all(map(str.isdecimal, names)) and not _counts(value)):
+        return False
+    return len(value) > _MOST_NAMED or all(map(_VALUE.fullmatch, value))
+
+
+def _counts(value: dict[str, Any]) -> bool:
+    return all(map(str.isdecimal, value))
+
+
+def keyed(value: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the objects of a mapping as rows, the key first."""
+    return [{"key": key, **row} for key, row in value.items()]
+
+
+def _series(document: Any) -> list[dict[str, Any]]:
+    """Return the observations of SDMX-JSON, each with the values of its dimensions."""
+    rows: list[dict[str, Any]] = []
+    with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
+        dimensions = document["structure"]["dimensions"]
+        for series in (own for data in document["dataSets"] for own in data["series"].items()):
+            fixed = _values(dimensions["series"], series[0])
+            for key, observed in series[1]["observations"].items():
+                rows.append({**fixed, **_values(dimensions["observation"], key), "value": observed[0]})
+    return rows
+
+
+def _values(dimensions: list[Any], key: str) -> dict[str, Any]:
+    places = map(int, key.split(":"))
+    return {own["id"]: own["values"][place]["id"] for own, place in zip(dimensions, places, strict=True)}
+
+
+def _chosen(document: Mapping[str, Any], lists: dict[Path, list[Any]]) -> Path | None:
+    """Return which of some lists of objects are the rows."""
+    own = [path for path in lists if not _is_about(path)]
+    if not own:
+        return next(iter(lists)) if len(lists) == 1 and _is_alone(document, lists) else None
+    usual = [path for path in own if plain(path[-1]) in _USUAL]
+    [longest, *further] = sorted(usual or own, key=lambda path: (-len(lists[path]), len(path)))
+    is_even = further and len(lists[further[0]]) == len(lists[longest]) and len(further[0]) == len(longest)
+    return None if is_even and not _speaks(document, longest) else longest
+
+
+def _speaks(document: Mapping[str, Any], path: Path) -> bool:
+    """Return whether a document says how many rows there are, or whether there are more."""
+    words = {plain(word) for word, _ in _said(document, path)}
+    return not words.isdisjoint(_TOTALS | _MORE | _LAST) or any(map(_NEXT.fullmatch, words))
+
+
+def _is_about(path: Path) -> bool:
+    return not _ABOUT.isdisjoint(map(plain, path))
+
+
+def _is_alone(document: Mapping[str, Any], but: Collection[Path]) -> bool:
+    """Return whether a document has no other objects than what a page says of itself."""
+    names = {path[0] for path in but}
+    return not any(
+        isinstance(value, dict) and plain(name) not in _ABOUT for name, value in document.items() if name not in names
+    )
+
+
+def _empty(document: Mapping[str, Any], lists: dict[Path, list[Any]]) -> Path | None:
+    """Return which list are the rows, of which there are none."""
+    empty = [path for path, values in lists.items() if not values and not _is_about(path)]
+    usual = [path for path in empty if plain(path[-1]) in _USUAL]
+    found = usual or empty
+    return found[0] if len(found) == 1 and len(empty) == len(lists) and _is_alone(document, found) else None
+
+
+def _is_part(document: dict[str, Any], path: Path) -> bool:
+    """Return whether a list is a part of one thing, and not the rows of a page."""
+    if path[0] == "properties":
+        return True
+    for name in path:
+        names = {plain(other) for other in document if other != name}
+        if not names.isdisjoint(_IDENTITIES) or len(names & _PARTICULARS) > 1:
+            return True
+        document = document[name]
+    return False
+
+
+def _without(document: dict[str, Any], path: Path) -> dict[str, Any]:
+    name, *inner = path
+    rest = {other: value for other, value in document.items() if other != name}
+    if inner and (more := _without(document[name], tuple(inner))):
+        rest[name] = more
+    return rest
+
+
+# What says that more rows follow
+
+# Members in which a page speaks of its others.
+_SPEAKING = {
+    "_links", "_meta", "cursor", "cursors", "hits", "info", "links", "meta", "metadata", "page", "pageinfo", "pages",
+    "paging", "pagination", "responsemetadata", "resultinfo", "searchinformation",
+}  # fmt: skip
+_MORE = {
+    "hasmore", "hasmoreitems", "hasmoreresults", "hasnext", "hasnextpage", "istruncated", "more", "morefollows",
+    "moreresults", "truncated",
+}  # fmt: skip
+_LAST = {"done", "islast", "islastpage", "last"}
+_NEXT = re.compile(
+    r"(@?odata\.)?next(page|records?|results?)?(after|cursor|href|key|link|marker|number|offset|page|path|position|skip"
+    r"|start|token|uri|url)?|continu(e|ation)(token)?|cursor|lastevaluatedkey|resumptiontoken"
+)
+_TOTALS = {
+    "@odata.count", "count", "itemstotal", "nbhits", "numfound", "recordsfiltered", "recordstotal", "resultcount",
+    "total", "totalcount", "totalelements", "totalentries", "totalhits", "totalitems", "totalrecords", "totalresults",
+    "totalrows", "totalsize",
+}  # fmt: skip
+_PAGES = {"lastpage", "nbpages", "numpages", "pagecount", "pages", "pagestotal", "totalpages"}
+_PAGE = {"currentpage", "page", "pagenumber"}
+_OFFSETS = {"from", "offset", "skip", "start", "startat"}
+_SIZES = {"hitsperpage", "itemsperpage", "limit", "pagesize", "perpage", "size"}
+STATUS = ":status"
+"""The name of a reply's status among its headers, as in HTTP/2."""
+_LINK = re.compile(r"<(?P<url>[^<>]*)>[^<>]*?;\s*rel=\"?(?P<rel>[\w-]+)", re.IGNORECASE)
+_EXTENT = re.compile(r"\w+ \d+-(?P<end>\d{1,18})/(?P<total>\d{1,18}|\*)")
+_HREFS = ("href", "url", "link", "after", "cursor", "token")
+
+
+@dataclass(frozen=True)
+class Following:
+    """What says that more rows follow, in a word of the reply; the link or cursor that leads to them; and how many."""
+
+    word: str
+    lead: str = ""
+    total: int | None = None
+
+
+def following(page: Page, headers: Mapping[str, str]) -> Following | None:
+    """Return what of a page or its headers says that more rows follow, if anything does."""
+    if not isinstance(page.rows, list):
+        return None
+    said = [*_said(page.beside or {}, page.path), *_said_by(headers)]
+    for word, value in said:
+        if _NEXT.fullmatch(plain(word)) and (lead := _lead(value)):
+            return Following(word, lead)
+    flags = {word: value for word, value in said if isinstance(value, bool)}
+    for word, value in flags.items():
+        if value is (plain(word) in _MORE):
+            return Following(word)
+    if flags or any(_NEXT.fullmatch(plain(word)) for word, _ in said):
+        return None
+    return _counted(len(page.rows), {word: value for word, value in said if type(value) is int})
+
+
+def _said(beside: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[str, Any]]:
+    """Yield what a page says of itself, by names; also beside its rows, to which `path` leads."""
+    for name, value in beside.items():
+        word = plain(name)
+        if isinstance(value, bool):
+            if word in _MORE | _LAST:
+                yield name, value
+        elif _NEXT.fullmatch(word) and not (word == "cursor" and isinstance(value, dict)):
+            yield name, value
+        elif isinstance(value, dict) and word == "total":
+            yield name, value.get("value")
+        elif isinstance(value, dict) and (word in _SPEAKING or name in path[:1]):
+            yield from _said(value, path[1:])
+        elif isinstance(value, list) and name in _LINKS:
+            yield from ((link["rel"], link) for link in value if isinstance(link, dict) and link.get("rel") == "next")
+        elif type(value) is int or (isinstance(value, str) and value.isdecimal() and len(value) < 16):
+            yield name, int(value)
+
+
+def _said_by(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield what headers say of a page."""
+    if link := headers.get("link"):
+        yield "next", next((found["url"] for found in _LINK.finditer(link) if found["rel"] == "next"), "")
+    if (number := headers.get("x-next-page")) is not None:
+        yield "next-page", number
+    for name, word in (("x-total-count", "total"), ("x-total-pages", "pages"), ("x-page", "page")):
+        if headers.get(name, "").isdecimal():
+            yield word, int(headers[name])
+    if extent := _EXTENT.fullmatch(headers.get("content-range", "")):
+        yield "more", extent["total"] == "*" or int(extent["end"]) + 1 < int(extent["total"])
+    elif headers.get(STATUS) == str(HTTPStatus.PARTIAL_CONTENT.value):
+        yield "more", True
+
+
+def _lead(value: Any) -> str:
+    """Return the link or cursor in what a page says of the next one."""
+    if isinstance(value, dict):
+        value = next((value[name] for name in _HREFS if value.get(name)), json.dumps(value) if value else "")
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return str(value).strip() if value else ""
+
+
+def _counted(rows: int, numbers: Mapping[str, int]) -> Following | None:
+    """Return what the numbers of a page say: how many pages there are, or rows."""
+    by_word = {plain(word): number for word, number in numbers.items()}
+
+    def one_of(words: Collection[str]) -> int | None:
+        return next((by_word[word] for word in by_word if word in words), None)
+
+    page, pages, size = one_of(_PAGE), one_of(_PAGES), one_of(_SIZES)
+    before = one_of(_OFFSETS) or by_word.get("startindex", 1) - 1
+    if page is not None and pages is not None:
+        last = pages - ("nbpages" in by_word)
+        return Following("pages") if page < last else None
+    if page and size and not before:
+        before = (page - 1) * size
+    for word, total in numbers.items():
+        if plain(word) in _TOTALS and total > before + rows:
+            return Following(word, total=total)
+    return None

@@ -1,0 +1,244 @@
+"""The rows of any API's replies are found by structure, and a page that is not all of them says so."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_funcs.core.warn import MissingRowsWarning
+from jupyter_funcs.frames.frame import page_to_frame, to_frame
+from tests.growth import assert_linear
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS = [{"n": 1, "v": 5}, {"n": 2, "v": 6}]
+NO_HEADERS: dict[str, str] = {}
+
+
+def read(document: Any, headers: dict[str, str] = NO_HEADERS) -> tuple[pd.DataFrame, list[str]]:
+    """Return the frame of a reply without an envelope, and what was warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame = page_to_frame(json.dumps(document).encode(), headers, schema=None, lines=False)
+    return frame, [str(warning.message) for warning in caught]
+
+
+def told_of_more(document: Any, headers: dict[str, str] = NO_HEADERS) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        page_to_frame(json.dumps(document).encode(), headers, schema=None, lines=False)
+    return [str(each.message) for each in caught if each.category is MissingRowsWarning]
+
+
+PAGES: dict[str, Any] = {
+    "alone": {"pets": ROWS},
+    "beside a total": {"total_count": 2, "workflow_runs": ROWS},
+    "beside status words": {"ok": True, "status": "OK", "request_id": "x", "copyright": "c", "channels": ROWS},
+    "beside empty lists": {"data": ROWS, "errors": [], "warnings": []},
+    "beside nulls": {"count": 2, "next": None, "previous": None, "results": ROWS},
+    "beside lists of texts": {"schemas": ["urn:x"], "Resources": ROWS},
+    "Google": {"kind": "drive#fileList", "etag": "e", "incompleteSearch": False, "files": ROWS},
+    "two levels down": {"status": "success", "data": {"items": ROWS}},
+    "three levels down": {"response": {"body": {"stations": ROWS}}},
+    "HAL": {"_embedded": {"orders": ROWS}, "_links": {"self": {"href": "u"}}, "page": {"size": 2, "totalElements": 2}},
+    "JSON:API": {"data": ROWS, "included": [{"id": 9}], "links": {"next": None}, "jsonapi": {"version": "1.0"}},
+    "Elasticsearch": {"took": 1, "_shards": {"total": 1}, "hits": {"total": {"value": 2}, "hits": ROWS}},
+    "DynamoDB": {"Items": ROWS, "Count": 2, "ScannedCount": 2},
+    "GeoJSON": {"type": "FeatureCollection", "features": ROWS, "bbox": [1, 2, 3, 4]},
+    "World Bank": [{"page": 1, "pages": 1, "per_page": "50", "total": 2}, ROWS],
+    "facets, as many as rows": {"results": ROWS, "facets": [{"f": 1}, {"f": 2}]},
+    "links as a list": {"links": [{"rel": "self", "href": "a"}], "records": ROWS},
+    "error messages": {"Count": 2, "ErrorMessages": [{"text": "t"}] * 2, "Result": ROWS},
+    "names of the columns": {"fields": [{"name": "n"}, {"name": "v"}], "data": [[1, 5], [2, 6]]},
+    "names of the columns of one thing": {"dataset": {"id": 1, "column_names": ["n", "v"], "data": [[1, 5], [2, 6]]}},
+    "the longest of several": {"lines": ROWS, "notes": [{"t": 1}]},
+    "several, and a count": {"result_count": 2, "images": ROWS, "related_searches": [{"q": "a"}, {"q": "b"}]},
+}
+
+
+@pytest.mark.parametrize("document", PAGES.values(), ids=PAGES)
+def test_the_list_of_objects_is_the_table(document: Any) -> None:
+    """Whatever its name, at any of three levels, and beside what a page says of itself."""
+    frame, _ = read(document)
+    assert frame.to_dict("list") == {"n": [1, 2], "v": [5, 6]}
+    assert frame.attrs["funcs"]["shape"] == "page"
+
+
+RECORDS: dict[str, Any] = {
+    "an identity": {"id": 7, "total": 9, "lines": ROWS},
+    "an identity above": {"uuid": "u", "data": {"lines": ROWS}},
+    "two particulars": {"name": "x", "description": "d", "variants": ROWS},
+    "the properties of one thing": {"etag": "e", "properties": {"rules": ROWS}},
+    "objects": {"billing": {"city": "A"}, "shipping": {"city": "B"}},
+    "lists of one length and one meaning": {"genders": ROWS, "accents": ROWS},
+    "errors beside data": {"data": {"text": "t"}, "errors": [{"code": 1}]},
+    "lists of values": {"a": [1, 2], "b": [1]},
+    "four levels down": {"a": {"b": {"c": {"d": ROWS}}}},
+}
+
+
+@pytest.mark.parametrize("document", RECORDS.values(), ids=RECORDS)
+def test_a_record_is_one_row_with_dotted_columns(document: dict[str, Any]) -> None:
+    """Its lists are parts of it, and nothing is lost."""
+    frame, told = read(document)
+    assert (len(frame), told) == (1, [])
+    assert {name.partition(".")[0] for name in frame.columns} == set(document)
+
+
+def test_objects_by_days_numbers_or_codes_are_rows_and_the_key_is_the_first_column() -> None:
+    days = {"2026-01-02": {"open": 1.5}, "2026-01-05": {"open": 2.5}}
+    for document in (days, {"Meta Data": {"Symbol": "IBM"}, "Time Series (Daily)": days}):
+        frame, _ = read(document)
+        assert [str(day)[:10] for day in frame["key"]] == [*days]
+        assert frame["open"].tolist() == [1.5, 2.5]
+    assert read({"AAPL": {"p": 1}, "MSFT": {"p": 2}})[0].to_dict("list") == {"key": ["AAPL", "MSFT"], "p": [1, 2]}
+    assert read({f"key {word}": {"p": 1} for word in "abcdefghijk"})[0].shape == (11, 2)
+
+
+def test_what_pandas_writes_by_column_is_still_read_by_column() -> None:
+    assert read({"Spend": {"0": 1, "1": 2}, "FQ": {"0": "a", "1": "b"}})[0].shape == (2, 2)
+    assert read({"FQ": {"0": 1, "1": 2}, "PQ": {"0": 3, "1": 4}})[0]["FQ"].tolist() == [1, 2]
+    assert read({"columns": ["n"], "index": [0, 1], "data": [[1], [2]]})[0].attrs["funcs"]["shape"] == "split"
+
+
+def test_the_observations_of_sdmx_have_the_values_of_their_dimensions() -> None:
+    def dimension(name: str, *values: str) -> dict[str, Any]:
+        return {"id": name, "values": [{"id": value, "name": value} for value in values]}
+
+    series = {"0:0": {"attributes": [0], "observations": {"0": [1.5, 0], "1": [2.5]}}, "0:1": {"observations": {}}}
+    dimensions = {"series": [dimension("FREQ", "D"), dimension("CURRENCY", "USD", "CHF")]}
+    dimensions["observation"] = [dimension("TIME_PERIOD", "2026-01-01", "2026-01-02")]
+    document = {"header": {"id": "x"}, "dataSets": [{"series": series}], "structure": {"dimensions": dimensions}}
+    for reply in (document, {"meta": {}, "data": document}):
+        frame, _ = read(reply)
+        assert [*frame.columns] == ["FREQ", "CURRENCY", "TIME_PERIOD", "value"]
+        assert frame["value"].tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize("name", ["items", "value", "accounts"])
+def test_a_page_without_rows_is_an_empty_table(name: str) -> None:
+    frame, told = read({"total": 0, name: [], "next": None})
+    assert (frame.shape, told) == ((0, 0), [])
+    assert frame.attrs["funcs"]["page"] == {"total": 0, "next": None}
+
+
+def test_a_second_list_is_kept_beside_the_table_and_named_once() -> None:
+    document = {"data": ROWS, "included": [{"id": 9}], "meta": {"notices": [{"t": "x"}]}}
+    frame, [told] = read(document)
+    assert frame.attrs["funcs"]["beside"] == {"included": [{"id": 9}], "meta.notices": [{"t": "x"}]}
+    assert "'included' (1 rows)" in told or "'included' (1 row)" in told
+    assert "'meta.notices'" in told
+    large = {"data": [*ROWS] * 900, "included": [{"text": "x" * 100}] * 1500}
+    assert read(large)[0].attrs["funcs"]["beside"] == {"included": "1,500 rows"}
+
+
+LINK = '<https://a.example/?page=1>; rel="prev", <https://a.example/?page=3>; rel="next"'
+MORE: dict[str, tuple[Any, dict[str, str]]] = {
+    "next": ({"results": ROWS, "next": "https://a.example/?page=2"}, {}),
+    "has_more": ({"object": "list", "data": ROWS, "has_more": True}, {}),
+    "hasNextPage": ({"data": ROWS, "pageInfo": {"hasNextPage": True, "endCursor": "x"}}, {}),
+    "nextPageToken": ({"items": ROWS, "nextPageToken": "x"}, {}),
+    "@odata.nextLink": ({"value": ROWS, "@odata.nextLink": "https://a.example/?$skip=2"}, {}),
+    "@odata.count": ({"value": ROWS, "@odata.count": 9}, {}),
+    "a total": ({"total": 9, "items": ROWS}, {}),
+    "a total in meta": ({"data": ROWS, "meta": {"total": 9}}, {}),
+    "a total beside the rows": ({"response": {"numFound": 9, "start": 0, "docs": ROWS}}, {}),
+    "a total of hits": ({"hits": {"total": {"value": 9, "relation": "eq"}, "hits": ROWS}}, {}),
+    "a cursor": ({"ok": True, "channels": ROWS, "response_metadata": {"next_cursor": "abc"}}, {}),
+    "a plain cursor": ({"objects": ROWS, "cursor": "x"}, {}),
+    "HAL": ({"_embedded": {"orders": ROWS}, "_links": {"next": {"href": "u2"}}}, {}),
+    "JSON:API": ({"data": ROWS, "links": {"self": "a", "next": "b"}}, {}),
+    "links as a list": ({"items": ROWS, "links": [{"rel": "self", "href": "a"}, {"rel": "next", "href": "b"}]}, {}),
+    "paging.next": ({"data": ROWS, "paging": {"cursors": {"after": "x"}, "next": "https://a.example/"}}, {}),
+    "paging.next.after": ({"results": ROWS, "paging": {"next": {"after": "NTI", "link": "?after=NTI"}}}, {}),
+    "continue": ({"kind": "PodList", "metadata": {"continue": "abc"}, "items": ROWS}, {}),
+    "LastEvaluatedKey": ({"Items": ROWS, "Count": 2, "LastEvaluatedKey": {"id": {"S": "x"}}}, {}),
+    "last: false": ({"content": ROWS, "totalPages": 3, "totalElements": 6, "last": False, "number": 0}, {}),
+    "done: false": ({"totalSize": 9, "done": False, "nextRecordsUrl": "/x", "records": ROWS}, {}),
+    "IsTruncated": ({"IsTruncated": True, "Functions": ROWS}, {}),
+    "last_page": ({"current_page": 1, "data": ROWS, "last_page": 3}, {}),
+    "pages of the World Bank": ([{"page": 1, "pages": 3, "per_page": 2, "total": 6}, ROWS], {}),
+    "pages.total_pages": ({"data": ROWS, "total_count": 9, "pages": {"page": 1, "per_page": 2, "total_pages": 5}}, {}),
+    "nbPages, from 0": ({"hits": ROWS, "nbHits": 9, "page": 0, "nbPages": 5, "hitsPerPage": 2}, {}),
+    "an offset": ({"count": 9, "offset": 0, "limit": 2, "observations": ROWS}, {}),
+    "a start index": ({"totalResults": 9, "itemsPerPage": 2, "startIndex": 1, "Resources": ROWS}, {}),
+    "Link": (ROWS, {"link": LINK}),
+    "Link of a page": ({"products": ROWS}, {"link": LINK}),
+    "X-Total-Count": (ROWS, {"x-total-count": "9"}),
+    "X-Total-Pages": (ROWS, {"x-page": "1", "x-total-pages": "2"}),
+    "X-Next-Page": (ROWS, {"x-next-page": "2"}),
+    "Content-Range": (ROWS, {"content-range": "items 0-1/9", ":status": "206"}),
+    "Content-Range without a total": (ROWS, {"content-range": "items 0-1/*"}),
+    "206": (ROWS, {":status": "206"}),
+}  # fmt: skip
+
+
+@pytest.mark.fault(158)
+@pytest.mark.parametrize(("document", "headers"), MORE.values(), ids=MORE)
+def test_a_page_says_that_more_rows_follow(document: Any, headers: dict[str, str]) -> None:
+    """One warning, whatever says so, in the body or its headers."""
+    [told] = told_of_more(document, headers)
+    assert told.startswith("The reply has 2 ")
+    assert told.endswith("Ask for the others with the function's parameters.")
+
+
+LAST: dict[str, tuple[Any, dict[str, str]]] = {
+    "next: null": ({"results": ROWS, "next": None, "previous": "x", "count": 9}, {}),
+    "next: empty": ({"items": ROWS, "nextPageToken": ""}, {}),
+    "next_cursor: empty": ({"ok": True, "channels": ROWS, "response_metadata": {"next_cursor": ""}}, {}),
+    "has_more: false": ({"object": "list", "data": ROWS, "has_more": False, "total_count": 9}, {}),
+    "hasNextPage: false": ({"data": ROWS, "pageInfo": {"hasNextPage": False, "endCursor": "x"}}, {}),
+    "cursors without next": ({"data": ROWS, "paging": {"cursors": {"after": "x", "before": "y"}}}, {}),
+    "all of the total": ({"total": 2, "items": ROWS}, {}),
+    "last: true": ({"content": ROWS, "totalPages": 3, "totalElements": 6, "last": True, "number": 2}, {}),
+    "the last page": ({"current_page": 3, "data": ROWS, "last_page": 3, "total": 6}, {}),
+    "the last page of the World Bank": ([{"page": 3, "pages": 3, "per_page": 2, "total": 6}, ROWS], {}),
+    "the last page from 0": ({"hits": ROWS, "nbHits": 9, "page": 4, "nbPages": 5, "hitsPerPage": 2}, {}),
+    "a page and its size": ({"items": ROWS, "total": 6, "page": 3, "per_page": 2}, {}),
+    "an offset": ({"count": 9, "offset": 7, "limit": 2, "observations": ROWS}, {}),
+    "a start index": ({"totalResults": 9, "itemsPerPage": 2, "startIndex": 8, "Resources": ROWS}, {}),
+    "done: true": ({"totalSize": 2, "done": True, "records": ROWS}, {}),
+    "a count of something else": ({"items": ROWS, "usage": {"total": 900}, "elapsed": 30}, {}),
+    "Link without next": (ROWS, {"link": '<https://a.example/?page=1>; rel="prev"', "x-total-count": "9"}),
+    "X-Next-Page: empty": (ROWS, {"x-next-page": "", "x-total-count": "9"}),
+    "Content-Range to the end": (ROWS, {"content-range": "items 7-8/9", ":status": "206"}),
+    "a list": (ROWS, {":status": "200"}),
+    "a record": ({"id": 1, "total": 9, "lines": ROWS}, {}),
+}
+
+
+@pytest.mark.fault(158)
+@pytest.mark.parametrize(("document", "headers"), LAST.values(), ids=LAST)
+def test_the_last_page_and_a_whole_list_warn_of_nothing(document: Any, headers: dict[str, str]) -> None:
+    assert told_of_more(document, headers) == []
+
+
+def test_replies_of_the_service_are_not_searched_for_rows() -> None:
+    """Their shapes are their own."""
+    assert to_frame(json.dumps({"total": 9, "items": ROWS})).shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        lambda n: {f"m{at}": {"a": {"b": [{"x": at}]}} for at in range(n)},
+        lambda n: {"data": ROWS, **{f"list {at}": [{"x": 1}] for at in range(n)}},
+        lambda n: {"data": [[1] * 5] * n, **{f"names {at}": list("abcde") for at in range(n)}},
+        lambda n: {"data": ROWS, "links": [{"rel": "next"}] * n},
+        lambda n: {str(at): {"x": at} for at in range(n)},
+    ],
+    ids=["members", "lists", "names", "links", "keys"],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_rows_are_found_in_linear_time(document: Any) -> None:
+    made = {}
+
+    def find(n: int) -> None:
+        reply = made.setdefault(n, json.dumps(document(n)).encode())
+        page_to_frame(reply, NO_HEADERS, schema=None, lines=False)
+
+    assert_linear(find, most=20_000, start=200)
