@@ -51,7 +51,8 @@ _version = cache(version)
 def run_keys(identity: str, function: Function, options: CallOptions, runs: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return one key per run: a hash of the identity, the function as listed, the schema and the arguments."""
     schema = list(options.schema.items()) if options.schema else None  # in order: it orders the columns
-    facts = [_version("jupyter-funcs"), identity, Contents().of(function), schema]
+    pages = options.pages and options.most_pages
+    facts = [_version("jupyter-funcs"), identity, Contents().of(function), schema, pages]
     common = hashlib.sha256(_canonical(facts).encode())
     keys = []
     for args in runs:

@@ -20,6 +20,7 @@ from jupyter_funcs.catalog.values import Variable, in_words, shorten
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import MOST_RUNS, CallOptions
+from jupyter_funcs.client.paging import PageStore
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import Progress, with_deadline
@@ -134,15 +135,19 @@ class RemoteCall:
             raise
 
     async def _run(self, args: Args, progress: Progress) -> pd.DataFrame:
-        if not self.may_cache(is_sweep=False):
+        is_kept = self.may_cache(is_sweep=False)
+        goes_on = self.options.pages is not None and self.may_cache(is_sweep=True)
+        if not is_kept and not goes_on:
             return await self._fetch_or_explain(args, progress)
         cache = self.session.cache
         identity = await self.session.remote.identity(self.function, cache)
         [key] = run_keys(identity, self.function, self.options, [args])
-        frame = await asyncio.to_thread(cache.get, key, self.options.max_age)
+        frame = await asyncio.to_thread(cache.get, key, self.options.max_age) if is_kept else None
         if frame is None:
+            progress.pages = PageStore(cache, key, self.options.max_age) if goes_on else None
             frame = await self._fetch_or_explain(args, progress)
-            await asyncio.to_thread(cache.put, key, frame)
+            if is_kept:
+                await asyncio.to_thread(cache.put, key, frame)
         return frame
 
     async def _fetch_or_explain(self, args: Args, progress: Progress) -> pd.DataFrame:

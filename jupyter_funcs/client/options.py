@@ -20,6 +20,7 @@ RUN_SECONDS = 300.0
 CACHED_SECONDS = 3600.0
 CONCURRENCY = 32
 MOST_RUNS = 10_000
+MOST_PAGES = 10_000
 MEMORY_BYTES = 2**30
 DASK = "dask"  # instead of a folder
 
@@ -47,6 +48,11 @@ class CallOptions:
         Whether to use the result cache on disk. By default, only sweeps use it.
     max_age
         The greatest age of a cached result, in seconds.
+    pages
+        ``"all"`` asks for all pages of a list, and returns their rows as one table. An interrupted run goes on from
+        the pages that it has, unless `cache` is ``False``.
+    most_pages
+        The number of pages after which such a run ends, 10,000 at most.
 
     pairs
         Combine the first values of all lists, then the second ones, and so on, instead of every combination.
@@ -72,6 +78,8 @@ class CallOptions:
     force: bool = False
     cache: bool | None = None
     max_age: float = CACHED_SECONDS
+    pages: str | None = None
+    most_pages: int = MOST_PAGES
 
     pairs: bool = False
     concurrency: int = CONCURRENCY
@@ -118,6 +126,8 @@ _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "retries": (f"a number from 0 to {MAX_RETRIES}", lambda value: type(value) is int and 0 <= value <= MAX_RETRIES),
     "cache": ("True or False", _is_bool),
     "max_age": ("a positive number of seconds", _is_positive),
+    "pages": ('"all" or None', lambda value: value == "all"),
+    "most_pages": (f"a number from 1 to {MOST_PAGES:,}", lambda value: _is_count(value) and value <= MOST_PAGES),
     "pairs": ("True or False", _is_bool),
     "concurrency": ("a positive integer", _is_count),
     "executor": (

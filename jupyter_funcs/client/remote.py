@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.choices import Choice, Choices
+from jupyter_funcs.client.paging import PagedRun
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import NoSecret, redacted_values
@@ -68,14 +69,22 @@ class Remote:
         return await read_listing(self.source, self.transport, terms, progress)
 
     async def run(
-        self, function: Function, args: Args, options: CallOptions, progress: Progress, purpose: Purpose = Purpose.RUN
+        self,
+        function: Function,
+        args: Args,
+        options: CallOptions,
+        progress: Progress,
+        purpose: Purpose = Purpose.RUN,
     ) -> pd.DataFrame:
         """Run a listed function on the background loop, and report to `progress`."""
         started, began = time.time(), time.monotonic()
         until = loop_time() + options.timeout
         purpose = Purpose.CHANGE if function.changes_data else purpose
         terms = Terms(purpose, until, options.max_bytes, options.retries, force=options.force)
-        work = self._fetch(function, args, options, progress, terms)
+        if options.pages is None or self.source.kind in {"", "service", "python"}:
+            work = self._fetch(function, args, options, progress, terms)
+        else:
+            work = PagedRun(self.source, function, terms, progress).frame(args, options)
         frame = await with_deadline(options.timeout, work, function.name, progress, until)
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),

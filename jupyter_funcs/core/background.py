@@ -38,7 +38,11 @@ _loop: asyncio.AbstractEventLoop | None = None
 
 @dataclass(slots=True, eq=False)
 class Progress:
-    """The progress of one run: bytes received, requests sent, what the server says, and the raw reply if wanted."""
+    """
+    The progress of one run: bytes received, requests sent, what the server says, and the raw reply if wanted.
+
+    `pages` keeps the pages of a run that asks for all, so that it can go on later.
+    """
 
     keep_reply: bool = False
     received: int = 0
@@ -47,6 +51,7 @@ class Progress:
     said: str = ""
     reply: bytes | None = None
     on_answer: Callable[[], object] | None = None
+    pages: Any = None
 
 
 @dataclass(slots=True, eq=False)

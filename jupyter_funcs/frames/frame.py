@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, 
 from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.columns import Table, are_objects, check_cells, packed
 from jupyter_funcs.frames.dtypes import DECLARED, Declared, checked, inferred
-from jupyter_funcs.frames.pages import Page, following, page_of
+from jupyter_funcs.frames.pages import Following, Page, following, page_of
 from jupyter_funcs.frames.shapes import as_table, is_split
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_REASON = 300
+ALL_PAGES = 'Get all with with_options(pages="all"), or --all.'
 _MOST_BESIDE = 100_000  # characters of a further list
 _ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
 _SCALAR = re.compile(
@@ -60,15 +62,14 @@ def lines_of(reply: bytes | str, *, strict: bool) -> list[Any]:
     return documents
 
 
-def _noted(page: Page, headers: Mapping[str, str]) -> dict[str, Any]:
+def _warn_of_more(rows: int, more: Following) -> None:
+    has = f"{rows:,} rows, and more follow" if more.total is None else f"{rows:,} of {more.total:,} rows"
+    warn(MissingRowsWarning(f"The reply has {has} ({quote(more.word)}). {ALL_PAGES}"))
+
+
+def _beside(page: Page) -> dict[str, Any]:
     """Return what is beside the rows of a reply, and warn of rows that are not in its table."""
     attrs: dict[str, Any] = {"page": page.beside} if page.beside else {}
-    if more := following(page, headers):
-        rows = f"{len(page.rows):,} rows, and more follow"
-        if more.total is not None:
-            rows = f"{len(page.rows):,} of {more.total:,} rows"
-        again = "Ask for the others with the function's parameters."
-        warn(MissingRowsWarning(f"The reply has {rows} ({quote(more.word)}). {again}"))
     if page.others:
         attrs["beside"] = {name: _kept(rows) for name, rows in page.others.items()}
         told = some([f"{quote(name)} ({len(rows):,} rows)" for name, rows in page.others.items()])
@@ -269,6 +270,57 @@ def page_to_frame(
     return _read(reply, schema, _Format(lines=lines, envelope=False, headers=headers))
 
 
+class AllPages:
+    """The pages of a reply so far, as one list of rows."""
+
+    def __init__(self) -> None:
+        self.last = Page(None)
+        self.more: Following | None = None
+        self.size = 0
+        self.number = 0
+        self._first = self.last
+        self._rows: list[Any] = []
+        self._seen: set[bytes] = set()
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are so far."""
+        return len(self._rows)
+
+    def add(self, reply: bytes, headers: Mapping[str, str]) -> str:
+        """Add a page; or return why that is not a further one."""
+        with gc_paused():
+            document = decode(reply)
+            page = Page(document) if _is_table(document) or _declaration(document) else page_of(document)
+        if not self.number:
+            self._first = page
+        elif not isinstance(page.rows, list) or page.path != self._first.path:
+            return "the next page has another shape"
+        content = hashlib.sha256(json.dumps(page.rows).encode()).digest()
+        if content in self._seen and page.rows:
+            return "the same page came again"
+        self._seen.add(content)
+        self.last, self.more = page, following(page, headers)
+        self.number += 1
+        self.size += len(reply)
+        self._rows += page.rows if isinstance(page.rows, list) else []
+        if self.number > 1 and not page.rows:
+            self.more = None
+        return ""
+
+    def frame(self, schema: Mapping[str, str] | None, why_not_all: str) -> pd.DataFrame:
+        """Return the rows of all pages, and warn if they are not all."""
+        given = checked({} if schema is None else schema)
+        rows = self._rows if isinstance(self._first.rows, list) else self._first.rows
+        with gc_paused():
+            table = as_table([rows] if _in_one_row(rows) else rows, self.size)
+            frame = frame_of(table, given)
+        frame.attrs["funcs"] = {"shape": "page", **_beside(self._first), "pages": self.number}
+        if why_not_all:
+            warn(MissingRowsWarning(f"Not all rows are here: {why_not_all}. The {self.rows:,} rows so far are kept."))
+        return frame
+
+
 def _read(reply: bytes | str, schema: Mapping[str, str] | None, form: _Format) -> pd.DataFrame:
     given = checked({} if schema is None else schema)
     reply = _text(reply)
@@ -292,7 +344,9 @@ def _table(reply: bytes | str, given: Mapping[str, Declared], form: _Format) -> 
     except RecursionError as error:
         raise too_deep("reply") from error
     shape = "lines" if lines else table.shape
-    attrs: dict[str, Any] = {"shape": "page" if page.is_found else shape, **_noted(page, headers)}
+    attrs: dict[str, Any] = {"shape": "page" if page.is_found else shape, **_beside(page)}
+    if more := following(page, headers):
+        _warn_of_more(len(page.rows), more)
     declared = set(given).union(declaration.columns if declaration else ())
     check_cells(table.rows, len(declared.union(table.names)), len(reply))
     if declaration is None:

@@ -86,7 +86,19 @@ class OpenApiSource:
         return partial(reply.read, read)
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
+        return await self._sent(request_of(function, args, self._transport.connection), terms, progress)
+
+    async def follow(self, function: Function, args: Args, link: str, terms: Terms, progress: Progress) -> Reply:
+        """Run a function at the link that a page of it has to the next one, at the same origin."""
         request = request_of(function, args, self._transport.connection)
+        url = urljoin(request.url, link)
+        if request.method != "GET" or not same_origin(url, request.url):
+            raise ConfigError(
+                f"The next page is at another address, {quote(clip(url, _MAX_NAME))}.", "Nothing was sent."
+            )
+        return await self._sent(request._replace(url=url), terms, progress)
+
+    async def _sent(self, request: Request, terms: Terms, progress: Progress) -> Reply:
         if request.method == "GET" and terms.purpose is Purpose.RUN:
             terms = terms._replace(purpose=Purpose.LISTING)  # it can be sent again as safely
         return await self._transport.request(request, terms, progress)

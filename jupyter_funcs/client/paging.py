@@ -1,0 +1,225 @@
+"""All pages of a list: what asks for the next one, and the pages of a run that was interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from jupyter_funcs.connection.replies import Reply
+from jupyter_funcs.core.errors import FuncsError
+from jupyter_funcs.core.text import plural, quote
+from jupyter_funcs.frames.pages import Page, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.catalog.listing import Function, Param
+    from jupyter_funcs.client.cache import Cache, CacheWriter
+    from jupyter_funcs.client.options import CallOptions
+    from jupyter_funcs.connection.transport import Terms
+    from jupyter_funcs.core.background import Progress
+    from jupyter_funcs.frames.pages import Following
+    from jupyter_funcs.sources.source import Source
+
+# How parameters are called that take a cursor, the number of a page, or how many rows to skip.
+_CURSORS = (
+    "cursor", "pagetoken", "nexttoken", "nextcursor", "pagecursor", "after", "startingafter", "continuationtoken",
+    "continuation", "continue", "marker", "token", "exclusivestartkey", "startkey", "next",
+)  # fmt: skip
+_NUMBERS = ("page", "pagenumber", "pageno", "pageindex", "p")
+_SKIPPED = ("offset", "skip", "$skip", "start", "startat", "startindex", "from")
+_AFTER_ROW = "startingafter"
+
+
+class NextPage(NamedTuple):
+    """What asks for the next page: the arguments, or a link."""
+
+    args: Args
+    link: str = ""
+
+
+def next_page(function: Function, args: Args, page: Page, more: Following, *, follows_links: bool) -> NextPage | None:
+    """Return what asks for the page after one, or nothing if no declared parameter does."""
+    params = {plain(param.name): param for param in reversed(function.params)}
+    is_link = "://" in more.lead or more.lead.startswith(("/", "?"))
+    if is_link and follows_links:
+        return NextPage(args, more.lead)
+    changed: dict[str, Any] = {}
+    if is_link:
+        asked = {plain(name): value for name, value in parse_qsl(urlsplit(more.lead).query)}
+        changed = {param.name: _typed(param, asked[name]) for name, param in params.items() if name in asked}
+    elif more.lead:
+        word = plain(more.word)
+        names = (word.removeprefix("next"), word, *_CURSORS, *(_NUMBERS if more.lead.isdecimal() else ()))
+        param = next((params[name] for name in names if name in params), None)
+        changed = {param.name: _typed(param, more.lead)} if param else {}
+    else:
+        changed = _counted(params, args, page)
+    return NextPage({**args, **changed}) if changed else None
+
+
+def _counted(params: Mapping[str, Param], args: Args, page: Page) -> dict[str, Any]:
+    """Return the argument that asks for the next page by its number, or by what is before it."""
+    for name in _NUMBERS:
+        if param := params.get(name):
+            return {param.name: _number(param, args, 1) + 1}
+    for name in _SKIPPED:
+        if param := params.get(name):
+            return {param.name: _number(param, args, int(name == "startindex")) + len(page.rows)}
+    last = page.rows[-1] if page.rows else None
+    if _AFTER_ROW in params and isinstance(last, dict) and "id" in last:
+        return {params[_AFTER_ROW].name: last["id"]}
+    return {}
+
+
+def _number(param: Param, args: Args, first: int) -> int:
+    """Return the number that was sent, or the one that stands for the first page."""
+    declared = param.schema if isinstance(param.schema, dict) else {}
+    value = args.get(param.name, declared.get("default", declared.get("minimum", first)))
+    return int(str(value)) if str(value).isdecimal() else first
+
+
+def _typed(param: Param, text: str) -> Any:
+    declared = param.schema if isinstance(param.schema, dict) else {}
+    return int(text) if text.isdecimal() and declared.get("type") in {"integer", "number"} else text
+
+
+class PagedRun:
+    """A run that asks for one page after another, but for those that an interrupted run received."""
+
+    def __init__(self, source: Source, function: Function, terms: Terms, progress: Progress) -> None:
+        from jupyter_funcs.frames.frame import AllPages
+
+        self._source = source
+        self._function = function
+        self._terms = terms
+        self._progress = progress
+        self._store: PageStore | None = progress.pages
+        self._follow = getattr(source, "follow", None)
+        self._pages = AllPages()
+
+    async def frame(self, args: Args, options: CallOptions) -> pd.DataFrame:
+        """Return the rows of all pages as one table; of the pages so far, with a warning, if one can't be had."""
+        if self._store is not None:
+            await asyncio.to_thread(self._store.open)
+        is_ended = False
+        try:
+            why_not_all = await self._ask(NextPage(args), options.most_pages)
+            is_ended = True
+        except FuncsError as error:
+            if not self._pages.number:
+                raise
+            why_not_all = f"page {self._pages.number + 1:,} failed. {error.what.removesuffix('.')}"
+        finally:
+            if self._store is not None:
+                self._store.close(is_ended=is_ended)
+        return await asyncio.to_thread(self._pages.frame, options.schema, why_not_all)
+
+    async def _ask(self, first: NextPage, most: int) -> str:
+        """Ask for all pages; return why some are missing, or nothing."""
+        pages = self._pages
+        asked: set[str] = set()
+        wanted = first
+        while pages.number < most:
+            asked.add(repr(wanted))
+            if why_not := await self._add(wanted):
+                return why_not
+            if pages.more is None:
+                return ""
+            following = next_page(
+                self._function, wanted.args, pages.last, pages.more, follows_links=self._follow is not None
+            )
+            if following is None:
+                return f"no parameter asks for the next page ({quote(pages.more.word)})"
+            if repr(following) in asked:
+                return "a page names an earlier one as its next"
+            wanted = following
+        return f"there are more than most_pages = {most:,} pages"
+
+    async def _add(self, wanted: NextPage) -> str:
+        """Add a page; return why it is none of these, or nothing."""
+        number = self._pages.number + 1
+        kept = None if self._store is None else await asyncio.to_thread(self._store.get, number)
+        if kept is None:
+            reply = await self._reply(wanted)
+            kept = reply.without_token(), dict(reply.headers)
+            if self._store is not None:
+                await asyncio.to_thread(self._store.put, number, *kept)
+        why_not = await asyncio.to_thread(self._pages.add, *kept)
+        self._progress.said = f"{plural(self._pages.number, 'page')}, {plural(self._pages.rows, 'row')}"
+        return why_not
+
+    async def _reply(self, wanted: NextPage) -> Reply:
+        terms = self._terms._replace(max_bytes=self._terms.max_bytes - self._pages.size)
+        reply: Reply | pd.DataFrame
+        if wanted.link and self._follow is not None:
+            reply = await self._follow(self._function, wanted.args, wanted.link, terms, self._progress)
+        else:
+            reply = await self._source.run(self._function, wanted.args, terms, self._progress)
+        assert isinstance(reply, Reply)  # of a source that sends requests
+        return reply
+
+
+class PageStore:
+    """
+    The pages of a run in the cache, from which an interrupted run goes on.
+
+    A run that ended is not used again: the next one has pages of its own. Page 0 says which run it is, and whether it
+    has ended.
+    """
+
+    def __init__(self, cache: Cache, key: str, max_age: float) -> None:
+        self._cache = cache
+        self._key = key
+        self._max_age = max_age
+        self._run = 0
+        self._writer: CacheWriter | None = None
+
+    def open(self) -> None:
+        """Go on with the interrupted run, or begin one."""
+        last = self._read(self._key)
+        if last is not None:
+            self._run = int(last[0]) + bool(last[1].get("ended"))
+        self._write(self._key, str(self._run).encode(), {})
+
+    def get(self, number: int) -> tuple[bytes, dict[str, str]] | None:
+        """Return the reply and the headers of a page that an interrupted run received."""
+        return self._read(self._page(number))
+
+    def put(self, number: int, reply: bytes, headers: Mapping[str, str]) -> None:
+        """Keep a page."""
+        self._write(self._page(number), reply, headers)
+
+    def close(self, *, is_ended: bool) -> None:
+        """Write what was kept."""
+        if is_ended:
+            self._write(self._key, str(self._run).encode(), {"ended": "yes"})
+        if self._writer is not None:
+            self._writer.close()
+
+    def _page(self, number: int) -> str:
+        return f"{self._key} run {self._run} page {number}"
+
+    def _read(self, name: str) -> tuple[bytes, dict[str, str]] | None:
+        frame = self._cache.get(_hashed(name), self._max_age)
+        if frame is None:
+            return None
+        [[reply, headers]] = frame.to_numpy()
+        return str(reply).encode(), json.loads(headers)
+
+    def _write(self, name: str, reply: bytes, headers: Mapping[str, str]) -> None:
+        import pandas as pd
+
+        self._writer = self._writer or self._cache.writer()
+        kept = {"reply": [reply.decode(errors="replace")], "headers": [json.dumps(dict(headers))]}
+        self._writer.add(_hashed(name), pd.DataFrame(kept, dtype="string"))
+
+
+def _hashed(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()

@@ -1,0 +1,290 @@
+"""All pages of a list in one call, asked for as the list says, from a real server of each style."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+import jupyter_funcs as jf
+from jupyter_funcs.core.warn import MissingRowsWarning
+from tests.servers import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.requests import Request
+
+TOTAL, SIZE = 7, 3
+ROWS = [{"id": f"r{number}", "n": number} for number in range(TOTAL)]
+TOKEN = "a-token-of-the-pages"
+
+
+def number(request: Request, name: str, default: int = 0) -> int:
+    return int(request.query_params.get(name, default))
+
+
+def after(start: int, **more: Any) -> dict[str, Any]:
+    return {"items": ROWS[start : start + SIZE], **more}
+
+
+def by_page(request: Request) -> Any:
+    page = number(request, "page", 1)
+    return after((page - 1) * SIZE, total=TOTAL, page=page, per_page=SIZE)
+
+
+def by_page_from_0(request: Request) -> Any:
+    page = number(request, "page")
+    return {"content": ROWS[page * SIZE :][:SIZE], "number": page, "last": (page + 1) * SIZE >= TOTAL}
+
+
+def by_offset(request: Request) -> Any:
+    offset = number(request, "offset")
+    return after(offset, total_count=TOTAL, offset=offset, limit=SIZE)
+
+
+def by_start_index(request: Request) -> Any:
+    start = number(request, "startIndex", 1)
+    return {"totalResults": TOTAL, "startIndex": start, "Resources": ROWS[start - 1 :][:SIZE]}
+
+
+def by_cursor(request: Request) -> Any:
+    start = number(request, "cursor")
+    following = str(start + SIZE) if start + SIZE < TOTAL else ""
+    return {"ok": True, "channels": ROWS[start : start + SIZE], "response_metadata": {"next_cursor": following}}
+
+
+def by_token(request: Request) -> Any:
+    start = int(request.query_params.get("pageToken", "t0")[1:])
+    more = {"nextPageToken": f"t{start + SIZE}"} if start + SIZE < TOTAL else {}
+    return after(start, **more)
+
+
+def by_last_id(request: Request) -> Any:
+    known = [row["id"] for row in ROWS]
+    start = known.index(request.query_params["starting_after"]) + 1 if "starting_after" in request.query_params else 0
+    return {"object": "list", "data": ROWS[start : start + SIZE], "has_more": start + SIZE < TOTAL}
+
+
+def by_link(request: Request) -> Any:
+    start = number(request, "from")
+    return after(start, next=str(request.url.include_query_params(**{"from": start + SIZE}))) | (
+        {} if start + SIZE < TOTAL else {"next": None}
+    )
+
+
+def by_relative_link(request: Request) -> Any:
+    start = number(request, "skip")
+    links = {"self": {"href": "x"}, "next": {"href": f"{request.url.path}?skip={start + SIZE}"}}
+    links |= {} if start + SIZE < TOTAL else {"next": {}}
+    return {"_embedded": {"orders": ROWS[start : start + SIZE]}, "_links": links}
+
+
+def by_header(request: Request) -> Any:
+    page = number(request, "p", 1)
+    link = f'<{request.url.include_query_params(p=page + 1)}>; rel="next"'
+    headers = {"link": link} if page * SIZE < TOTAL else {"link": '<x>; rel="first"'}
+    return JSONResponse(ROWS[(page - 1) * SIZE :][:SIZE], headers=headers)
+
+
+def by_range(request: Request) -> Any:
+    start = number(request, "offset")
+    rows = ROWS[start : start + SIZE]
+    extent = f"items {start}-{start + len(rows) - 1}/{TOTAL}"
+    return JSONResponse(rows, status_code=206, headers={"content-range": extent})
+
+
+STYLES: dict[str, tuple[Callable[[Request], Any], str, str]] = {
+    "page": (by_page, "page", "integer"),
+    "page_from_0": (by_page_from_0, "page", "integer from 0"),
+    "offset": (by_offset, "offset", "integer"),
+    "start_index": (by_start_index, "startIndex", "integer"),
+    "cursor": (by_cursor, "cursor", "string"),
+    "token": (by_token, "pageToken", "string"),
+    "last_id": (by_last_id, "starting_after", "string"),
+    "link": (by_link, "", ""),
+    "relative_link": (by_relative_link, "", ""),
+    "header": (by_header, "", ""),
+    "range": (by_range, "offset", "integer"),
+}
+
+
+# Lists whose pages lead nowhere.
+
+
+def in_a_circle(request: Request) -> Any:
+    start = number(request, "cursor")
+    return after(start, next_cursor="3" if start == 0 else "0" if start == 6 else "6")
+
+
+def its_own_next(request: Request) -> Any:
+    return after(number(request, "cursor"), next_cursor="3")
+
+
+def the_same(_: Request) -> Any:
+    return after(0, has_more=True)
+
+
+def another_shape(request: Request) -> Any:
+    return after(0, total=TOTAL) if number(request, "page", 1) == 1 else {"error": {"code": 3}}
+
+
+def elsewhere(_: Request) -> Any:
+    return after(0, next="https://evil.example/items?from=3")
+
+
+def shrinking(request: Request) -> Any:
+    return after(0 if number(request, "page", 1) == 1 else TOTAL, total=TOTAL, has_more=True)
+
+
+def failing(request: Request) -> Any:
+    if number(request, "page", 1) == 2:
+        return Response("no disk", status_code=500)
+    return by_page(request)
+
+
+def unnamed(_: Request) -> Any:
+    return after(0, total=TOTAL)
+
+
+BROKEN: dict[str, tuple[Callable[[Request], Any], str, str, int]] = {
+    "in_a_circle": (in_a_circle, "cursor", "the same page came again", 7),
+    "its_own_next": (its_own_next, "cursor", "a page names an earlier one as its next", 6),
+    "the_same": (the_same, "page", "the same page came again", 3),
+    "another_shape": (another_shape, "page", "the next page has another shape", 3),
+    "elsewhere": (elsewhere, "", "The next page is at another address, 'https://evil.example/items?from=3'", 3),
+    "failing": (failing, "page", "page 2 failed", 3),
+    "unnamed": (unnamed, "", "no parameter asks for the next page ('total')", 3),
+}
+
+
+class Lists:
+    """The lists as a service with an OpenAPI document, which notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        answers = {name: row[0] for name, row in STYLES.items()} | {name: row[0] for name, row in BROKEN.items()}
+        answers["shrinking"] = shrinking
+        params = {name: row[1:3] for name, row in STYLES.items()} | {name: (row[1], "") for name, row in BROKEN.items()}
+        params["shrinking"] = ("page", "")
+        self.document = {
+            "openapi": "3.1.0",
+            "info": {"title": "Lists", "version": "1"},
+            "paths": {f"/{name}": {"get": self._operation(name, *params[name])} for name in answers},
+        }
+        self.answers = answers
+        self.app = Starlette(
+            routes=[Route("/openapi.json", self._describe), *(Route(f"/{name}", self._answer) for name in answers)]
+        )
+
+    @staticmethod
+    def _operation(name: str, param: str, kind: str) -> dict[str, Any]:
+        word, _, start = kind.partition(" from ")
+        schema: dict[str, Any] = {"type": word or "string"} | ({"minimum": int(start)} if start else {})
+        params = [{"name": param, "in": "query", "schema": schema}] if param else []
+        return {"operationId": name, "parameters": params, "responses": {"200": {"description": ""}}}
+
+    def _describe(self, _: Request) -> Response:
+        return JSONResponse(self.document)
+
+    def _answer(self, request: Request) -> Response:
+        self.asked.append(str(request.url))
+        found = self.answers[request.url.path.strip("/")](request)
+        return found if isinstance(found, Response) else JSONResponse(found)
+
+
+@pytest.fixture(scope="module")
+def lists() -> Lists:
+    return Lists()
+
+
+@pytest.fixture(scope="module")
+def session(lists: Lists) -> Iterator[Any]:
+    with serving(lists.app) as url:
+        session = jf.connect(f"{url}/openapi.json", token=TOKEN)
+        yield session
+        session.close()
+
+
+def all_of(session: Any, name: str, **options: Any) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame = session[name].with_options(pages="all", **{"cache": False, **options})()
+    return frame, [str(each.message) for each in caught if each.category is MissingRowsWarning]
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_all_pages_are_one_table(session: Any, name: str) -> None:
+    """By page numbers from 1 or 0, offsets, cursors, tokens, the last row, links in the body and headers."""
+    frame, told = all_of(session, name)
+    assert told == []
+    assert frame["n"].tolist() == [*range(TOTAL)]
+    assert frame.attrs["funcs"]["pages"] == 3
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_one_page_says_how_to_get_all(session: Any, name: str) -> None:
+    with pytest.warns(MissingRowsWarning, match=r'with_options\(pages="all"\), or --all'):
+        assert len(session[name]()) == SIZE
+
+
+@pytest.mark.fault(159)
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_leads_nowhere_ends_with_a_note_and_the_rows_so_far(session: Any, lists: Lists, name: str) -> None:
+    """Circles, the same page again, another shape, another origin, a failure, nothing to ask with."""
+    lists.asked.clear()
+    frame, [told] = all_of(session, name)
+    assert BROKEN[name][2] in told
+    assert f"The {BROKEN[name][3]} rows so far are kept." in told
+    assert len(frame) == BROKEN[name][3]
+    assert len(lists.asked) < 6
+
+
+@pytest.mark.fault(159)
+def test_an_empty_page_is_the_last_one(session: Any) -> None:
+    frame, told = all_of(session, "shrinking")
+    assert (len(frame), told) == (SIZE, [])
+
+
+def test_the_number_of_pages_is_bounded(session: Any) -> None:
+    frame, [told] = all_of(session, "page", most_pages=2)
+    assert len(frame) == 2 * SIZE
+    assert "there are more than most_pages = 2 pages" in told
+    for wrong in (0, 10_001, True):
+        with pytest.raises(jf.ArgumentError, match="most_pages takes a number from 1 to 10,000"):
+            session["page"].with_options(most_pages=wrong)
+    with pytest.raises(jf.ArgumentError, match='pages takes "all" or None'):
+        session["page"].with_options(pages="some")
+
+
+def test_an_interrupted_run_goes_on_and_an_ended_one_begins_again(session: Any, lists: Lists) -> None:
+    """From the pages in the cache, unless it is off."""
+    frame, told = all_of(session, "failing", cache=None)
+    assert (len(frame), len(told)) == (SIZE, 1)
+    lists.answers["failing"] = by_page
+    lists.asked.clear()
+    frame, told = all_of(session, "failing", cache=None)
+    assert (len(frame), told) == (TOTAL, [])
+    assert [url.rpartition("?")[2] for url in lists.asked] == ["page=2", "page=3"]
+    for cache in (None, False):
+        lists.asked.clear()
+        all_of(session, "failing", cache=cache)
+        assert len(lists.asked) == 3
+    lists.answers["failing"] = failing
+
+
+def test_a_sweep_and_a_cached_run_have_all_pages(session: Any, lists: Lists) -> None:
+    """All pages are another result than the first."""
+    swept = session["page"].with_options(pages="all", cache=False, progress=False).sweep(page=[1, 2])
+    assert len(swept) == TOTAL + (TOTAL - SIZE)
+    function = session["offset"].with_options(cache=True)
+    with pytest.warns(MissingRowsWarning):
+        assert len(function()) == SIZE
+    assert len(function.with_options(pages="all")()) == TOTAL
+    lists.asked.clear()
+    assert len(function.with_options(pages="all")()) == TOTAL
+    assert lists.asked == []
