@@ -307,7 +307,7 @@ def test_every_option_of_a_run_is_documented() -> None:
 def test_the_first_screen_has_the_two_commands() -> None:
     """The lines that start the demo and the tests are on the first screen, with a user's first lines between them."""
     demo = "python3 -m venv .venv && .venv/bin/pip install '.[lab]' && .venv/bin/jupyter funcs demo"
-    tests = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n 2"
+    tests = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n 3"
     first = README.splitlines()[:30]
     places = [first.index(line) for line in (demo, "%load_ext jupyter_funcs", "%funcs")]
     places.append(next(at for at, line in enumerate(first) if line.startswith("df = %funcs call ")))

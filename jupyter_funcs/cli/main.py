@@ -97,6 +97,7 @@ def _parser() -> Parser:
     call_parser.add_argument("name", metavar="FUNCTION", help="its name, slug or id")
     call_parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help="write a list as [a, b, c]")
     call_parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="time limit (default: 300)")
+    call_parser.add_argument("--all", action="store_const", const="all", dest="pages", help="get all pages of a list")
     for with_result in (list_parser, describe_parser, call_parser):
         with_result.add_argument("--format", choices=_FORMATS, help="default: the suffix of FILE, else table")
         with_result.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the result to FILE")
@@ -225,7 +226,7 @@ def call(given: argparse.Namespace) -> None:
             raise given_twice(name)
         # The shell has expanded its own variables already.
         values[name] = value if value.startswith("$") else read_value(value, {})
-    function = _session(given)[given.name].with_options(timeout=given.timeout)
+    function = _session(given)[given.name].with_options(timeout=given.timeout, pages=given.pages)
     written = _format(given)
     if written in BINARY and given.output is None and sys.stdout.isatty():
         raise ArgumentError(f"A terminal can't show {BINARY[written]}.", "Write it to a file: -o FILE.")

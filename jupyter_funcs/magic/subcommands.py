@@ -93,6 +93,8 @@ def _with_options(function: RemoteFunction, state: MagicState, line: Line) -> Re
     options |= {name: read_word(given[name], state.namespace) for name in ("to", "executor") if name in given}
     if line.options.no_cache:
         options["cache"] = False
+    if line.options.all:
+        options["pages"] = "all"
     if line.options.quiet and line.subcommand == "sweep":
         options["progress"] = False
     return function.with_options(**options)

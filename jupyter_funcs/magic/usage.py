@@ -161,7 +161,9 @@ OPTIONS = {
     "--concurrency": Option("N", "maximum number of runs at a time (32)", ("sweep",)),
     "--most-runs": Option("N", "allow up to N runs (10,000; 1 if they change data)", ("sweep",)),
     "--executor": Option("$NAME", "a variable with the concurrent.futures.Executor to run on", ("sweep",)),
-    "--all": Option("", "include the runs saved by other kernels", ("history",)),
+    "--all": Option(
+        "", "get all pages of a list; of the history: include the runs saved by other kernels", (*_RUN, "history")
+    ),
     "--check": Option("", "compare with funcs.lock and fail if anything has changed", ("lock",)),
     "--profile": Option("NAME", "use another service for this line only", _USE_A_SERVICE),
     "--background": Option("", "return a Job at once: job.result() waits for the DataFrame", ("call", "sweep")),

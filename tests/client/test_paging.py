@@ -11,8 +11,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import jupyter_funcs as jf
+from jupyter_funcs.cli import main as cli
 from jupyter_funcs.core.warn import MissingRowsWarning
 from tests.servers import serving
+from tests.shells import shell_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -275,6 +277,14 @@ def test_an_interrupted_run_goes_on_and_an_ended_one_begins_again(session: Any, 
         all_of(session, "failing", cache=cache)
         assert len(lists.asked) == 3
     lists.answers["failing"] = failing
+
+
+def test_a_line_and_a_command_ask_for_all_pages(session: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    with shell_with(session) as shell:
+        assert len(shell.run_line_magic("funcs", "call offset --all")) == TOTAL
+    monkeypatch.setattr(cli, "_session", lambda _: session)
+    assert cli.main(["call", "offset", "--all", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.count("\n") == TOTAL + 1
 
 
 def test_a_sweep_and_a_cached_run_have_all_pages(session: Any, lists: Lists) -> None:

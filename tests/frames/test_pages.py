@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_funcs.core.warn import MissingRowsWarning
-from jupyter_funcs.frames.frame import page_to_frame, to_frame
+from jupyter_funcs.frames.frame import ALL_PAGES, page_to_frame, to_frame
 from tests.growth import assert_linear
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def test_a_page_says_that_more_rows_follow(document: Any, headers: dict[str, str
     """One warning, whatever says so, in the body or its headers."""
     [told] = told_of_more(document, headers)
     assert told.startswith("The reply has 2 ")
-    assert told.endswith("Ask for the others with the function's parameters.")
+    assert told.endswith(ALL_PAGES)
 
 
 LAST: dict[str, tuple[Any, dict[str, str]]] = {

@@ -235,7 +235,7 @@ CASES: dict[str, list[str]] = {
     "daily.sweep(Symbol=['BKQ": [f"'{SYMBOL}'"],
     f"daily.sweep(PanelName=[{PANEL!r}], Brand=['Bulkandry', 'Bulk": ["'Bulkandry Fuel'"],
     "funcs.get_panel_daily.sweep(Dimensions=[['Region'], ['Region', 'B": ["'Brand'"],
-    "daily.with_options(concurrency=8, p": ["pairs=", "progress="],
+    "daily.with_options(concurrency=8, p": ["pages=", "pairs=", "progress="],
 }
 
 
