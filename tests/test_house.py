@@ -38,7 +38,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 264_950,
+    "tokens": 271_950,
     "tokens a line": 7.25,
     "characters a code line": 43.4,
     "percent of lines over 100": 7.1,

@@ -116,7 +116,7 @@ class Remote:
     ) -> pd.DataFrame:
         from jupyter_funcs.frames.columns import has_arrow
         from jupyter_funcs.frames.frame import page_to_frame, to_frame
-        from jupyter_funcs.frames.stream import stream_to_frame
+        from jupyter_funcs.frames.media import stream_to_frame
 
         # As JSON if its text is wanted, or the values before they have types.
         takes_arrow = has_arrow() and not progress.keep_reply and options.schema is None

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import jupyter_funcs as jf
 from jupyter_funcs.frames import columns
-from jupyter_funcs.frames.stream import stream_to_frame
+from jupyter_funcs.frames.media import stream_to_frame
 from jupyter_funcs.service import embedded
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine import duckdb_engine
