@@ -116,7 +116,7 @@ class Remote:
     ) -> pd.DataFrame:
         from jupyter_funcs.frames.columns import has_arrow
         from jupyter_funcs.frames.frame import page_to_frame, to_frame
-        from jupyter_funcs.frames.media import stream_to_frame
+        from jupyter_funcs.frames.media import is_json, media_to_frame, stream_to_frame
 
         # As JSON if its text is wanted, or the values before they have types.
         takes_arrow = has_arrow() and not progress.keep_reply and options.schema is None
@@ -127,6 +127,8 @@ class Remote:
             return reply
         if self.source.kind in {"", "service"}:
             read = partial(to_frame, schema=options.schema, lines=reply.lines)
+        elif not reply.lines and not is_json(reply.data, reply.media_type):
+            read = partial(media_to_frame, media_type=reply.media_type)
         else:
             read = partial(page_to_frame, headers=reply.headers, schema=options.schema, lines=reply.lines)
         if reply.is_arrow:

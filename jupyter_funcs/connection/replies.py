@@ -89,6 +89,7 @@ class Reply(NamedTuple):
     takes_json: bool = False
     warning: str = ""
     headers: Mapping[str, str] = MappingProxyType({})
+    media_type: str = ""
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """Return what `reader` makes of the body; its errors and warnings are redacted."""
@@ -142,6 +143,7 @@ async def read_reply(
         takes_json=all(headers.get(name) == value for name, value in TAKES_JSON.items()),
         warning=redacted_line(headers.get("funcs-warning", ""), _MAX_TEXT),
         headers={**about_page, ":status": str(response.status_code)},
+        media_type=headers.get("content-type", ""),
     )
 
 

@@ -1,19 +1,26 @@
-"""Streams: a reply that is an Arrow stream becomes the DataFrame that the same values as JSON would become."""
+"""Media: replies that are no JSON become DataFrames: Arrow streams, CSV, texts and files."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import re
 import struct
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jupyter_funcs.core.arrow_messages import is_compressed
 from jupyter_funcs.core.errors import TRY_AGAIN, ProtocolError
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.columns import Column, Table, check_cells
+from jupyter_funcs.frames.columns import Column, Table, check_cells, objects, packed
 from jupyter_funcs.frames.frame import frame_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     import pyarrow as pa
 
@@ -27,6 +34,60 @@ _KINDS = {
     "string": ("text", "large_string"),
     "bool": ("bool", "bool"),
 }
+
+
+_CSV = {"text/csv": ",", "application/csv": ",", "text/tab-separated-values": "\t"}
+_TEXTS = re.compile(r"text/.*|.*[/+](xml|yaml|javascript)")
+_CHARSET = re.compile(r"charset=\"?([\w-]+)", re.IGNORECASE)
+# Numbers that are written as JSON writes them; `007` is a code.
+_NUMBER = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?([eE][+-]?\d{1,3})?", re.ASCII)
+
+
+def is_json(reply: bytes, media_type: str) -> bool:
+    """Return whether a reply is JSON, by its type or by how it begins."""
+    return not media_type or "json" in media_type.lower() or reply.lstrip()[:1] in {b"{", b"["}
+
+
+def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
+    """Return CSV as a table, whose columns of numbers are numbers; a text as one cell; and anything else as bytes."""
+    kind = media_type.partition(";")[0].strip().lower()
+    if kind not in _CSV and not _TEXTS.fullmatch(kind):
+        return _cell(reply, kind)
+    charset = _CHARSET.search(media_type)
+    try:
+        text = reply.decode(charset[1] if charset else "utf-8-sig")
+    except (LookupError, UnicodeDecodeError):
+        text = reply.decode("cp1252", "replace")  # what spreadsheets write
+    return _rows(text, kind, len(reply)) if kind in _CSV else _cell(text, kind)
+
+
+def _cell(value: Any, kind: str) -> pd.DataFrame:
+    column = packed([value]) if isinstance(value, str) else Column("object", objects([value]))
+    frame = frame_of(Table("text", ["Result"], [column], 1), {})
+    frame.attrs["funcs"] = {"shape": "text" if isinstance(value, str) else "file", "media_type": kind}
+    return frame
+
+
+def _rows(text: str, kind: str, size: int) -> pd.DataFrame:
+    try:
+        names, *rows = csv.reader(io.StringIO(text), delimiter=_CSV[kind], strict=True)
+    except (ValueError, csv.Error) as error:
+        raise ProtocolError(f"The reply is not valid CSV: {error}.", TRY_AGAIN) from error
+    width = max(map(len, rows), default=len(names))
+    check_cells(len(rows), width, size)
+    names += [f"column {place + 1}" for place in range(len(names), width)]
+    cells = [*zip_longest(*rows)] or [()] * len(names)
+    cells += [(None,) * len(rows)] * (len(names) - len(cells))
+    frame = frame_of(Table("csv", names, [packed(_typed(column)) for column in cells], len(rows)), {})
+    frame.attrs["funcs"] = {"shape": "csv"}
+    return frame
+
+
+def _typed(texts: Sequence[str | None]) -> list[Any]:
+    """Return the values of a column; none where nothing is written."""
+    if all(text is None or not text or _NUMBER.fullmatch(text) for text in texts):
+        return [json.loads(text) if text else None for text in texts]
+    return [text or None for text in texts]
 
 
 def stream_to_frame(reply: bytes) -> pd.DataFrame:

@@ -331,14 +331,14 @@ class _Document(Once):
         return {}, set()
 
     def _accept(self, operation: dict[str, Any]) -> str:
-        """Return the media type of a reply in JSON."""
+        """Return the media type of a reply: JSON if there is one."""
         responses = only(dict, operation.get("responses"))
-        replies = {code: self.once("reply", self._resolved(one), _json_kind) for code, one in responses.items()}
+        replies = {code: self.once("reply", self._resolved(one), _media_type) for code, one in responses.items()}
         kinds = [kind for code, kind in replies.items() if code[:1] == "2"] or [replies.get("default", "")]
-        if json_kind := next(filter(None, kinds), ""):
-            return json_kind
+        if media_type := next(filter(None, kinds), ""):
+            return media_type
         if None in kinds and "" not in kinds:
-            raise _UnusableError("its reply is not JSON")
+            raise _UnusableError("its reply is a web page")
         if {code[:1] for code in replies} & {"2", "3", "d"} == {"3"}:
             raise _UnusableError("it redirects elsewhere")
         return "application/json"
@@ -476,11 +476,14 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
 
 
-def _json_kind(reply: dict[str, Any]) -> str | None:
-    """Return the media type of a reply in JSON; ``None`` if it is in none, and an empty text if it may be in any."""
+def _media_type(reply: dict[str, Any]) -> str | None:
+    """Return the media type of a reply, best in JSON; nothing if it may be of any, and ``None`` if it is a web page."""
     content = only(dict, reply.get("content"))
-    json_kinds = (kind for kind in content if "json" in kind.lower() and kind.isascii() and kind.isprintable())
-    return next(json_kinds, None if content and "*/*" not in content else "")
+    kinds = [kind for kind in content if kind.isascii() and kind.isprintable() and "html" not in kind.lower()]
+    kinds.sort(key=lambda kind: "json" not in kind.lower())
+    if not content or "*/*" in kinds[:1]:
+        return ""
+    return next(iter(kinds), None)
 
 
 def _style(said: Any, default: str = "form") -> dict[str, Any]:

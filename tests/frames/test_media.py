@@ -1,0 +1,104 @@
+"""Replies of other media types than JSON: CSV is a table, a text is one cell, and anything else is bytes in one."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import httpx
+import pandas as pd
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.core.errors import ProtocolError
+from jupyter_funcs.frames.media import media_to_frame
+from tests.growth import assert_linear
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0"
+
+
+def session_of(media_types: list[str], content: bytes, content_type: str, asked: list[httpx.Request]) -> Any:
+    """Return a session with one operation, whose reply is declared and is as told."""
+    responses = {"200": {"description": "", "content": {kind: {} for kind in media_types}}}
+    paths = {"/report": {"get": {"operationId": "report", "responses": responses}}}
+    document = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("openapi.json"):
+            return httpx.Response(200, content=json.dumps(document).encode())
+        asked.append(request)
+        return httpx.Response(200, content=content, headers={"content-type": content_type})
+
+    return jf.connect("https://api.example/openapi.json", transport=httpx.MockTransport(answer))
+
+
+@pytest.mark.parametrize(
+    ("media_types", "content", "content_type", "expected", "shape"),
+    [
+        (["text/csv"], b"day,code,n\n2026-01-02,007,1\n", "text/csv; charset=utf-8", [7, 1], "csv"),
+        (["text/plain"], b"42 is the answer", "text/plain", "42 is the answer", "text"),
+        (["application/xml"], b"<a>1</a>", "application/xml", "<a>1</a>", "text"),
+        (["image/png", "text/html"], PNG, "image/png", PNG, "file"),
+        (["application/pdf"], b"%PDF-1.7", "application/pdf", b"%PDF-1.7", "file"),
+        (["application/octet-stream"], b"\0\1", "application/octet-stream", b"\0\1", "file"),
+        (["text/plain"], b'[{"n": 1}]', "text/plain", 1, "records"),
+        (["application/json", "text/csv"], b'[{"n": 1}]', "application/json", 1, "records"),
+    ],
+    ids=["CSV", "text", "XML", "an image", "PDF", "bytes", "JSON as text", "JSON beside CSV"],
+)
+def test_a_reply_of_any_media_type_is_a_frame(
+    media_types: list[str], content: bytes, content_type: str, expected: Any, shape: str
+) -> None:
+    """The request asks for the declared type, JSON first."""
+    asked: list[httpx.Request] = []
+    session = session_of(media_types, content, content_type, asked)
+    frame = session["report"]()
+    assert frame.attrs["funcs"]["shape"] == shape
+    if shape == "csv":
+        assert frame.astype(object).to_numpy().tolist() == [[pd.Timestamp("2026-01-02"), "007", 1]]
+    else:
+        assert frame.iloc[0, 0] == expected
+    assert asked[0].headers["accept"] == media_types[0]
+
+
+def test_an_operation_that_shows_a_web_page_is_left_out() -> None:
+    session = session_of(["text/html"], b"", "text/html", [])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert list(session) == []
+    assert "its reply is a web page" in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n,x\n1,1.5\n2,\n", {"n": [1, 2], "x": [1.5, None]}),
+        ("code,n\n007,1\n08,2\n", {"code": ["007", "08"], "n": [1, 2]}),
+        ("n,t\n1,a\nx,\n", {"n": ["1", "x"], "t": ["a", None]}),
+        ('t\n"a, b"\n"c ""d"""\n', {"t": ["a, b", 'c "d"']}),
+        ("a,a\n1,2\n", {"a": [1], "a.1": [2]}),
+        ("a\n1,2\n", {"a": [1], "column 2": [2]}),
+        ("a,b\n1\n", {"a": [1], "b": [None]}),
+        ("a,b\n", {"a": [], "b": []}),
+        ("id\n9007199254740993\n", {"id": [9007199254740993]}),
+    ],
+)
+def test_csv_keeps_what_is_written(text: str, expected: dict[str, list[Any]]) -> None:
+    """Numbers are numbers where a whole column is; codes with leading zeros stay texts; nothing is lost."""
+    frame = media_to_frame(text.encode(), "text/csv")
+    assert frame.astype(object).where(frame.notna(), None).to_dict("list") == expected
+
+
+def test_csv_is_read_in_its_encoding_and_with_its_delimiter() -> None:
+    assert media_to_frame("a\tb\nü\t1\n".encode("utf-8-sig"), "text/tab-separated-values").loc[0, "a"] == "ü"
+    assert media_to_frame("a\nü\n".encode("latin-1"), "text/csv; charset=iso-8859-1").loc[0, "a"] == "ü"
+    assert media_to_frame("a\nü\n".encode("cp1252"), "text/csv").loc[0, "a"] == "ü"
+    assert media_to_frame(b"a\n1\n", "text/csv; charset=none-such").loc[0, "a"] == 1
+    for broken in (b"", b'a\n"x'):
+        with pytest.raises(ProtocolError, match="not valid CSV"):
+            media_to_frame(broken, "text/csv")
+
+
+def test_csv_is_read_in_linear_time() -> None:
+    assert_linear(lambda n: media_to_frame(b"a,b\n" + b"1,x\n" * n, "text/csv"), most=500_000)
