@@ -16,9 +16,10 @@ from datetime import date
 from enum import Enum
 from functools import partial
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import msgspec
+import typing_extensions
 
 from jupyter_funcs.core.wording import did_you_mean, inert, listed, quoted
 from jupyter_funcs.functions.markers import (
@@ -394,12 +395,26 @@ def described(annotation: Any, default: Any = None) -> tuple[TypeAdapter[Any], d
             number = super().decimal_schema(schema)["anyOf"][0]
             return {**number, "type": ["number", "string"], "format": "decimal"}
 
-    adapter = TypeAdapter[Any](annotation)
+    adapter = TypeAdapter[Any](_with_extensions(annotation))
     schema = adapter.json_schema(schema_generator=DecimalSchemas)
     with suppress(Exception):  # the default may be of another type
         if default is not ABSENT and default is not None:
             schema["default"] = adapter.dump_python(default, mode="json", warnings=False)
     return adapter, schema
+
+
+def _with_extensions(annotation: Any) -> Any:
+    """Return an annotation with the typed dictionaries that pydantic reads: before Python 3.12 not those of typing."""
+    if is_typeddict(annotation) and type(annotation).__module__ == "typing":
+        hints = get_type_hints(annotation, include_extras=True)
+        fields = {name: _with_extensions(hint) for name, hint in hints.items()}
+        return typing_extensions.TypedDict(annotation.__name__, fields, total=annotation.__total__)  # type: ignore[operator]
+    parts = get_args(annotation)
+    changed = tuple(map(_with_extensions, parts))
+    if changed == parts:
+        return annotation
+    origin: Any = Union if isinstance(annotation, UnionType) else get_origin(annotation)
+    return origin[changed]
 
 
 def _code(kind: Any, item: Any, source: ListedBy | None, *, many: bool) -> TypeCode:

@@ -8,11 +8,11 @@ import functools
 import inspect
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import pydantic
 import pytest
-from typing_extensions import TypedDict  # that of typing needs Python 3.12
+import typing_extensions
 
 import jupyter_funcs as jf
 from jupyter_funcs.functions.markers import Between, Help, Options
@@ -35,9 +35,20 @@ class Color(enum.Enum):
     BLUE = "blue"
 
 
-class Pair(TypedDict):
+class Pair(typing_extensions.TypedDict):
     low: int
     high: int
+
+
+class Range(TypedDict, total=False):
+    """Of typing, which pydantic reads from Python 3.12 on."""
+
+    pair: Pair
+    unit: Annotated[str, "shown"]
+
+
+class Ranges(TypedDict):
+    ranges: list[Range | None]
 
 
 @dataclass
@@ -91,6 +102,9 @@ RECEIVED: list[tuple[Any, Any, Any]] = [
     (list[list[int]], [[1], [2, 2]], [[1], [2, 2]]),
     (dict[str, int], {"a": 1}, {"a": 1}),
     (Pair, {"low": 1, "high": 2}, {"low": 1, "high": 2}),
+    (Range, {"pair": {"low": 1, "high": 2}}, {"pair": {"low": 1, "high": 2}}),
+    (list[Range | int], [{"unit": "m"}, 3], [{"unit": "m"}, 3]),
+    (Ranges, {"ranges": [{"unit": "m"}, None]}, {"ranges": [{"unit": "m"}, None]}),
     (Order, {"item": "pen"}, Order("pen")),
     (list[Order], [{"item": "pen"}], [Order("pen")]),
     (Model, {"x": 1}, Model(x=1)),

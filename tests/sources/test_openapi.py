@@ -277,7 +277,9 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
         "/ref": {"$ref": "https://evil.example/paths.json"},
     }
     server = Server(document(odd))
-    with pytest.warns(UserWarning, match=r"Left out 9 of 16 operations: GET /shop \(its reply is a web page\)") as warned:
+    with pytest.warns(
+        UserWarning, match=r"Left out 9 of 16 operations: GET /shop \(its reply is a web page\)"
+    ) as warned:
         names = server.session().names
     assert len(warned) == 1
     assert names == ["a\\x1b[31m\\u202e", "same", "GET /b", "same (2)", "GET /filled", "GET /odd", "POST /odd"]
