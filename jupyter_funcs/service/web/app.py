@@ -9,6 +9,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,7 +30,6 @@ from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent, 
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
-from jupyter_funcs.service.web.openapi import DOCUMENT
 from jupyter_funcs.service.web.requests import RequestError, Requests, failure, note, read_object, reply_form
 from jupyter_funcs.service.web.runs import Limits, Runs
 
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
 
 log = logging.getLogger(__name__)
+
+# Every path, every status, and the schema of every body.
+_DOCUMENT = Path(__file__).with_name("openapi.json")
 
 # Listings in the cache, one per set of assets.
 _MOST_LISTINGS = 64
@@ -94,7 +97,7 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
         Route("/api/account/login", service.login, methods=["POST"]),
         Route("/healthz", JSONResponse({"status": "ok"}), methods=["GET"]),
         Route("/readyz", service.ready, methods=["GET"]),
-        Route("/openapi.json", JSONResponse(DOCUMENT), methods=["GET"]),
+        Route("/openapi.json", Response(_DOCUMENT.read_bytes(), media_type=JSON), methods=["GET"]),
     ]
     middleware = [Middleware(Requests, hosts=hosts, paths=[route.path for route in routes], audit=grants.audit)]
     if hosts.origins:
