@@ -156,7 +156,7 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
 ) -> Query | list[Any]:
     """Return the card spend of a company or of brands by fiscal quarter, in USD."""
     rows = _rows(call, PanelName, Symbol, Brand)
-    [bounds] = call.fetch(query(queries.bounds, values=rows, is_kept=True))
+    [bounds] = call.fetch(query(queries.bounds, values=rows))
     if bounds["first"] is None:
         return []
     lookback = PoPLookback if PoPGrowth == "Yes" else 0

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import logging
 import os
+import secrets
 import shutil
-import sys
 import tempfile
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jupyter_funcs.core.files import create_locked, finish, remove_abandoned
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
@@ -27,7 +26,7 @@ from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from starlette.applications import Starlette
 
@@ -50,9 +49,6 @@ _GRANTS = {"analyst": (PANEL_DATA, REPORTS), "guest": (PANEL_DATA,)}
 VERSION = 4
 """Increase this with every change to the numbers or the file, so that older files aren't used."""
 
-# Leftovers of a killed process are removed after this time: no other process can still be writing them.
-# After which a folder without a lock was left by a process that is gone; it is locked as soon as it is made.
-_STALE_SECONDS = 3600 if sys.platform == "win32" else 1
 _END = b"PAR1"  # of a Parquet file
 
 
@@ -137,35 +133,18 @@ def _cached(home: Path) -> Path:
     if _is_complete(path):
         return path
     home.mkdir(parents=True, exist_ok=True)
-    for left in home.glob("demo-*.part"):
-        with contextlib.suppress(OSError):  # its process is at work, or has just finished
-            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                with _locked(left):
-                    shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="demo-", suffix=".part", dir=home) as work, _locked(Path(work)):
-        from jupyter_funcs.service.builtin import synthesis
+    remove_abandoned(home.glob("demo-*.part"))
+    from jupyter_funcs.service.builtin import synthesis
 
-        built = Path(work) / path.name
-        synthesis.write(built)
-        if not _is_complete(path):  # another process may have been first
-            built.replace(path)
-    return path
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder; raise an `OSError` if another process has locked it. It ends with the process that has it."""
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
-
-    descriptor = os.open(folder, os.O_RDONLY)
+    part = home / f"demo-{secrets.token_hex(4)}.part"
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        with create_locked(part) as file:
+            synthesis.write(part)
+            if not _is_complete(path):  # another process may have been first
+                finish(file, path)
     finally:
-        os.close(descriptor)
+        part.unlink(missing_ok=True)
+    return path
 
 
 def _is_complete(path: Path) -> bool:

@@ -126,7 +126,7 @@ class Query:
     """
     A query: `build` and `shape` determine its SQL, `values` are bound to it, `tables` are its own.
 
-    `ready` is the SQL that was compiled beforehand. An engine may keep the rows of one that `is_kept` with its data.
+    `ready` is the SQL that was compiled beforehand.
     """
 
     build: Callable[..., ir.Table]
@@ -134,7 +134,6 @@ class Query:
     values: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     ready: Callable[[], Mapping[str, Any]] = dict
-    is_kept: bool = False
 
     def bound(self) -> tuple[dict[str, Any], tuple[tuple[str, str, int | None], ...]]:
         """Return the values by the names they are bound to; and for each its name, type, and the length of a tuple."""

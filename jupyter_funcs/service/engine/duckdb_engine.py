@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.05
 # Rows per batch: few enough that a cancelled call stops soon.
 _BATCH_ROWS, _FIRST_ROWS, _BATCH_BYTES = 10_000, 100, 2**24
-# Queries whose few rows are kept.
-_MOST_KEPT = 10_000
 # The types whose values a client reads from an Arrow table as it does from JSON, which has no decimals, for instance.
 _PLAIN = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP"}
 _FEW_ROWS = 100  # as fast as JSON
@@ -93,7 +91,6 @@ class DuckDBEngine:
         self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None
         self._spill: PrivateFolder | None = None
-        self.kept: dict[tuple[Hashable, ...], list[dict[str, Any]]] = {}
 
     def open(self) -> None:
         """Load the data now instead of on the first call; raises `SetupError` if they can't be read."""
@@ -242,14 +239,7 @@ class DuckDBCall:
 
     def fetch(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
         """Execute an expression or a query and return its rows."""
-        if not (isinstance(result, Query) and result.is_kept and (version := self.engine.version) is not None):
-            return list(self._fetched(result))
-        key, kept = (version, result.key, *sorted(result.values.items())), self.engine.kept
-        if key not in kept:
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            kept[key] = self._fetched(result)
-        return [dict(row) for row in kept[key]]
+        return list(self._fetched(result))
 
     def fetch_either(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]] | pa.Table:
         """Execute like `fetch`, but return many rows, or none, as an Arrow table if that holds the same values."""

@@ -26,7 +26,7 @@ from jupyter_funcs.service.web.requests import request_id
 
 if TYPE_CHECKING:
     import contextlib
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
     from types import FrameType
 
@@ -245,23 +245,6 @@ _REFUSAL = (
 )
 
 
-class _Packets(h11.Connection):
-    """Sends the head of a small reply together with its body, in one packet."""
-
-    _head: Sequence[Any] = ()
-
-    def send_with_data_passthrough(self, event: h11.Event) -> list[Any] | None:
-        data = super().send_with_data_passthrough(event)
-        if isinstance(event, h11.Response) and data:
-            length = next((value for name, value in event.headers if name == b"content-length"), b"")
-            if length.isdigit() and 0 < int(length) <= _PIECE:
-                self._head = data
-                return []
-        if self._head and data is not None:
-            data, self._head = [*self._head, *data], ()
-        return data
-
-
 class HttpConnection(H11Protocol):
     """A connection with limits on the time for a request head and for an unread reply."""
 
@@ -276,7 +259,6 @@ class HttpConnection(H11Protocol):
         """Refuse a connection above the limit, and start the clock."""
         super().connection_made(transport)
         transport.max_size = _PIECE  # others get their turn after each
-        self.conn = _Packets(h11.SERVER, self.conn._max_incomplete_event_size)  # noqa: SLF001 - as uvicorn made it
         if len(self.connections) > self.most:
             log.warning("Refused a connection above the limit of %s.", self.most)
             transport.write(_REFUSAL)

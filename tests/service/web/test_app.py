@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from jupyter_funcs.core.wording import listed
 from jupyter_funcs.functions.markers import ListedBy
 from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.builtin import companies, demo, queries
+from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import Registry, function
 from jupyter_funcs.service.publishing.results import ReplyContent
@@ -529,17 +529,6 @@ def test_a_repeated_run_is_answered_from_memory_until_its_data_change(serve_rows
     assert wire.rows("Get Panel Daily", **asked) == first
     serve_rows([(*row[:6], row[6] + 700, *row[7:]) for row in rows], {})
     assert [row["Spend"] for row in wire.rows("Get Panel Daily", **asked)] == [8, 9]
-
-
-def test_the_days_that_a_symbol_has_are_read_again_when_its_data_change(serve_rows: Callable[..., Wire]) -> None:
-    row = ("P", "A US EQUITY", "A", "West", "X", date(2024, 1, 1), 100, 1, 1)
-    engine = serve_rows([row], {}).engine
-    engine.open()
-    days = queries.query(queries.bounds, values={"panel": "P", "symbols": (row[1],)}, is_kept=True)
-    kept = [engine.call().fetch(days) for _ in range(2)]
-    assert kept == [[{"first": row[5], "last": row[5]}]] * 2
-    serve_rows([(*row[:5], date(2025, 1, 1), *row[6:])], {})
-    assert engine.call().fetch(days) == [{"first": date(2025, 1, 1), "last": date(2025, 1, 1)}]
 
 
 def test_a_published_function_runs_each_time(publish: Callable[..., Wire]) -> None:
