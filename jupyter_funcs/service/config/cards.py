@@ -68,15 +68,13 @@ def inspect(settings: Settings, data: Data, team_tables: TeamTables) -> CardSpen
         rows = cards.mapped(raw)
         days = rows.group_by("panel", "symbol", "merchant").agg(first=rows.date.min(), last=rows.date.max())
         brands = [BrandDays(*row.values()) for row in opened.rows(days)]
-        generations = []
-        if "generation" in cards.schema:
-            generations = [row["generation"] for row in opened.rows(rows.select("generation").distinct())]
+        ages = opened.rows(rows.select("generation").distinct()) if "generation" in cards.schema else []
     except SetupError:
         raise
     except Exception as error:  # noqa: BLE001 - each driver has errors of its own
         settings.fail(key, f"{label} cannot be read: {team_tables.reason(error)}.")
     _check_owners(settings, brands)
-    return CardSpend(cards, brands, sorted(generations))
+    return CardSpend(cards, brands, sorted(row["generation"] for row in ages))
 
 
 def _mapped(data: Data) -> dict[str, _Column]:
@@ -93,12 +91,12 @@ def _mapped(data: Data) -> dict[str, _Column]:
 
 
 def _check_columns(settings: Settings, label: str, mapped: Mapping[str, _Column], opened: OpenTable) -> None:
-    raw, files = opened.table, opened.files
+    raw, _, files = opened
     for use, column in mapped.items():
         if column.name not in raw.columns:
             settings.fail(column.key, f"{label} {no_column(column.name, raw.columns)}")
         # A column that is in no file comes from the names of the folders.
-        without = [file for file, found in files.items() if column.name not in found.schema.to_arrow_schema().names]
+        without = [file for file, facts in files.items() if column.name not in facts.schema.to_arrow_schema().names]
         if without and len(without) < len(files):
             settings.fail(column.key, f"{without[0]} has no column {quoted(column.name)}, but other files do.")
         if wrong := _type_error(use, raw[column.name].type()):
@@ -107,17 +105,17 @@ def _check_columns(settings: Settings, label: str, mapped: Mapping[str, _Column]
 
 def _type_error(use: str, kind: dt.DataType) -> str:
     """Return what is wrong with the type of a column; empty if nothing is."""
+    if use == "date" and kind.is_timestamp() and kind.timezone:
+        return "must have dates, not times with a time zone: their day is ambiguous."
     if use == "date":
         wanted, is_valid = "dates", kind.is_date() or kind.is_timestamp()
-        if kind.is_timestamp() and kind.timezone:
-            return "must have dates, not times with a time zone: their day is ambiguous."
     elif use in _MEASURES:
-        wanted, is_valid = "numbers", kind.is_numeric() and not kind.is_boolean()
+        wanted, is_valid = "numbers", kind.is_numeric()
     else:
         wanted, is_valid = "text or whole numbers", kind.is_string() or kind.is_integer()
     words = {"is_string": "text", "is_boolean": "booleans", "is_integer": "whole numbers", "is_numeric": "numbers"}
-    found = next((word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}")
-    return "" if is_valid else f"must have {wanted}, not {found}."
+    actual = next((word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}")
+    return "" if is_valid else f"must have {wanted}, not {actual}."
 
 
 def _counts(raw: ir.Table, mapped: Mapping[str, _Column]) -> ir.Table:
@@ -149,7 +147,7 @@ def _check_rows(settings: Settings, label: str, mapped: Mapping[str, _Column], c
 
 def _cards(data: Data, mapped: Mapping[str, _Column], raw: ir.Table, counts: Mapping[str, int]) -> Cards:
     dimensions = dimension_columns(data.dimensions).values()
-    schema = {"panel": "string", "symbol": "string"} | dict.fromkeys(dimensions, "string") | _TYPES
+    schema = dict.fromkeys(("panel", "symbol", *dimensions), "string") | _TYPES
     for use in ("transactions", "cards"):
         if not raw[mapped[use].name].type().is_integer():  # in a weighted panel
             schema[use] = "float64"

@@ -64,11 +64,10 @@ class TomlFile:
         try:
             return cls(str(path), text, tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            found = _POSITION.search(str(error))
+            what, line, _ = _POSITION.split(str(error))
             # The error at the end of the file is in its last statement.
             lines = text.split("\n")
-            line = int(found[1]) if found and found[1] else _parsed(lines, range(len(lines) - 1, -1, -1))[0] + 1
-            what = _POSITION.sub("", str(error))
+            line = line or _parsed(lines, range(len(lines) - 1, -1, -1))[0] + 1
             raise SetupError(f"{path}, line {line}: {what}.{_HINTS.get(what, '')}") from None
         except RecursionError:
             raise SetupError(f"{path}: arrays or tables are nested too deeply.") from None
@@ -76,7 +75,7 @@ class TomlFile:
     def place(self, key: Key) -> str:
         """Return the file, the line and the path of a key, as in ``service.toml, line 3, server.port``."""
         line = self.line(key)
-        return ", ".join([self.name, *([f"line {line}"] if line else []), *([_dotted(key)] if key else [])])
+        return ", ".join(filter(None, (self.name, f"line {line}" if line else "", _dotted(key))))
 
     def line(self, key: Key) -> int:
         """Return the line of a key, or of the table it would be in; 0 for the file as a whole."""
@@ -91,12 +90,12 @@ class TomlFile:
 
     def describe(self, error: ValidationError, model: type[BaseModel]) -> str:
         """Return the first problems in the file, one per line, in the order of the file."""
-        found = error.errors(include_url=False)
-        for problem in found:  # an unknown key is its own place
+        problems = error.errors(include_url=False)
+        for problem in problems:  # an unknown key is its own place
             problem["loc"] = tuple(step for step in problem["loc"] if step != "[key]")
-        found.sort(key=lambda problem: self.line(problem["loc"]))
-        lines = [f"{self.place(problem['loc'])}: {_problem(problem, model)}" for problem in found[:_MAX_PROBLEMS]]
-        more = len(found) - _MAX_PROBLEMS
+        problems.sort(key=lambda problem: self.line(problem["loc"]))
+        lines = [f"{self.place(problem['loc'])}: {_problem(problem, model)}" for problem in problems[:_MAX_PROBLEMS]]
+        more = len(problems) - _MAX_PROBLEMS
         return "\n".join(lines) + (f" (And {more} more.)" if more > 0 else "")
 
 
@@ -145,8 +144,9 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
 def _unknown(key: Key, model: type[BaseModel]) -> str:
     *parent, name = (step for step in key if isinstance(step, str))
     keys = list(_keys(model))
-    if found := next((path for path in keys if path[-1] == name), None):
-        return f"unknown key. Did you mean {_dotted(found)}{'' if found[:-1] else ', before the first [section]'}?"
+    for path in keys:
+        if path[-1] == name:
+            return f"unknown key. Did you mean {_dotted(path)}{'' if path[1:] else ', before the first [section]'}?"
     siblings = [path[-1] for path in keys if [*path[:-1]] == parent]
     return f"unknown key.{did_you_mean(name, siblings) or f' Valid keys are {listed(siblings)}.'}"
 

@@ -148,22 +148,25 @@ def dimension_columns(dimensions: Iterable[str]) -> dict[str, str]:
 
 
 def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
+    columns = dimension_columns(mapped)
     taken = [
         name
-        for name, column in dimension_columns(mapped).items()
+        for name, column in columns.items()
         if column in _COLUMNS_OF_CARDS or name.casefold().removesuffix(" growth") in _COLUMNS_OF_RESULTS
     ]
     if taken:
         raise ValueError(
             f"{listed(taken)} can't be a dimension: results have a column with that name. Choose another name."
         )
-    by_column: dict[str, list[str]] = {}
-    for name, column in dimension_columns(mapped).items():
-        by_column.setdefault(column, []).append(name)
+    earlier: dict[str, str] = {}
+    for name, column in columns.items():
         if name != " ".join(name.split()) or not name:
             raise ValueError(f"the name {quoted(name)} has extra spaces or is empty. Correct it.")
-    if same := next((names for names in by_column.values() if len(names) > 1), None):
-        raise ValueError(f"{listed(same)} would be the same column. Choose names that differ by more than case.")
+        if same := earlier.get(column):
+            raise ValueError(
+                f"{listed([same, name])} would be the same column. Choose names that differ by more than case."
+            )
+        earlier[column] = name
     return mapped
 
 
@@ -183,9 +186,9 @@ class SmallTable(Section):
 
     @model_validator(mode="after")
     def _one_location(self) -> Self:
-        rule = getattr(self, "rule", None)
-        if sum(place is not None for place in (self.parquet, self.csv, self.table, rule)) != 1:
-            or_rule = "rule (such as 'December'), " if "rule" in type(self).model_fields else ""
+        places = [name for name in ("parquet", "csv", "table", "rule") if getattr(self, name, None) is not None]
+        if len(places) != 1:
+            or_rule = "rule (such as 'December'), " if hasattr(self, "rule") else ""
             raise ValueError(f"needs exactly one of {or_rule}parquet, csv and table.")
         return self
 

@@ -63,7 +63,11 @@ class _Loader:
 
     def reference(self) -> Reference:
         rows = self._company_rows()
-        ends = {symbol: rows[symbol].text("fiscal_year_end") if symbol in rows else "" for symbol in self._days}
+
+        def text(symbol: str, use: str) -> str:
+            return rows[symbol].text(use) if symbol in rows else ""
+
+        ends = {symbol: text(symbol, "fiscal_year_end") for symbol in self._days}
         if (rule := self.data.calendar.rule) is not None:
             ends = {symbol: end or rule for symbol, end in ends.items()}
             calendars = {symbol: self._by_rule(symbol, end) for symbol, end in ends.items()}
@@ -72,7 +76,16 @@ class _Loader:
             ends = {symbol: end or _year_end(calendars[symbol]) for symbol, end in ends.items()}
         reference = Reference(
             panels=self._named_panels(),
-            companies=[_company(symbol, rows.get(symbol), ends[symbol]) for symbol in sorted(self._days)],
+            companies=[
+                Company(
+                    symbol,
+                    text(symbol, "name") or symbol,
+                    text(symbol, "sector"),
+                    text(symbol, "industry"),
+                    ends[symbol],
+                )
+                for symbol in sorted(self._days)
+            ],
             brands=[
                 Brand(brand, symbol) for symbol, brands in sorted(self._brands.items()) for brand in sorted(brands)
             ],
@@ -95,13 +108,11 @@ class _Loader:
         section, key = self.data.companies, ("data", "companies")
         if section is None:
             return {}
-        found: dict[str, Row] = {}
+        rows: dict[str, Row] = {}
         for row in self.tables.small(key, section, ("symbol",)):
-            symbol = row.text("symbol")
-            if symbol in found:
-                self.settings.fail(key, f"{row.where}: {quoted(symbol)} appears twice. Use one row per company.")
-            found[symbol] = row
-        return found
+            if rows.setdefault(symbol := row.text("symbol"), row) is not row:
+                row.fail(f"{quoted(symbol)} appears twice. Use one row per company.")
+        return rows
 
     def _kpis(self) -> list[Kpi]:
         section, key = self.data.kpis, ("data", "kpis")
@@ -115,7 +126,7 @@ class _Loader:
         return kpis
 
     def _kpi(self, number: int, row: Row) -> Kpi:
-        symbol, is_primary = row.text("symbol"), row.flag("is_primary")
+        symbol = row.text("symbol")
         brands = tuple(brand.strip() for brand in row.text("brands").split(",") if brand.strip())
         return Kpi(
             id=number if not row.text("id") else row.whole("id"),
@@ -127,33 +138,31 @@ class _Loader:
             kpi_class=row.text("kpi_class"),
             measure=row.text("measure"),
             brands=brands or tuple(sorted(self._brands[symbol])),
-            is_primary=is_primary is not False,
+            is_primary=row.flag("is_primary") is not False,
         )
 
     def _panel(self, name: str | None, fail: Callable[[str], NoReturn]) -> str:
-        if name in self._panels:
-            return name
-        if name:
+        if name and name not in self._panels:
             fail(f"there is no panel {quoted(name)}.{did_you_mean(name, self._panels)}")
-        if len(self._panels) > 1:
+        if not name and len(self._panels) > 1:
             fail(f"choose a panel: there are {listed(self._panels)}.")
-        return self._panels[0]
+        return name or self._panels[0]
 
     def _reports(self, reference: Reference) -> list[Report]:
-        found: dict[str, Report] = {}
-        for number, each in enumerate(self.data.reports):
+        reports: dict[str, Report] = {}
+        for number, saved in enumerate(self.data.reports):
             key = ("data", "reports", number)
-            if each.id.casefold() in found:
-                self.settings.fail((*key, "id"), f"two reports have the id {quoted(each.id)}.")
-            panel = self._panel(each.panel, partial(self.settings.fail, (*key, "panel")))
+            if saved.id.casefold() in reports:
+                self.settings.fail((*key, "id"), f"two reports have the id {quoted(saved.id)}.")
+            panel = self._panel(saved.panel, partial(self.settings.fail, (*key, "panel")))
             symbols = []
-            for symbol in each.symbols:
+            for symbol in saved.symbols:
                 try:
                     symbols.append(reference.symbol(symbol))
                 except ValueError as error:
                     self.settings.fail((*key, "symbols"), f"the symbol {quoted(symbol)} {error}")
-            found[each.id.casefold()] = Report(each.id, each.title, panel, tuple(symbols))
-        return list(found.values())
+            reports[saved.id.casefold()] = Report(saved.id, saved.title, panel, tuple(symbols))
+        return list(reports.values())
 
     def _by_rule(self, symbol: str, end: str) -> tuple[Period, ...]:
         """Return the fiscal quarters of a company by the rule for the end of its fiscal year."""
@@ -172,11 +181,11 @@ class _Loader:
         by_symbol: dict[str, list[Row]] = {}
         for row in self.tables.small(_CALENDAR, self.data.calendar, required):
             by_symbol.setdefault(row.text("symbol"), []).append(row)
-        found: dict[str, tuple[Period, ...]] = {}
-        without: list[str] = []
+        calendars = {}
+        without = []
         for symbol, (first, last) in self._days.items():
             own = [_period(row, self._reported) for row in (*by_symbol.get("", []), *by_symbol.get(symbol, []))]
-            found[symbol] = _in_order(self.settings, symbol, own)
+            calendars[symbol] = _in_order(self.settings, symbol, own)
             if not any(period.start <= last and period.end >= first for period in own):
                 without.append(symbol)
         if without:
@@ -184,12 +193,7 @@ class _Loader:
             self.settings.fail(
                 _CALENDAR, f"no quarter covers the data of {listed(without[:_MAX_NAMED])}{more}. Add rows for them."
             )
-        return found
-
-
-def _company(symbol: str, row: Row | None, fiscal_year_end: str) -> Company:
-    texts = {use: row.text(use) if row else "" for use in ("name", "sector", "industry")}
-    return Company(symbol, texts["name"] or symbol, texts["sector"], texts["industry"], fiscal_year_end)
+        return calendars
 
 
 def _year_end(periods: Sequence[Period]) -> str:
@@ -200,7 +204,7 @@ def _year_end(periods: Sequence[Period]) -> str:
 
 def _period(row: Row, reported: date) -> Period:
     name = row.required("period_name")
-    if not (found := _QUARTER_NAME.fullmatch(name)):
+    if not (parts := _QUARTER_NAME.fullmatch(name)):
         row.fail(
             f"{quoted(row.columns['period_name'])} must be FQ<number> <fiscal year>, such as "
             f"'FQ3 2024', not {quoted(name)}."
@@ -209,22 +213,22 @@ def _period(row: Row, reported: date) -> Period:
     if start > end:
         row.fail(f"{name} ends on {end}, before its start on {start}.")
     flag = row.flag("is_historical")
-    return Period(int(found[2]), int(found[1]), start, end, end <= reported if flag is None else flag)
+    return Period(int(parts[2]), int(parts[1]), start, end, end <= reported if flag is None else flag)
 
 
 def _in_order(settings: Settings, symbol: str, periods: list[Period]) -> tuple[Period, ...]:
-    periods = sorted(periods, key=lambda each: (each.start, each.end))
-    for one, next_ in itertools.pairwise(periods):
-        if next_.start <= one.end:
+    periods = sorted(periods, key=lambda period: (period.start, period.end))
+    for period, after in itertools.pairwise(periods):
+        if after.start <= period.end:
             settings.fail(
                 _CALENDAR,
-                f"{one.period_name} ({one.start} to {one.end}) and {next_.period_name} ({next_.start} to {next_.end}) "
-                f"of {symbol} overlap. A day can only be in one quarter.",
+                f"{period.period_name} ({period.start} to {period.end}) and {after.period_name} ({after.start} to "
+                f"{after.end}) of {symbol} overlap. A day can only be in one quarter.",
             )
-        if (next_.year, next_.quarter) <= (one.year, one.quarter):
+        if (after.year, after.quarter) <= (period.year, period.quarter):
             settings.fail(
                 _CALENDAR,
-                f"{next_.period_name} of {symbol} starts on {next_.start}, after {one.period_name}. "
+                f"{after.period_name} of {symbol} starts on {after.start}, after {period.period_name}. "
                 "Quarters must be in chronological order, and each name unique.",
             )
     return tuple(periods)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import math
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property, partial
@@ -84,30 +83,26 @@ class TeamTables(contextlib.ExitStack):
         for use, column in mapped.items():
             if column not in names and (use in required or use in section.columns):
                 self.settings.fail((*key, "columns", use), f"{label} {no_column(column, names)}")
-        there = {use: column for use, column in mapped.items() if column in names}
         refuse = partial(self.settings.fail, key)
-        return [
-            Row(f"{label}, {unit} {number}", {use: row[column] for use, column in there.items()}, mapped, refuse)
-            for number, row in rows
-        ]
+        return [Row(f"{label}, {unit} {number}", row, mapped, refuse) for number, row in rows]
 
     def parquet(self, pattern: Path) -> OpenTable:
         """Open the Parquet files that a pattern matches."""
         connection = EngineConnection(ibis.duckdb.connect(autoinstall_known_extensions=False))
         self.callback(connection.close)
-        found = sandbox.matching(connection.backend.con, str(pattern))
-        if not found:
-            if pattern.is_dir():
-                raise TeamDataError(f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}.")
+        matching = sandbox.matching(connection.backend.con, str(pattern))
+        if not matching and pattern.is_dir():
+            raise TeamDataError(f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}.")
+        if not matching:
             raise TeamDataError(f"no file matches {pattern}.")
         files = {}
-        for file in found:
+        for file in matching:
             try:
                 files[file] = pq.read_metadata(file)
             except (pa.ArrowException, OSError) as error:
                 raise TeamDataError(f"{file} is not a Parquet file.") from error
         try:
-            return OpenTable(connection.backend.read_parquet(found), connection, files)
+            return OpenTable(connection.backend.read_parquet(matching), connection, files)
         except duckdb.Error as error:
             raise TeamDataError(f"the files cannot be read: {self.reason(error)}.") from error
 
@@ -121,12 +116,12 @@ class TeamTables(contextlib.ExitStack):
         try:
             return OpenTable(backend.table(table, database=place), self._engine)
         except Exception as error:  # noqa: BLE001 - each driver has errors of its own
-            known: list[str] | None = None
+            tables = [table]
             with contextlib.suppress(Exception):  # not every engine can list its tables
-                known = backend.list_tables(database=place)
+                tables = backend.list_tables(database=place)
             # From None: a driver's error may show the URL, which may contain a password.
-            if known is not None and table not in known:
-                near = did_you_mean(table, known)
+            if table not in tables:
+                near = did_you_mean(table, tables)
                 raise TeamDataError(f"the engine has no table {quoted(name)}.{near}") from None
             raise TeamDataError(f"the table {quoted(name)} cannot be read: {self.reason(error)}.") from None
 
@@ -163,7 +158,7 @@ def _csv_rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a small table; `use` is the name of a column in the configuration."""
+    """A row of a small table; `use` is the name of a column in the configuration, `columns` has the team's."""
 
     where: str
     values: Mapping[str, Any]
@@ -172,10 +167,11 @@ class Row:
 
     def text(self, use: str) -> str:
         """Return a value as trimmed text, empty if it is absent."""
-        value = self.values.get(use)
-        if isinstance(value, float):  # of a column in which pandas had gaps
-            value = None if math.isnan(value) else int(value) if value.is_integer() else value
-        return "" if value is None else str(value).strip()
+        value = self.values.get(self.columns[use])
+        if isinstance(value, float) and value.is_integer():  # of a column in which pandas had gaps
+            value = int(value)
+        is_gap = value is None or value != value  # noqa: PLR0124 - NaN
+        return "" if is_gap else str(value).strip()
 
     def required(self, use: str) -> str:
         """Return a text that must not be empty."""
@@ -208,10 +204,10 @@ class Row:
 
 
 def _day(text: str) -> date:
-    found = datetime.fromisoformat(text)
-    if found.time() != time.min:
+    moment = datetime.fromisoformat(text)
+    if moment.time() != time.min:
         raise ValueError(text)
-    return found.date()
+    return moment.date()
 
 
 def no_column(column: str, names: Collection[str]) -> str:

@@ -51,13 +51,12 @@ class Window(NamedTuple):
 def periods(fiscal_year_end: str, first: date, last: date, reported: date) -> tuple[Period, ...]:
     """Return the quarters that overlap `first` to `last`, and the next one; they are reported if over by `reported`."""
     first_days = FISCAL_YEAR_ENDS[fiscal_year_end]
-    found = []
-    for year in range(first.year - 1, last.year + 3):
-        for number, (start, after) in enumerate(itertools.pairwise(first_days(year)), 1):
-            end = after - _DAY
-            if end >= first and start <= last + _QUARTER:
-                found.append(Period(year, number, start, end, end <= reported))
-    return tuple(found)
+    quarters = (
+        Period(year, number, start, after - _DAY, after - _DAY <= reported)
+        for year in range(first.year - 1, last.year + 3)
+        for number, (start, after) in enumerate(itertools.pairwise(first_days(year)), 1)
+    )
+    return tuple(period for period in quarters if period.end >= first and period.start <= last + _QUARTER)
 
 
 def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default

@@ -141,9 +141,9 @@ class Query:
         types: list[tuple[str, str, int | None]] = []
         for name, value in sorted(self.values.items()):
             if isinstance(value, tuple):
-                each = _padded(value)
-                values.update({f"{name}_{at}": item for at, item in enumerate(each)})
-                types.append((name, type_of(each[0]) if each else "string", len(each)))
+                padded = _padded(value)
+                values |= {f"{name}_{at}": item for at, item in enumerate(padded)}
+                types.append((name, type_of(padded[0]) if padded else "string", len(padded)))
             else:
                 values[name] = value
                 types.append((name, type_of(value), None))
@@ -173,7 +173,7 @@ class Query:
             return bound(name, type_of(value)) if bound else ibis.literal(value, type_of(value))
 
         values = {
-            name: [made(f"{name}_{at}", each) for at, each in enumerate(_padded(value))]
+            name: [made(f"{name}_{at}", item) for at, item in enumerate(_padded(value))]
             if isinstance(value, tuple)
             else made(name, value)
             for name, value in self.values.items()

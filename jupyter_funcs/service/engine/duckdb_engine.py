@@ -107,19 +107,18 @@ class DuckDBEngine:
     def _data(self, cards: Cards | None) -> EngineData:
         from jupyter_funcs.service.engine import sandbox
 
-        database = self._database and self._database.absolute()
+        with self.cursor() as cursor:
+            readable, memory = sandbox.files(cursor), sandbox.memory_limit(cursor)
 
-        # Another process has another working folder.
+        # Another process has another working folder. DuckDB lists the folder of a pattern, and looks for what belongs
+        # to a database beside it.
         if cards is not None:
             cards = replace(cards, files=tuple(map(os.path.abspath, cards.files)))
-
-        with self.cursor() as cursor:
-            files, memory = sandbox.files(cursor), sandbox.memory_limit(cursor)
-
-        patterns = [*cards.files] if cards else []
-        # DuckDB lists the folder of a pattern, and looks for what belongs to a database beside it.
-        folders = [Path(f"{_WILDCARDS.split(pattern)[0]}.").parent for pattern in patterns]
-        return EngineData(cards, database, (*folders, *files, *([database.parent] if database else [])), memory)
+            readable += [Path(f"{_WILDCARDS.split(pattern)[0]}.").parent for pattern in cards.files]
+        database = self._database and self._database.absolute()
+        if database:
+            readable.append(database.parent)
+        return EngineData(cards, database, tuple(readable), memory)
 
     def close(self) -> None:
         """Close the database; it ends with the last running call."""
@@ -144,10 +143,10 @@ class DuckDBEngine:
         from jupyter_funcs.service.engine import tables
 
         ready = query.ready()
-        found = ready.get(query.key) if ready else None
-        if found is None or (found["reads_cards"] and self._loaded_cards(check).schema != tables.CARDS):
+        statement = ready.get(query.key) if ready else None
+        if statement is None or (statement["reads_cards"] and self._loaded_cards(check).schema != tables.CARDS):
             return None
-        return Statement(found["sql"], tables.arrow_schema(found["columns"]), query.bound()[0], query.tables)
+        return Statement(statement["sql"], tables.arrow_schema(statement["columns"]), query.bound()[0], query.tables)
 
     @cached_property
     def statements(self) -> Statements:
@@ -172,10 +171,10 @@ class DuckDBEngine:
     def version(self) -> tuple[Hashable, ...] | None:
         """What changes with the data that queries read; `None` if that can't be known."""
         loading = self._loading
-        if self._database is not None or (loading is not None and not loading.done()):
+        if self._database is not None or (loading and not loading.done()):
             return None
         try:
-            stats = [Path(file).stat() for file in loading.result().files] if loading is not None else []
+            stats = [Path(file).stat() for file in loading.result().files] if loading else []
         except OSError:  # a pattern of files, or an address
             return None
         return tuple((stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
@@ -243,13 +242,13 @@ class DuckDBCall:
 
     def fetch_either(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]] | pa.Table:
         """Execute like `fetch`, but return many rows, or none, as an Arrow table if that holds the same values."""
-        found = self._fetched(result, or_table=True)
-        if isinstance(found, list):
-            return found
-        if not _has_usual_years(found):
+        rows = self._fetched(result, or_table=True)
+        if isinstance(rows, list):
+            return rows
+        if not _has_usual_years(rows):
             return self.fetch(result)
         # JSON has no columns where there are no rows.
-        return found if len(found) > _FEW_ROWS or not len(found) else found.to_pylist()
+        return rows if len(rows) > _FEW_ROWS or not len(rows) else rows.to_pylist()
 
     def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> Any:
         rows: list[dict[str, Any]] = []

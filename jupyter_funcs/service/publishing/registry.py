@@ -173,7 +173,7 @@ def function(
     ...     '''List the panel data sets.'''
     """
     publish = functools.partial(_published, name=name, asset=asset, group=group, rules=rules)
-    return publish if python is None else publish(python)
+    return publish(python) if python else publish
 
 
 def _published(
@@ -233,13 +233,13 @@ def all_rules(place: str, annotations: Mapping[str, Any], rules: Sequence[Any] =
     in_annotations = [
         marker for each in annotations.values() for marker in _markers(each) if isinstance(marker, AtLeastOne)
     ]
-    found = tuple(dict.fromkeys([*rules, *in_annotations]))
-    for rule in found:
+    rules = tuple(dict.fromkeys([*rules, *in_annotations]))
+    for rule in rules:
         for name in rule.names if isinstance(rule, AtLeastOne) else ():
             if name not in annotations:
                 near = did_you_mean(name, list(annotations))
                 raise SetupError(f"{place} has no parameter {quoted(name)}.{near}\nFix the name in AtLeastOne.")
-    return found
+    return rules
 
 
 def _markers(annotation: Any) -> Iterable[Any]:
@@ -270,8 +270,7 @@ class Registry:
         for each in functions:
             if not each.asset:
                 raise SetupError(f"{each.place}: {quoted(each.name)} has no asset.\nAdd one: @function(asset='…').")
-            other = self._by_name.setdefault(each.name, each)
-            if other is not each:
+            if (other := self._by_name.setdefault(each.name, each)) is not each:
                 raise same_name(other, each)
         self._author = author
         self._authors = _numbered([author, *(each.author for each in functions)])

@@ -65,9 +65,13 @@ def encoded(result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "j
         with contextlib.suppress(ResultError):  # JSON may support what Arrow doesn't
             table = arrow(result, call)
             return ReplyContent(ARROW, stream(table), table.num_rows)
-    is_query = form == "either" and call is not None and needs_engine(result)
     # As JSON text: a list of records, or a scalar.
-    records = call.fetch_either(result) if is_query and call is not None else _records(result, call)
+    if call is None or not needs_engine(result):
+        records = _rows_of(tabular(result))
+    elif form == "either":
+        records = call.fetch_either(result)
+    else:
+        records = call.fetch(result)
     if hasattr(records, "num_rows"):
         return ReplyContent(ARROW, stream(records), records.num_rows)
     text, lost = _encoded(records)
@@ -127,13 +131,6 @@ def arrow(result: Any, call: Call | None = None) -> pa.Table:
     return pa.table(columns)
 
 
-def _records(result: Any, call: Call | None) -> Any:
-    """Return a result as a list of records, or as a scalar."""
-    if call is not None and needs_engine(result):
-        return call.fetch(result)
-    return _rows_of(tabular(result))
-
-
 def _is_table(result: Any) -> bool:
     """Tell whether a result of `tabular` is a frame or an Arrow table."""
     return hasattr(result, "num_columns") or hasattr(result, "iloc")
@@ -154,27 +151,26 @@ def _rows_of(result: Any) -> Any:
 
 def _rows_of_mapping(result: dict[Any, Any]) -> list[dict[Any, Any]]:
     """Read a mapping of columns; if a value is not a column, the mapping is one record."""
-    columns = {name: _column(values) for name, values in result.items()}
-    if None in columns.values():
-        return [result]
-    lengths = {quoted(name): len(values) for name, values in columns.items() if values is not None}
-    if len(set(lengths.values())) > 1:
-        raise ResultError(
-            f"The columns have different lengths: {', '.join(f'{n} has {many}' for n, many in lengths.items())}."
-        )
-    return _rows({str(name): values for name, values in columns.items() if values is not None})
+    columns: dict[str, Sequence[Any]] = {}
+    for name, values in result.items():
+        if (column := _column(values)) is None:
+            return [result]
+        columns[str(name)] = column
+    if len({len(column) for column in columns.values()}) > 1:
+        lengths = ", ".join(f"{quoted(name)} has {len(column)}" for name, column in columns.items())
+        raise ResultError(f"The columns have different lengths: {lengths}.")
+    return _rows(columns)
 
 
 def _rows_of_items(items: list[Any]) -> list[Any]:
     check_size(len(items), 1)
     if all(isinstance(item, Mapping) for item in items):
         return items
-    for item in items:
-        if isinstance(item, Mapping | list | tuple):
-            raise ResultError(
-                "The result is a list of rows without column names, or a mix of rows and scalars. "
-                "Return a list of records, {column: list} or a DataFrame."
-            )
+    if any(isinstance(item, Mapping | list | tuple) for item in items):
+        raise ResultError(
+            "The result is a list of rows without column names, or a mix of rows and scalars. "
+            "Return a list of records, {column: list} or a DataFrame."
+        )
     return [{SCALAR: item} for item in items]
 
 
@@ -205,7 +201,7 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
     names = [name for name in frame.index.names if name is not None]
     drop = [level for level, name in enumerate(frame.index.names) if name is None]
     if names:
-        frame = frame.reset_index(level=drop, drop=True) if drop else frame
+        frame = frame.reset_index(level=drop, drop=True)
         taken = [name for name in frame.index.names if name in frame.columns]
         if taken:
             raise ResultError(f"The index and a column are both named {quoted(taken[0])}. Rename one of them.")
@@ -262,9 +258,9 @@ def _piece(records: Any) -> tuple[bytes, int]:
 
 def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _finite(each) for name, each in value.items()}
+        return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [_finite(part) for part in value]
     return None if hasattr(value, "is_finite") and not value.is_finite() else value
 
 

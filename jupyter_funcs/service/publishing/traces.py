@@ -48,7 +48,7 @@ def _lines(error: BaseException, hidden: set[str] | None, seen: set[int]) -> Ite
     if cause is not None:
         yield from _lines(cause, hidden, seen)
         yield "which led to:"
-    yield from (line.rstrip() for line in traceback.format_tb(error.__traceback__))
+    yield from map(str.rstrip, traceback.format_tb(error.__traceback__))
     message = _redacted(message_of(error), hidden) if hidden is not None else ""
     yield f"{type(error).__qualname__}: {message}" if message else type(error).__qualname__
     if hidden is not None:
@@ -56,9 +56,9 @@ def _lines(error: BaseException, hidden: set[str] | None, seen: set[int]) -> Ite
             text = line.lstrip()
             yield line[: len(line) - len(text)] + _redacted(text, hidden)
     if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
+        for part in error.exceptions:
             yield "of which one is:"
-            yield from _lines(each, hidden, seen)
+            yield from _lines(part, hidden, seen)
 
 
 def _hidden(arguments: Iterable[Any]) -> set[str] | None:
@@ -92,11 +92,10 @@ def _redacted(message: str, texts: set[str]) -> str:
 def _texts(value: Any) -> Iterator[str]:
     """Return all texts in a value, as they are and as Python quotes them."""
     if isinstance(value, dict):
-        yield from _texts(list(value.values()))
-        yield from _texts(list(value))
-    elif isinstance(value, list | tuple | set | frozenset):
-        for each in value:
-            yield from _texts(each)
+        value = [*value.values(), *value]
+    if isinstance(value, list | tuple | set | frozenset):
+        for part in value:
+            yield from _texts(part)
     elif value is not None:
         if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
             with contextlib.suppress(msgspec.MsgspecError, RecursionError):  # it is not JSON after all

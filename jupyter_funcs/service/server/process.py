@@ -146,14 +146,14 @@ class _JSONLine(logging.Formatter):
 
     def facts(self, record: logging.LogRecord) -> dict[str, Any]:
         """Return all that is known of a record."""
-        found = {"event": record.getMessage(), "level": record.levelname.lower(), "logger": record.name}
-        found |= {name: value for name, value in vars(record).items() if name not in _ATTRIBUTES}
-        if identifier := request_id.get():
-            found.setdefault("request_id", identifier)
-        found["timestamp"] = f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+        facts = {"event": record.getMessage(), "level": record.levelname.lower(), "logger": record.name}
+        facts |= {name: value for name, value in vars(record).items() if name not in _ATTRIBUTES}
+        if identifier := facts.pop("request_id", request_id.get()):
+            facts["request_id"] = identifier
+        facts["timestamp"] = f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
         if record.exc_info:
-            found["exception"] = self.formatException(record.exc_info)
-        return found
+            facts["exception"] = self.formatException(record.exc_info)
+        return facts
 
 
 class _Line(_JSONLine):
@@ -164,8 +164,7 @@ class _Line(_JSONLine):
         event, level, logger, time = (facts.pop(name) for name in ("event", "level", "logger", "timestamp"))
         trace = f"\n{facts.pop('exception')}" if record.exc_info else ""
         repeated = {"method", "path", "status", "user_id"} if "milliseconds" in facts else set()
-        last = {"request_id": facts.pop("request_id")} if "request_id" in facts else {}
-        pairs = [f"{name}={_shown(value)}" for name, value in (facts | last).items() if name not in repeated]
+        pairs = [f"{name}={_shown(value)}" for name, value in facts.items() if name not in repeated]
         own = [] if logger.startswith("jupyter_funcs.service.") else [f"[{logger}]"]
         text = " ".join([f"{event:30}", *own, *pairs]) if own or pairs else event
         return f"{time} [{level:9}] {text}{trace}"

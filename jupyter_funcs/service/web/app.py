@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from starlette.applications import Starlette
@@ -34,6 +34,8 @@ from jupyter_funcs.service.web.requests import RequestError, Requests, failure, 
 from jupyter_funcs.service.web.runs import Limits, Runs
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from starlette.exceptions import HTTPException
 
     from jupyter_funcs.service.accounts.grants import Grants
@@ -116,21 +118,32 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
     return app
 
 
+class _Run(NamedTuple):
+    """What is known of a run; of built-in functions, equal ones have the same reply."""
+
+    version: tuple[Hashable, ...] | None
+    assets: tuple[Asset, ...]
+    function: str
+    args: bytes
+    form: ReplyForm
+    typed: bool
+
+
 class _Replies:
     """Replies that depend on the data and the arguments only, the last used ones; for any number of threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[Any, ...], ReplyContent] = OrderedDict()
+        self._kept: OrderedDict[Hashable, ReplyContent] = OrderedDict()
         self._bytes = 0
 
-    def get(self, key: tuple[Any, ...]) -> ReplyContent | None:
+    def get(self, key: Hashable) -> ReplyContent | None:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
-    def add(self, key: tuple[Any, ...], reply: ReplyContent) -> None:
+    def add(self, key: Hashable, reply: ReplyContent) -> None:
         with self._lock:
             if key in self._kept or len(reply.content) > _LARGEST_KEPT:
                 return
@@ -151,7 +164,7 @@ class _Service:
 
     def __post_init__(self) -> None:
         self.runs = Runs(self.limits)
-        self._listings: dict[tuple[Asset, ...], Response] = {}
+        self._listing = functools.lru_cache(_MOST_LISTINGS)(self._list)
         self._replies = _Replies()
         self._checking = threading.Lock()
         self._check_at = 0.0
@@ -166,15 +179,10 @@ class _Service:
         assets = self.grants.assets(self._user(request))
         if request.method == "POST":
             await read_object(request, self.limits.body_seconds, may_be_empty=True)
-        listing = self._listings.get(assets)
-        if listing is None:
-            if len(self._listings) >= _MOST_LISTINGS:
-                self._listings.clear()
-            # In a thread, because thousands of functions take a while.
-            listing = self._listings[assets] = await asyncio.to_thread(self._listing, assets)
-        return listing
+        # In a thread, because thousands of functions take a while.
+        return await asyncio.to_thread(self._listing, assets)
 
-    def _listing(self, assets: tuple[Asset, ...]) -> Response:
+    def _list(self, assets: tuple[Asset, ...]) -> Response:
         content = msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
         return Response(content, headers={"X-Reply-Types": f"{JSON}, {ARROW}", "Funcs-Args": "json"}, media_type=JSON)
 
@@ -190,13 +198,12 @@ class _Service:
             raise RequestError(400, "Args is not an object. Send the arguments by name.")
         form = reply_form(request.headers.get("accept", ""))
         typed = request.headers.get("funcs-args", "").strip().casefold() == "json"
-        version = self.engine.version
-        key = (version, self.grants.assets(user), name, msgspec.json.encode(args), form, typed)
-        if version is not None and (found := self._replies.get(key)):
-            note(request.scope, function=name, rows=found.rows)
-            return _success(found)
+        run = _Run(self.engine.version, self.grants.assets(user), name, msgspec.json.encode(args), form, typed)
+        if run.version is not None and (kept := self._replies.get(run)):
+            note(request.scope, function=name, rows=kept.rows)
+            return _success(kept)
         call = self.engine.call()
-        work = functools.partial(self._reply, request, user, name, args or {}, call, form, key, typed=typed)
+        work = functools.partial(self._reply, request, user, args or {}, call, run)
         left = functools.partial(_until_disconnected, request)
         return await self.runs.perform(user.id, call, work, left, request.scope["facts"])
 
@@ -243,34 +250,23 @@ class _Service:
         note(request.scope, user_id=user.id, user=user.name)
         return user
 
-    def _reply(  # noqa: PLR0913, PLR0917 - what is known of a run
-        self,
-        request: Request,
-        user: User,
-        name: str,
-        args: dict[str, Any],
-        call: DuckDBCall,
-        form: ReplyForm,
-        key: tuple[Any, ...],
-        *,
-        typed: bool,
-    ) -> Response:
+    def _reply(self, request: Request, user: User, args: dict[str, Any], call: DuckDBCall, run: _Run) -> Response:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
         try:
             # Not on the event loop: finding the closest of thousands of names takes a while.
-            function = self.registry.find(name, self.grants.assets(user))
+            function = self.registry.find(run.function, run.assets)
         except LookupError as error:
             return failure(404, str(error.args[0]))
         note(request.scope, function=function.name)
         values: dict[str, Any] = {}
         try:
-            values = function.read(args, self.engine.reference, typed=typed)
-            result = function.result(call, values, user=user.id, form=form, typed=typed)
-            found = results.encoded(result, call, form=form)
-            note(request.scope, rows=found.rows)
+            values = function.read(args, self.engine.reference, typed=run.typed)
+            result = function.result(call, values, user=user.id, form=run.form, typed=run.typed)
+            reply = results.encoded(result, call, form=run.form)
+            note(request.scope, rows=reply.rows)
             if function.depends_on_data_only:
-                self._replies.add(key, found)
-            return _success(found)
+                self._replies.add(run, reply)
+            return _success(reply)
         except ArgumentsError as error:
             return failure(422, str(error), arguments=error.errors)
         except CallCancelledError:
