@@ -64,20 +64,19 @@ class Auth:
             raise SetupError(f"A token is valid for more than 0 and at most {LONGEST_HOURS} hours, not {hours:g}.")
         # Fractions of a second tell whether a token is older than a revocation within the same second.
         now = time.time()
-        expires = math.ceil(now + hours * 3600)
-        claims = {"sub": user, "iat": now, "exp": expires, "aud": _AUDIENCE, "iss": _ISSUER}
+        claims = {"sub": user, "iat": now, "exp": math.ceil(now + hours * 3600), "aud": _AUDIENCE, "iss": _ISSUER}
         signed = b".".join(map(_base64, map(msgspec.json.encode, (_HEADER, claims))))
         return f"{signed.decode()}.{_signature(signed, self.keys.accepted[0]).decode()}"
 
     def account(self, login: str) -> str:
         """Return the same text for all spellings of a user's name and email; unknown ones each have their own."""
         known = self.grants.name_of(login)
-        return f"unknown {folded(login) or ''}" if known is None else f"known {known}"
+        return f"known {known}" if known else f"unknown {folded(login) or ''}"
 
     def login(self, email: str, password: str) -> str:
         """Return a token for an email or name and its password; slow. Raises `UnauthorizedError`."""
         user = self.grants.user_of_password(email, password)
-        if user is None:
+        if not user:
             raise UnauthorizedError
         return self.issue(user.name, LOGIN_HOURS)
 
@@ -88,7 +87,7 @@ class Auth:
             users.append(self.grants.user_of_key(api_key))
         if not users:
             raise UnauthorizedError
-        if users[0] is None or users[0] != users[-1]:
+        if not users[0] or users[0] != users[-1]:
             raise UnauthorizedError("unknown token or key")
         return users[0]
 
@@ -102,8 +101,8 @@ class Auth:
             except (msgspec.MsgspecError, ValueError, RecursionError):
                 continue
             user = self.grants.user(claims.sub, claims.iat)
-            if user is None or claims.exp <= time.time():
-                raise UnauthorizedError("revoked token" if user is None else "expired token", claims.sub)
+            if not user or claims.exp <= time.time():
+                raise UnauthorizedError("expired token" if user else "revoked token", claims.sub)
             return user
         return None
 

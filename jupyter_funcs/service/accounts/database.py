@@ -45,7 +45,7 @@ class Database:
         self._changing = threading.RLock()
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise SetupError(f"SQLite is {sqlite3.sqlite_version}; accounts need 3.37 or newer. Update Python.")
-        if path is not None:
+        if path:
             self._make_private(path)
         with self._translated():
             self._writer = self._connect()
@@ -53,7 +53,7 @@ class Database:
             self._reader, self._reading = self._writer, self._changing
             weakref.finalize(self, _close, self._writer, self._changing)
             self._version()  # before anything is written: refuses another program's database
-            if path is not None:
+            if path:
                 self._use_wal()
                 self._reader, self._reading = self._connect(), threading.RLock()
                 weakref.finalize(self, _close, self._reader, self._reading)
@@ -106,14 +106,14 @@ class Database:
                 fill()
 
     def close(self) -> None:
-        """Close the file; the database can't be used afterwards."""
         with self._changing, self._reading:
             self._reader.close()
             self._writer.close()
 
     def _connect(self) -> sqlite3.Connection:
-        name = ":memory:" if self.path is None else str(self.path)
-        connection = sqlite3.connect(name, timeout=self._wait, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            self.path or ":memory:", timeout=self._wait, isolation_level=None, check_same_thread=False
+        )
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
 

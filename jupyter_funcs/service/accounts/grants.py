@@ -51,7 +51,6 @@ class Grants:
         self._database.upgrade(SCHEMA, lambda: seed(self) if seed else None)
 
     def close(self) -> None:
-        """Close the file."""
         self.audit.close()
         self._database.close()
 
@@ -75,8 +74,10 @@ class Grants:
         return self._enabled(of_key, number, passwords.secret_hash(secret), time.time())
 
     def _enabled(self, condition: str, *values: Any) -> User | None:
-        query = f"SELECT id, name FROM users WHERE NOT is_disabled AND {condition}"  # noqa: S608 - ours
-        rows = self._database.read(query, *values)
+        rows = self._database.read(
+            f"SELECT id, name FROM users WHERE NOT is_disabled AND {condition}",  # noqa: S608 - ours
+            *values,
+        )
         return User(*rows[0]) if rows else None
 
     def name_of(self, login: str) -> str | None:
@@ -115,9 +116,8 @@ class Grants:
         return [Account(name, email, at, bool(off), bool(has), made) for name, email, at, off, has, made in rows]
 
     def active_user(self, name: str) -> User:
-        """Return a user who is not disabled."""
         user = self.user(name, math.inf)
-        if user is None:
+        if not user:
             spelling = self.spelling(name)
             command = f"jupyter funcs admin users enable {shlex.quote(spelling)}"
             raise SetupError(f"{quoted(spelling)} is disabled.\nTo change that: {command}")
@@ -137,12 +137,11 @@ class Grants:
         with self._database.change() as sql:
             for login in filter(None, (name, email)):
                 _refuse_duplicate(sql, login)
-            home = _organisation_id(sql, organisation)
             # `valid_from` is now: tokens of a removed user with the same name stay invalid.
             (number,) = sql.execute(
                 """INSERT INTO users (organisation, name, folded, email, folded_email, made, valid_from)
                 VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id""",
-                (home, name, folded(name), email, email and folded(email), now, now),
+                (_organisation_id(sql, organisation), name, folded(name), email, email and folded(email), now, now),
             ).fetchone()
             self.audit.change("users add", name, organisation)
             return User(number, name)
@@ -171,7 +170,6 @@ class Grants:
     # Assets and grants.
 
     def organisations(self) -> list[str]:
-        """Return the names of all organisations."""
         return [name for (name,) in self._database.read("SELECT name FROM organisations ORDER BY id")]
 
     def all_assets(self) -> list[Asset]:
@@ -233,8 +231,7 @@ class Grants:
         with self._database.change() as sql:
             user_id, user_name = _find_named(sql, "user", user)
             asset_id, asset_name = _find_named(sql, "asset", asset)
-            undone = sql.execute("DELETE FROM grants WHERE user = ? AND asset = ?", (user_id, asset_id)).rowcount
-            if not undone:
+            if not sql.execute("DELETE FROM grants WHERE user = ? AND asset = ?", (user_id, asset_id)).rowcount:
                 raise SetupError(
                     f"{quoted(asset_name)} is not granted to {quoted(user_name)}.\n"
                     "'jupyter funcs admin grants list' shows who has what."
@@ -282,12 +279,11 @@ class Grants:
         return f"jf_{number}_{secret}"
 
     def remove_key(self, number: int) -> None:
-        """Remove an API key by its id."""
         with self._database.change() as sql:
             # As text, because SQLite refuses integers above 64 bits.
             delete = "DELETE FROM keys WHERE id = ? RETURNING (SELECT name FROM users WHERE id = keys.user)"
             found = sql.execute(delete, (str(number),)).fetchone()
-            if found is None:
+            if not found:
                 raise SetupError(f"No API key {number}.\n'jupyter funcs admin keys list' shows all of them.")
             self.audit.change("keys remove", found[0], f"key {number}")
 
@@ -326,9 +322,12 @@ def _find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str
     """Return the id and name of a user or asset; raises `SetupError` with the closest name."""
     find = f"SELECT id, name FROM {kind}s"  # noqa: S608 - 'user' or 'asset'
     row = sql.execute(f"{find} WHERE folded = ?", (folded(name),)).fetchone()
-    if row is None:
-        near = did_you_mean(name, [known for _, known in sql.execute(find)])
-        raise SetupError(f"No {kind} {quoted(name)}.{near}\n'jupyter funcs admin {kind}s list' shows all of them.")
+    if not row:
+        names = [known for _, known in sql.execute(find)]
+        raise SetupError(
+            f"No {kind} {quoted(name)}.{did_you_mean(name, names)}\n"
+            f"'jupyter funcs admin {kind}s list' shows all of them."
+        )
     return int(row[0]), str(row[1])
 
 
@@ -336,9 +335,10 @@ def _organisation_id(sql: sqlite3.Connection, name: str) -> int:
     """Return the id of an organisation; create it if it doesn't exist."""
     _check_name("an organisation", name)
     row = sql.execute("SELECT id FROM organisations WHERE folded = ?", (folded(name),)).fetchone()
-    if row is None:
-        insert = "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id"
-        row = sql.execute(insert, (name, folded(name))).fetchone()
+    if not row:
+        row = sql.execute(
+            "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id", (name, folded(name))
+        ).fetchone()
     return int(row[0])
 
 
@@ -347,7 +347,7 @@ def _refuse_duplicate(sql: sqlite3.Connection, login: str) -> None:
     row = sql.execute(
         "SELECT name, folded FROM users WHERE folded = ? OR folded_email = ?", [folded(login)] * 2
     ).fetchone()
-    if row is not None:
+    if row:
         name, is_name = quoted(row[0]), row[1] == folded(login)
         what = f"A user {name} already exists" if is_name else f"{quoted(login)} is the email of {name}"
         raise SetupError(f"{what}. Choose another name or email.")

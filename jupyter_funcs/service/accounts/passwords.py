@@ -41,7 +41,7 @@ def verified(password: str, hash_: str | None) -> tuple[bool, str | None]:
         hasher.verify(hash_ or dummy, plain)
     except (VerificationError, InvalidHashError):
         return False, None
-    if hash_ is None:
+    if not hash_:
         return False, None
     return True, hasher.hash(plain) if hasher.check_needs_rehash(hash_) else None
 

@@ -204,7 +204,7 @@ class Audit:
 
     def record(self, action: str, user: str | None, *others: Any) -> None:
         """Record an event soon, with the other columns in order; never raises or waits."""
-        if self._database.path is None:  # nobody could read it
+        if not self._database.path:  # nobody could read it
             return
         self._pending.append(_record(user, action, *others))
         if not self._is_due:
@@ -215,8 +215,8 @@ class Audit:
     def served(self, config: str | None) -> list[str]:
         """Record a start with a configuration file; return the others that were served with this database."""
         with self._database.change() as sql:
-            found = sql.execute("SELECT DISTINCT target FROM audit WHERE action = 'serve' AND target <> ?", (config,))
-            others = [path for (path,) in found]
+            query = "SELECT DISTINCT target FROM audit WHERE action = 'serve' AND target <> ?"
+            others = [path for (path,) in sql.execute(query, (config,))]
             self.change("serve", config)
         return others
 

@@ -60,12 +60,10 @@ class SigningKeys:
 
     @classmethod
     def in_memory(cls) -> SigningKeys:
-        """Create a random key that ends with the process."""
         return cls([_new_key()])
 
     @classmethod
     def from_text(cls, text: str) -> SigningKeys:
-        """Read the keys of `FUNCS_SIGNING_KEY`."""
         keys = []
         for number, part in enumerate(text.split(","), 1):
             key = _decode_base64(part.strip())
@@ -85,8 +83,7 @@ class SigningKeys:
             remove_abandoned(path.parent.glob(f".{path.name}.*.part"))
             if not path.exists():
                 _write(path, [_new_key()])
-        seen = _file_state(path)
-        return cls(_read(path), path, seen)
+        return cls(_read(path), path)
 
     @property
     def accepted(self) -> list[bytes]:
@@ -97,7 +94,7 @@ class SigningKeys:
         """Return the keys that verify, newest first."""
         with self.lock:
             # An unusable file is ignored.
-            if self.path is not None and (seen := _file_state(self.path)) != self.seen:
+            if self.path and (seen := _file_state(self.path)) != self.seen:
                 self.seen = seen
                 try:
                     self.keys = _read(self.path)
@@ -109,17 +106,15 @@ class SigningKeys:
         """Sign with a new key in the file from now on; the old ones verify for `overlap_hours` more."""
         if not 0 <= overlap_hours <= LONGEST_HOURS:
             raise SetupError(f"The overlap must be between 0 and {LONGEST_HOURS} hours, not {overlap_hours:g}.")
-        if self.path is None:
+        if not self.path:
             raise SetupError(
                 f"The signing keys come from {VARIABLE}: put a new key first there, followed by a comma.\n"
                 "Create one with: openssl rand -base64 32"
             )
         end = time.time() + overlap_hours * 3600
-        with self.lock, _locked(self.path):
+        with _locked(self.path):
             ending = [replace(key, ends=min(key.ends or end, end)) for key in _read(self.path)]
-            keys = [_new_key(), *_unexpired(ending)]
-            _write(self.path, keys)
-            self.keys, self.seen = keys, _file_state(self.path)
+            _write(self.path, [_new_key(), *_unexpired(ending)])
 
 
 def refuse_access_of_others(what: str, path: Path, found: os.stat_result, advice: str = "") -> None:
@@ -141,8 +136,7 @@ def _new_key() -> SigningKey:
 
 
 def _unexpired(keys: list[SigningKey]) -> list[SigningKey]:
-    now = time.time()
-    return [key for key in keys if key.ends is None or key.ends > now]
+    return [key for key in keys if key.ends is None or key.ends > time.time()]
 
 
 def _file_state(path: Path) -> tuple[int, ...] | None:

@@ -54,8 +54,9 @@ def brands_of_symbol(values: Mapping[str, Any], _given: frozenset[str], referenc
         return {}
     own = reference.owned([symbol])
     foreign = [brand for brand in values.get("Brand") or () if brand not in own]
-    said = f"Brand {listed(foreign)} is not a brand of {symbol}. Its brands are {listed(own)}."
-    return {"Brand": [said]} if foreign else {}
+    if not foreign:
+        return {}
+    return {"Brand": [f"Brand {listed(foreign)} is not a brand of {symbol}. Its brands are {listed(own)}."]}
 
 
 def one_calendar(values: Mapping[str, Any], given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
@@ -78,8 +79,9 @@ def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], referenc
         return {}
     own = reference.owned(reference.report(values["report_id"]).symbols)
     foreign = [brand for brand in values.get("brands") or () if brand not in own]
-    said = f"Brand {listed(foreign)} is not in report {values['report_id']}. It has {listed(own)}."
-    return {"brands": [said]} if foreign else {}
+    if not foreign:
+        return {}
+    return {"brands": [f"Brand {listed(foreign)} is not in report {values['report_id']}. It has {listed(own)}."]}
 
 
 def _rows(call: Call, panel: str, symbol: str | None, brands: list[str] | None) -> dict[str, Any]:
@@ -157,7 +159,7 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
     """Return the card spend of a company or of brands by fiscal quarter, in USD."""
     rows = _rows(call, PanelName, Symbol, Brand)
     [bounds] = call.fetch(query(queries.bounds, values=rows))
-    if bounds["first"] is None:
+    if not bounds["first"]:
         return []
     lookback = PoPLookback if PoPGrowth == "Yes" else 0
     windows = calendar.windows(

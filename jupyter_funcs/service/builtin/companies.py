@@ -46,7 +46,7 @@ def _profiles() -> Iterator[Profile]:
         rows = csv.reader(file)
         next(rows)
         for *company, brands, season, daily_cards, ticket_cents, days in rows:
-            numbers = int(daily_cards), int(ticket_cents), int(days)
+            numbers = map(int, (daily_cards, ticket_cents, days))
             yield Profile(Company(*company), tuple(brands.split("; ")), season, *numbers)
 
 
@@ -71,8 +71,9 @@ def _kpis() -> Iterator[Kpi]:
         yield Kpi(next(number), "Net Sales", *at, "USD", "Income Statement", *sales, brands, is_primary=True)
         yield Kpi(next(number), "Orders", *at, "Count", "Operating Metrics", *volume, brands, is_primary=False)
         for brand in brands:
-            name = f"{brand} Net Sales"
-            yield Kpi(next(number), name, *at, "USD", "Segment Disclosure", *sales, (brand,), is_primary=False)
+            yield Kpi(
+                next(number), f"{brand} Net Sales", *at, "USD", "Segment Disclosure", *sales, (brand,), is_primary=False
+            )
 
 
 KPIS = tuple(_kpis())
@@ -80,7 +81,6 @@ KPIS = tuple(_kpis())
 
 @cache
 def reference() -> Reference:
-    """Return the demo's reference data."""
     return Reference(
         panels=PANELS,
         companies=[profile.company for profile in PROFILES],
@@ -88,10 +88,10 @@ def reference() -> Reference:
         kpis=KPIS,
         reports=REPORTS,
         calendars={
-            each.company.symbol: calendar.periods(
-                each.company.fiscal_year_end, FIRST_DAY, LAST_DAY, TODAY - timedelta(days=each.reports_after_days)
+            company.symbol: calendar.periods(
+                company.fiscal_year_end, FIRST_DAY, LAST_DAY, TODAY - timedelta(days=reports_after_days)
             )
-            for each in PROFILES
+            for company, *_, reports_after_days in PROFILES
         },
         generations=GENERATIONS,
     )

@@ -56,12 +56,10 @@ _COUNTED = ("cents", "transactions", "per_card", "cardholders")
 
 
 def panels(table: Tables, _values: Values) -> ir.Table:
-    """Return the panels, by name."""
     return table("panels").order_by("PanelName")
 
 
 def universe(table: Tables, _values: Values) -> ir.Table:
-    """Return the companies, by symbol."""
     return table("companies").order_by("Symbol")
 
 
@@ -113,7 +111,6 @@ def panel_daily(table: Tables, values: Values, dimensions: Dimensions, lookback:
 
 
 def bounds(table: Tables, values: Values) -> ir.Table:
-    """Return the first and last day of the selected rows."""
     rows = _rows(table, values)
     return rows.agg(first=rows.date.min(), last=rows.date.max())
 
@@ -144,7 +141,6 @@ def panel_fq(
 
 
 def periods(windows: Sequence[Window]) -> pa.Table:
-    """Return the table of the quarters to report."""
     import pyarrow as pa
 
     rows = [dict(zip(_WINDOW, window, strict=True)) for window in windows]

@@ -61,7 +61,6 @@ _CARDS = pa.schema({name: _TYPES[kind] for name, kind in tables.CARDS.items()})
 
 
 def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
-    """Generate the card spend of one company in one panel."""
     brands = sorted(profile.brands)
     drawn = [_brand(profile, name) for name in brands]
     shape = (_DAYS, len(brands), len(companies.REGIONS), len(companies.GENERATIONS))
@@ -185,13 +184,12 @@ def write(into: Path) -> None:
     with pq.ParquetWriter(into, _CARDS, compression="snappy") as writer:
         for panel, name in enumerate(companies.PANELS):
             for profile in companies.PROFILES:
-                spend = card_spend(panel, profile)
-                writer.write_table(_cards_table(name.name, profile, spend), row_group_size=_ROWS_PER_GROUP)
+                rows = _cards_table(name.name, profile, card_spend(panel, profile))
+                writer.write_table(rows, row_group_size=_ROWS_PER_GROUP)
 
 
 def _cards_table(panel: str, profile: Profile, spend: dict[str, Integers]) -> pa.Table:
-    rows = len(spend["day"])
-    first = np.zeros(rows, np.int8)
+    first = np.zeros_like(spend["day"])
 
     def text(places: Any, names: tuple[str, ...]) -> pa.Array:
         return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int8)), pa.array(names))

@@ -36,8 +36,6 @@ class _Column(NamedTuple):
 
 
 class BrandDays(NamedTuple):
-    """The first and last day of a brand in a panel."""
-
     panel: str
     symbol: str
     brand: str
@@ -56,7 +54,7 @@ class CardSpend:
 
 def inspect(settings: Settings, data: Data, team_tables: TeamTables) -> CardSpend:
     """Check the mapping of card spend against its columns and rows, and return what is in it."""
-    key = ("data", "table" if data.parquet is None else "parquet")
+    key = ("data", "parquet" if data.parquet else "table")
     mapped = _mapped(data)
     opened, label = team_tables.open(("data",), data)
     raw = opened.table
@@ -155,7 +153,7 @@ def _cards(data: Data, mapped: Mapping[str, _Column], raw: ir.Table, counts: Map
     return Cards(
         schema=schema,
         columns={"merchant": columns["symbol"]} | columns,
-        files=() if data.parquet is None else (str(data.parquet),),
+        files=(str(data.parquet),) if data.parquet else (),
         table=tuple(data.table.split(".")) if data.table else (),
         panel=None if "panel" in columns else data.panel,
         spend_unit=data.spend_unit,

@@ -44,8 +44,6 @@ _TOML_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
-    """A TOML file."""
-
     name: str
     text: str
     values: Mapping[str, Any]

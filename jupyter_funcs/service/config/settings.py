@@ -105,7 +105,7 @@ class Server(Section):
 
     @model_validator(mode="after")
     def _both_of_tls(self) -> Self:
-        if (self.tls_certificate is None) != (self.tls_key is None):
+        if bool(self.tls_certificate) != bool(self.tls_key):
             raise ValueError("needs both tls_certificate and tls_key, or neither.")
         return self
 
@@ -143,8 +143,7 @@ _COLUMNS_OF_RESULTS = (
 
 def dimension_columns(dimensions: Iterable[str]) -> dict[str, str]:
     """Return the column of card spend for each mapped dimension, and for Brand, which always exists."""
-    names = dict.fromkeys([*dimensions, BRAND])
-    return {name: DIMENSIONS.get(name, name.casefold()) for name in names}
+    return {name: DIMENSIONS.get(name, name.casefold()) for name in (*dimensions, BRAND)}
 
 
 def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
@@ -172,8 +171,9 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
 
 def _year_end(name: str) -> str:
     if name not in FISCAL_YEAR_ENDS:
-        near = did_you_mean(name, FISCAL_YEAR_ENDS)
-        raise ValueError(f"unknown rule {quoted(name)}.{near} Rules are {listed(FISCAL_YEAR_ENDS)}.")
+        raise ValueError(
+            f"unknown rule {quoted(name)}.{did_you_mean(name, FISCAL_YEAR_ENDS)} Rules are {listed(FISCAL_YEAR_ENDS)}."
+        )
     return name
 
 
@@ -186,7 +186,7 @@ class SmallTable(Section):
 
     @model_validator(mode="after")
     def _one_location(self) -> Self:
-        places = [name for name in ("parquet", "csv", "table", "rule") if getattr(self, name, None) is not None]
+        places = [name for name in ("parquet", "csv", "table", "rule") if getattr(self, name, None)]
         if len(places) != 1:
             or_rule = "rule (such as 'December'), " if hasattr(self, "rule") else ""
             raise ValueError(f"needs exactly one of {or_rule}parquet, csv and table.")
@@ -259,9 +259,9 @@ class Data(Section):
 
     @model_validator(mode="after")
     def _one_location(self) -> Self:
-        if (self.parquet is None) == (self.table is None):
+        if bool(self.parquet) == bool(self.table):
             raise ValueError("needs either parquet or table: where the card spend is.")
-        if self.columns.panel is not None and "panel" in self.model_fields_set:
+        if self.columns.panel and "panel" in self.model_fields_set:
             raise ValueError("has both panel and columns.panel. Remove one of them.")
         return self
 
@@ -291,7 +291,7 @@ class Settings(Section):
 
 def load(path: Path | None) -> Settings:
     """Read a configuration file; `None` means the defaults."""
-    if path is None:
+    if not path:
         return Settings()
     file = TomlFile.read(path)
     try:

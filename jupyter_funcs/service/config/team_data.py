@@ -68,7 +68,7 @@ class _Loader:
             return rows[symbol].text(use) if symbol in rows else ""
 
         ends = {symbol: text(symbol, "fiscal_year_end") for symbol in self._days}
-        if (rule := self.data.calendar.rule) is not None:
+        if rule := self.data.calendar.rule:
             ends = {symbol: end or rule for symbol, end in ends.items()}
             calendars = {symbol: self._by_rule(symbol, end) for symbol, end in ends.items()}
         else:
@@ -106,7 +106,7 @@ class _Loader:
 
     def _company_rows(self) -> Mapping[str, Row]:
         section, key = self.data.companies, ("data", "companies")
-        if section is None:
+        if not section:
             return {}
         rows: dict[str, Row] = {}
         for row in self.tables.small(key, section, ("symbol",)):
@@ -116,7 +116,7 @@ class _Loader:
 
     def _kpis(self) -> list[Kpi]:
         section, key = self.data.kpis, ("data", "kpis")
-        if section is None:
+        if not section:
             return []
         rows = self.tables.small(key, section, ("symbol", "name"))
         kpis = [self._kpi(number, row) for number, row in enumerate(rows, 1) if row.text("symbol") in self._days]
@@ -167,11 +167,11 @@ class _Loader:
     def _by_rule(self, symbol: str, end: str) -> tuple[Period, ...]:
         """Return the fiscal quarters of a company by the rule for the end of its fiscal year."""
         if end not in FISCAL_YEAR_ENDS:
-            near = did_you_mean(end, FISCAL_YEAR_ENDS)
             self.settings.fail(
                 ("data", "companies", "columns", "fiscal_year_end"),
-                f"there is no rule {quoted(end)} for the fiscal year of {symbol}.{near} Rules are "
-                f"{listed(FISCAL_YEAR_ENDS)}; for another, give [data.calendar] a table with a row per quarter.",
+                f"there is no rule {quoted(end)} for the fiscal year of {symbol}."
+                f"{did_you_mean(end, FISCAL_YEAR_ENDS)} Rules are {listed(FISCAL_YEAR_ENDS)}; for another, "
+                "give [data.calendar] a table with a row per quarter.",
             )
         return fiscal_quarters(end, *self._days[symbol], self._reported)
 

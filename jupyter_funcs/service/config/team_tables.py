@@ -47,7 +47,6 @@ class OpenTable(NamedTuple):
     files: Mapping[str, pq.FileMetaData] = {}
 
     def rows(self, expression: ir.Table) -> list[dict[str, Any]]:
-        """Return the rows of an expression."""
         return list(self.connection.arrow(expression).to_pylist())
 
 
@@ -62,15 +61,14 @@ class TeamTables(contextlib.ExitStack):
     def open(self, key: Key, section: SmallTable | Data) -> tuple[OpenTable, str]:
         """Open the files or the table that a section names; return also how messages call them."""
         try:
-            if section.parquet is None:
-                return self.table(section.table or ""), quoted(section.table)
-            return self.parquet(section.parquet), section.parquet.name
+            if section.parquet:
+                return self.parquet(section.parquet), section.parquet.name
+            return self.table(section.table or ""), quoted(section.table)
         except TeamDataError as error:
-            self.settings.fail((*key, "table" if section.parquet is None else "parquet"), str(error))
+            self.settings.fail((*key, "parquet" if section.parquet else "table"), str(error))
 
     def small(self, key: Key, section: SmallTable, required: Collection[str]) -> list[Row]:
-        """Return the rows of a small table."""
-        if section.csv is None:
+        if not section.csv:
             opened, label = self.open(key, section)
             names, rows, unit = list(opened.table.columns), list(enumerate(opened.rows(opened.table), 1)), "row"
         else:
@@ -121,8 +119,7 @@ class TeamTables(contextlib.ExitStack):
                 tables = backend.list_tables(database=place)
             # From None: a driver's error may show the URL, which may contain a password.
             if table not in tables:
-                near = did_you_mean(table, tables)
-                raise TeamDataError(f"the engine has no table {quoted(name)}.{near}") from None
+                raise TeamDataError(f"the engine has no table {quoted(name)}.{did_you_mean(table, tables)}") from None
             raise TeamDataError(f"the table {quoted(name)} cannot be read: {self.reason(error)}.") from None
 
     def reason(self, error: Exception) -> str:
@@ -170,25 +167,20 @@ class Row:
         value = self.values.get(self.columns[use])
         if isinstance(value, float) and value.is_integer():  # of a column in which pandas had gaps
             value = int(value)
-        is_gap = value is None or value != value  # noqa: PLR0124 - NaN
-        return "" if is_gap else str(value).strip()
+        return "" if value is None or value != value else str(value).strip()  # noqa: PLR0124 - NaN
 
     def required(self, use: str) -> str:
-        """Return a text that must not be empty."""
         if not (text := self.text(use)):
             self.fail(f"{quoted(self.columns[use])} is empty.")
         return text
 
     def whole(self, use: str) -> int:
-        """Return a whole number."""
         return self._parsed(use, int, "a whole number")
 
     def day(self, use: str) -> date:
-        """Return a date."""
         return self._parsed(use, _day, "a date such as 2024-12-31")
 
     def flag(self, use: str) -> bool | None:
-        """Return true or false, or `None` if the value is absent."""
         return self._parsed(use, lambda text: _FLAGS[text.casefold()], "true or false") if self.text(use) else None
 
     def _parsed(self, use: str, parse: Callable[[str], _T], wanted: str) -> _T:
@@ -212,6 +204,5 @@ def _day(text: str) -> date:
 
 def no_column(column: str, names: Collection[str]) -> str:
     """Return the message that a column is absent, with the nearest name and those that exist."""
-    near = did_you_mean(column, names)
-    some = listed(list(names)[:_MAX_COLUMNS]) + (", …" if len(names) > _MAX_COLUMNS else "") or "none"
-    return f"has no column {quoted(column)}.{near} It has {some}."
+    some = listed([*names][:_MAX_COLUMNS]) + (", …" if len(names) > _MAX_COLUMNS else "")
+    return f"has no column {quoted(column)}.{did_you_mean(column, names)} It has {some or 'none'}."

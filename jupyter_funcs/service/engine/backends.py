@@ -87,9 +87,8 @@ class EngineURL:
         is_spark = self.scheme == SPARK_CONNECT
         known = {entry.name for entry in entry_points(group="ibis.backends")}
         if not is_spark and self.scheme not in known:
-            near = did_you_mean(self.scheme, [SPARK_CONNECT, *sorted(known)])
             raise SetupError(
-                f"The engine {self} is not supported.{near}\n"
+                f"The engine {self} is not supported.{did_you_mean(self.scheme, [SPARK_CONNECT, *sorted(known)])}\n"
                 f"Use 'duckdb://', 'sc://host:port' for Spark Connect, or a URL of ibis: {listed(sorted(known))}."
             )
         try:
@@ -132,7 +131,6 @@ class EngineConnection:
         return self.backend.table(name, database=tuple(database) or None).unbind()
 
     def arrow(self, expression: ir.Table) -> pa.Table:
-        """Execute an expression."""
         return self.backend.to_pyarrow(expression)
 
     def interrupt(self) -> None:
@@ -140,14 +138,11 @@ class EngineConnection:
         self.backend.con.cancel()
 
     def close(self) -> None:
-        """Close the connection."""
         with contextlib.suppress(Exception):  # it may be broken already
             self.backend.disconnect()
 
 
 class SparkConnection(EngineConnection):
-    """A Spark Connect session."""
-
     def __init__(self, url: str) -> None:
         for message in _IGNORED_WARNINGS:
             warnings.filterwarnings("ignore", message)
@@ -178,20 +173,17 @@ class SparkConnection(EngineConnection):
         return self.backend.table(_SPARK_VIEW).unbind()
 
     def arrow(self, expression: ir.Table) -> pa.Table:
-        """Execute an expression, without pandas, which turns nullable integers into floats."""
         import ibis.expr.operations as ops
         from ibis.formats.pyarrow import PyArrowData
 
         for table in expression.op().find(ops.InMemoryTable):
-            frame = self._session.createDataFrame(table.data.to_pyarrow(table.schema))
-            frame.createOrReplaceTempView(table.name)
-        found = self._session.sql(self.backend.compile(expression)).toArrow()
-        return PyArrowData.convert_table(found, expression.schema())
+            self._session.createDataFrame(table.data.to_pyarrow(table.schema)).createOrReplaceTempView(table.name)
+        rows = self._session.sql(self.backend.compile(expression)).toArrow()
+        return PyArrowData.convert_table(rows, expression.schema())
 
     def interrupt(self) -> None:
         """Ask Spark to stop the running query."""
         self._session.interruptAll()
 
     def close(self) -> None:
-        """End the session and what it holds on the server."""
         self._session.stop()

@@ -33,7 +33,6 @@ class Period:
 
     @property
     def period_name(self) -> str:
-        """Its name, ``FQ<n> <fiscal year>``."""
         return f"FQ{self.quarter} {self.year}"
 
 
@@ -50,11 +49,10 @@ class Window(NamedTuple):
 
 def periods(fiscal_year_end: str, first: date, last: date, reported: date) -> tuple[Period, ...]:
     """Return the quarters that overlap `first` to `last`, and the next one; they are reported if over by `reported`."""
-    first_days = FISCAL_YEAR_ENDS[fiscal_year_end]
     quarters = (
         Period(year, number, start, after - _DAY, after - _DAY <= reported)
         for year in range(first.year - 1, last.year + 3)
-        for number, (start, after) in enumerate(itertools.pairwise(first_days(year)), 1)
+        for number, (start, after) in enumerate(itertools.pairwise(FISCAL_YEAR_ENDS[fiscal_year_end](year)), 1)
     )
     return tuple(period for period in quarters if period.end >= first and period.start <= last + _QUARTER)
 

@@ -108,8 +108,6 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Statement:
-    """SQL that is ready to run."""
-
     sql: str
     schema: pa.Schema
     values: Mapping[str, Any] = field(default_factory=dict)

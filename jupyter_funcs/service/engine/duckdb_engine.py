@@ -65,28 +65,22 @@ class EngineData:
     memory: int
 
     def engine(self, reference: Reference) -> DuckDBEngine:
-        """Open the data."""
         opened = DuckDBEngine(reference, lambda: self.cards, database=self.database, memory_limit=f"{self.memory}B")
         if self.cards:
             opened.open()
         return opened
 
 
+@dataclass(eq=False)
 class DuckDBEngine:
     """An in-process DuckDB, locked before the first query."""
 
-    def __init__(
-        self,
-        reference: Reference,
-        cards: Callable[[], Cards],
-        *,
-        database: Path | None = None,
-        memory_limit: str | None = None,
-    ) -> None:
-        self.reference = reference
-        self._find_cards = cards
-        self._database = database
-        self._memory_limit = memory_limit
+    reference: Reference
+    _find_cards: Callable[[], Cards]
+    database: Path | None = None
+    memory_limit: str | None = None
+
+    def __post_init__(self) -> None:
         self._lock = threading.RLock()
         self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None
@@ -97,7 +91,6 @@ class DuckDBEngine:
         self._loaded_cards(lambda: None)
 
     def call(self) -> DuckDBCall:
-        """Begin a call."""
         return DuckDBCall(self)
 
     def data(self, check: Callable[[], None]) -> EngineData:
@@ -112,10 +105,10 @@ class DuckDBEngine:
 
         # Another process has another working folder. DuckDB lists the folder of a pattern, and looks for what belongs
         # to a database beside it.
-        if cards is not None:
+        if cards:
             cards = replace(cards, files=tuple(map(os.path.abspath, cards.files)))
             readable += [Path(f"{_WILDCARDS.split(pattern)[0]}.").parent for pattern in cards.files]
-        database = self._database and self._database.absolute()
+        database = self.database and self.database.absolute()
         if database:
             readable.append(database.parent)
         return EngineData(cards, database, tuple(readable), memory)
@@ -123,14 +116,13 @@ class DuckDBEngine:
     def close(self) -> None:
         """Close the database; it ends with the last running call."""
         with self._lock:
-            if self._con is not None:
+            if self._con:
                 self._con.close()
                 self._con = None
-            if self._spill is not None:
+            if self._spill:
                 self._spill.close()
 
     def table(self, name: str, check: Callable[[], None] = lambda: None) -> ir.Table:
-        """Return an unbound table; blocks until its data are loaded, or until `check` raises."""
         import ibis
 
         from jupyter_funcs.service.engine import tables
@@ -144,7 +136,7 @@ class DuckDBEngine:
 
         ready = query.ready()
         statement = ready.get(query.key) if ready else None
-        if statement is None or (statement["reads_cards"] and self._loaded_cards(check).schema != tables.CARDS):
+        if not statement or (statement["reads_cards"] and self._loaded_cards(check).schema != tables.CARDS):
             return None
         return Statement(statement["sql"], tables.arrow_schema(statement["columns"]), query.bound()[0], query.tables)
 
@@ -160,9 +152,10 @@ class DuckDBEngine:
         """The names of all tables that a query may read, in lower case."""
         from jupyter_funcs.service.engine import sandbox, tables
 
-        places = (), ("main",), ("memory", "main")
-        names = {(*place, table) for table in (*tables.SCHEMAS, "cards") for place in places}
-        if self._database is not None:
+        names = {
+            (*place, table) for table in (*tables.SCHEMAS, "cards") for place in ((), ("main",), ("memory", "main"))
+        }
+        if self.database:
             with self.cursor() as cursor:
                 names.update(sandbox.attached(cursor))
         return frozenset(names)
@@ -171,7 +164,7 @@ class DuckDBEngine:
     def version(self) -> tuple[Hashable, ...] | None:
         """What changes with the data that queries read; `None` if that can't be known."""
         loading = self._loading
-        if self._database is not None or (loading and not loading.done()):
+        if self.database or (loading and not loading.done()):
             return None
         try:
             stats = [Path(file).stat() for file in loading.result().files] if loading else []
@@ -182,13 +175,13 @@ class DuckDBEngine:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a cursor for one thread; threads that shared one would get each other's results."""
         with self._lock:
-            if self._con is None:
+            if not self._con:
                 self._con = self._open_database(None)
             return self._con.cursor()
 
     def _loaded_cards(self, check: Callable[[], None]) -> Cards:
         with self._lock:
-            if self._loading is None:
+            if not self._loading:
                 self._loading = Future()
                 threading.Thread(target=self._load, args=(self._loading,), name="load card spend", daemon=True).start()
             loading = self._loading
@@ -203,7 +196,7 @@ class DuckDBEngine:
             con = self._open_database(cards)
             with self._lock:
                 before, self._con = self._con, con
-            if before is not None:
+            if before:
                 before.close()
             loading.set_result(cards)
         except BaseException as error:  # noqa: BLE001 - passed on to whoever waits
@@ -218,13 +211,11 @@ class DuckDBEngine:
             self._spill = self._spill or PrivateFolder("jupyter_funcs.queries.")
             spill = Path(tempfile.mkdtemp(dir=self._spill.path))
         return sandbox.open_database(
-            self.reference, cards, spill, database=self._database, memory_limit=self._memory_limit
+            self.reference, cards, spill, database=self.database, memory_limit=self.memory_limit
         )
 
 
 class DuckDBCall:
-    """One call of a function on DuckDB."""
-
     def __init__(self, engine: DuckDBEngine) -> None:
         self.reference = engine.reference
         self.cancelled = False
@@ -233,11 +224,9 @@ class DuckDBCall:
         self._interrupt: Callable[[], object] | None = None
 
     def table(self, name: str) -> ir.Table:
-        """Return a table to build an expression on."""
         return self.engine.table(name, self.check_cancelled)
 
     def fetch(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
-        """Execute an expression or a query and return its rows."""
         return list(self._fetched(result))
 
     def fetch_either(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]] | pa.Table:
@@ -273,7 +262,6 @@ class DuckDBCall:
         return rows
 
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
-        """Execute an expression or a query and return an Arrow table."""
         with self._executed(result) as (cursor, schema):
             return self._table(cursor).cast(schema)
 
@@ -325,12 +313,10 @@ class DuckDBCall:
                 self._interrupt = None
 
     def check_cancelled(self) -> None:
-        """Raise `CallCancelledError` if the call was cancelled."""
         if self.cancelled:
             raise CallCancelledError
 
     def cancel(self) -> None:
-        """Stop the running query as soon as possible and start no other; returns at once."""
         self.cancelled = True
         threading.Thread(target=self._stop, name="interrupt a query", daemon=True).start()
 
@@ -338,7 +324,7 @@ class DuckDBCall:
         while True:
             # With the lock, so that nothing is interrupted after its end.
             with self._lock:
-                if self._interrupt is None:
+                if not self._interrupt:
                     return
                 with contextlib.suppress(Exception):  # another engine may be gone
                     self._interrupt()

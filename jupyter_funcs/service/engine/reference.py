@@ -67,8 +67,6 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True)
 class Reference:
-    """All reference data of a service."""
-
     panels: Sequence[DataSet]
     companies: Sequence[Company]
     brands: Sequence[Brand]
@@ -121,11 +119,9 @@ class Reference:
         return self._owners[brand]
 
     def owned(self, symbols: Sequence[str]) -> list[str]:
-        """Return the brands of some companies."""
         return [brand.name for brand in self.brands if brand.symbol in symbols]
 
     def fiscal_year_end(self, symbol: str) -> str:
-        """Return the name of a company's fiscal calendar."""
         return next(company.fiscal_year_end for company in self.companies if company.symbol == symbol)
 
     def calendar(self, symbols: Sequence[str]) -> list[Period]:
@@ -143,7 +139,6 @@ class Reference:
         ]
 
     def report(self, identifier: str) -> Report:
-        """Return a saved report by its id."""
         return next(report for report in self.reports if report.id == identifier)
 
 

@@ -62,9 +62,9 @@ def open_database(
                 f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in kinds)}",
                 list(map(list, values)) or [[]] * len(kinds),
             )
-        if database is not None:
+        if database:
             attach(con, database)
-        files = _view(con, cards) if cards is not None else []
+        files = _view(con, cards) if cards else []
         con.execute(f"SET allowed_paths = {_literal(files)}")
         con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
@@ -115,7 +115,6 @@ def attached(con: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
 
 
 def files(con: duckdb.DuckDBPyConnection) -> list[Path]:
-    """Return the files that queries read."""
     [(paths,)] = con.execute("SELECT current_setting('allowed_paths')").fetchall()
     return list(map(Path, paths))
 
@@ -136,10 +135,10 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
     """Create the view of card spend, and return the files that it reads."""
     files: list[str] = []
     for pattern in cards.files:
-        found = matching(con, pattern)
-        if not found:
+        matched = matching(con, pattern)
+        if not matched:
             raise SetupError(f"There is no file {pattern}.\nUse the paths of the Parquet files with card spend.")
-        files += found
+        files += matched
     try:
         if files:
             con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_literal(files)})")

@@ -45,9 +45,9 @@ def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
 
 
 def rows(reference: Reference, name: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a table of reference data."""
-    table = getattr(reference, name)
-    return [tuple(", ".join(cell) if isinstance(cell, tuple) else cell for cell in row) for row in table]
+    return [
+        tuple(", ".join(cell) if isinstance(cell, tuple) else cell for cell in row) for row in getattr(reference, name)
+    ]
 
 
 UNKNOWN = "Unknown"
@@ -81,7 +81,7 @@ class Cards:
     def _column(self, source: ir.Table, name: str) -> ir.Value:
         import ibis
 
-        if name == "panel" and self.panel is not None:
+        if name == "panel" and self.panel:
             return ibis.literal(self.panel)
         column = source[self.columns[name]]
         if name == "spend_cents":

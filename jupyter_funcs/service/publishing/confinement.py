@@ -274,7 +274,7 @@ def confine(setup: WorkerSetup, *, is_separate: bool) -> None:
 def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
     """Refuse what would reach beyond this process: with a limit of its processor time, it could end the service."""
     numbers = _SYSTEM_CALLS.get(os.uname().machine)
-    if numbers is None:
+    if not numbers:
         return
     refuse, ignore, allow = (6, 0, 0, 0x50000 | errno.EPERM), (6, 0, 0, 0x50000 | errno.ENOSYS), (6, 0, 0, 0x7FFF0000)
     number = (0x20, 0, 0, 0)

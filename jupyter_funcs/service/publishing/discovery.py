@@ -49,11 +49,11 @@ def load(
     `begins` is told what comes next, and whether it returns true decides if that is imported. With `problems`, to which
     errors are added, a file that can't be published is left out.
     """
-    found: list[PublishedFunction] = []
+    functions: list[PublishedFunction] = []
 
     def add(source: str, read: Callable[[], list[PublishedFunction]]) -> None:
         try:
-            found.extend(read() if begins(source) else ())
+            functions.extend(read() if begins(source) else ())
         except SetupError as error:
             if problems is None:
                 raise
@@ -65,23 +65,23 @@ def load(
         package = _package(folder)
         for path in _files(folder):
             add(str(path), functools.partial(_in_file, path, package))
-    for each in sorted(importlib.metadata.entry_points(group=GROUP)) if entry_points else ():
-        source = f"The entry point {each.name} = {each.value!r}"
-        add(source, functools.partial(_in_entry_point, each, source))
+    for entry in sorted(importlib.metadata.entry_points(group=GROUP)) if entry_points else ():
+        source = f"The entry point {entry.name} = {entry.value!r}"
+        add(source, functools.partial(_in_entry_point, entry, source))
     # A module may have imported a function that another one publishes.
-    unique = {id(each): each for each in found}.values()
-    return [replace(each, asset=each.asset or default_asset) for each in unique]
+    unique = {id(function): function for function in functions}
+    return [replace(function, asset=function.asset or default_asset) for function in unique.values()]
 
 
 def _files(folder: Path) -> list[Path]:
     try:
-        files = sorted(each for each in folder.iterdir() if not each.name.startswith(("_", ".")) and each.is_file())
+        files = sorted(file for file in folder.iterdir() if not file.name.startswith(("_", ".")) and file.is_file())
     except OSError as error:
         raise SetupError(
             f"The folder of published functions {folder} cannot be read: {error.strerror}.\n"
             "Create it, or change functions.folders in the configuration."
         ) from None
-    return [each for each in files if each.suffix in (".py", ".ipynb")]
+    return [file for file in files if file.suffix in (".py", ".ipynb")]
 
 
 def _in_file(path: Path, package: str) -> list[PublishedFunction]:
@@ -132,7 +132,7 @@ def _failure(source: str, error: BaseException) -> SetupError:
     else:
         place, is_last = _place(source, error)
         reason = str(error).strip().partition("\n")[0]
-        if not is_last or error.__cause__ is not None:  # otherwise the line is enough
+        if not is_last or error.__cause__:  # otherwise the line is enough
             log.error("%s cannot be imported.", source, exc_info=error)
     headline = "" if place.startswith(source) else f"{source} cannot be imported.\n"
     return SetupError(

@@ -121,7 +121,6 @@ def value_of(shell: InteractiveShell, cell: str) -> Any:
 
 
 def read(path: Path) -> PublishedFunction:
-    """Read a notebook as a published function."""
     notebook = _opened(path)
     own = notebook.metadata.jupyter_funcs
     at = _parameters_at(notebook, path)
@@ -158,13 +157,13 @@ def _opened(path: Path) -> _Notebook:
 
 
 def _parameters_at(notebook: _Notebook, path: Path) -> int:
-    cells = enumerate(notebook.cells)
-    tagged = [at for at, cell in cells if cell.cell_type == "code" and "parameters" in cell.metadata.tags]
+    tagged = [
+        at for at, cell in enumerate(notebook.cells) if cell.cell_type == "code" and "parameters" in cell.metadata.tags
+    ]
     if len(tagged) == 1:
         return tagged[0]
-    count = f"{len(tagged)} cells" if tagged else "no cell"
     raise SetupError(
-        f"{path} has {count} tagged 'parameters'.\n"
+        f"{path} has {f'{len(tagged)} cells' if tagged else 'no cell'} tagged 'parameters'.\n"
         "Tag the one cell that assigns the parameters (it may be empty), or move the notebook to another folder."
     )
 
@@ -198,7 +197,6 @@ def _code(notebook: _Notebook, parameters_at: int, path: Path) -> tuple[tuple[st
 
 
 def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tuple[Any, ...]]:
-    """Return the parameters and rules of a parameters cell."""
     # store: str is required; days = 7 and since: date | None = None are optional. A comment may have the type and the
     # help text: days = 7  # type: int How many days to count.
     try:
@@ -218,7 +216,7 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
         name, written, value = _assignment(statement, at)
         kind, help_ = _split_comment(comments.get(statement.end_lineno or 0, ""))
         annotation = _annotation(written or kind, at, name)
-        default = ABSENT if value is None else _default(value, annotation, at, name)
+        default = _default(value, annotation, at, name) if value else ABSENT
         if name in annotations:
             raise SetupError(f"{at}: {name} is assigned twice.\nAssign each parameter once.")
         annotations[name] = annotation
@@ -228,7 +226,6 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
 
 
 def _assignment(statement: ast.stmt, at: str) -> tuple[str, ast.expr | None, ast.expr | None]:
-    """Return the name, annotation and value of an assignment."""
     match statement:
         case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
             return name, annotation, value
@@ -241,7 +238,6 @@ def _assignment(statement: ast.stmt, at: str) -> tuple[str, ast.expr | None, ast
 
 
 def _comments(source: str) -> dict[int, str]:
-    """Return the comments that follow code, by line."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {
         token.start[0]: token.string.lstrip("# ").rstrip()
@@ -251,7 +247,6 @@ def _comments(source: str) -> dict[int, str]:
 
 
 def _split_comment(comment: str) -> tuple[str | None, str]:
-    """Return the type and the help text in a comment."""
     if _FOR_TOOLS.match(comment):
         return None, ""
     found = _TYPE_COMMENT.fullmatch(comment)
@@ -306,7 +301,7 @@ def _evaluated(node: ast.expr) -> Any:  # noqa: PLR0911 - one per kind of node
 
 def is_empty(source: str) -> bool:
     """Tell whether a cell has only blank lines and comments."""
-    return all(not line.strip() or line.lstrip().startswith("#") for line in source.splitlines())
+    return all(line.strip()[:1] in {"", "#"} for line in source.splitlines())
 
 
 def check_last_cell(source: str, place: str) -> None:

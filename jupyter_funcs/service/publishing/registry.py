@@ -39,8 +39,6 @@ class ArgumentsError(Exception):
 
 @dataclass(frozen=True)
 class PublishedFunction:
-    """A published function."""
-
     name: str
     description: str
     asset: str
@@ -62,7 +60,6 @@ class PublishedFunction:
         vars(self).update(__wrapped__=self.python, __doc__=self.python.__doc__)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the Python function directly."""
         return self.python(*args, **kwargs)
 
     def result(
@@ -237,8 +234,10 @@ def all_rules(place: str, annotations: Mapping[str, Any], rules: Sequence[Any] =
     for rule in rules:
         for name in rule.names if isinstance(rule, AtLeastOne) else ():
             if name not in annotations:
-                near = did_you_mean(name, list(annotations))
-                raise SetupError(f"{place} has no parameter {quoted(name)}.{near}\nFix the name in AtLeastOne.")
+                raise SetupError(
+                    f"{place} has no parameter {quoted(name)}.{did_you_mean(name, annotations)}\n"
+                    "Fix the name in AtLeastOne."
+                )
     return rules
 
 
@@ -255,7 +254,6 @@ def _is_call(first: inspect.Parameter) -> bool:
 
 
 def same_name(one: PublishedFunction, other: PublishedFunction) -> SetupError:
-    """Return the error for two functions of one name."""
     return SetupError(
         f"Two functions are named {quoted(one.name)}:\n{one.place}, and {other.place}.\n"
         "Names must be unique in a catalog: rename one of them."
@@ -280,15 +278,13 @@ class Registry:
         self._entries = [*zip(itertools.count(1), firsts, functions, strict=False)]
 
     def find(self, name: str, assets: Sequence[Asset]) -> PublishedFunction:
-        """Return a function of the given assets by its exact name."""
         found = self._by_name.get(name)
-        if found is not None and folded(found.asset) in {folded(each.name) for each in assets}:
+        if found and folded(found.asset) in {folded(each.name) for each in assets}:
             return found
         near = did_you_mean(name, [each.name for _, _, each, _ in self._granted(assets)])
         raise LookupError(f"No function {quoted(name)}.{near} ListUserFunctions lists the functions that you can run.")
 
     def listing(self, assets: Sequence[Asset], reference: Any) -> list[dict[str, Any]]:
-        """Return the functions of the given assets as they appear in the listing."""
         return [self._entry(*entry, reference) for entry in self._granted(assets)]
 
     def _granted(self, assets: Sequence[Asset]) -> Iterator[tuple[int, int, PublishedFunction, Asset]]:

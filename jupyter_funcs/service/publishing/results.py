@@ -66,7 +66,7 @@ def encoded(result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "j
             table = arrow(result, call)
             return ReplyContent(ARROW, stream(table), table.num_rows)
     # As JSON text: a list of records, or a scalar.
-    if call is None or not needs_engine(result):
+    if not call or not needs_engine(result):
         records = _rows_of(tabular(result))
     elif form == "either":
         records = call.fetch_either(result)
@@ -80,7 +80,6 @@ def encoded(result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "j
 
 
 def stream(table: pa.Table) -> bytes:
-    """Return a table as an Arrow stream."""
     import pyarrow as pa
 
     check_bytes(table.nbytes)
@@ -106,10 +105,9 @@ def read_stream(content: bytes) -> pa.Table:
 
 
 def arrow(result: Any, call: Call | None = None) -> pa.Table:
-    """Return a result as an Arrow table."""
     import pyarrow as pa
 
-    if call is not None and needs_engine(result):
+    if call and needs_engine(result):
         return call.arrow(result)
     table = tabular(result)
     if isinstance(table, pa.Table):

@@ -45,7 +45,7 @@ def _lines(error: BaseException, hidden: set[str] | None, seen: set[int]) -> Ite
         return
     seen.add(id(error))
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    if cause is not None:
+    if cause:
         yield from _lines(cause, hidden, seen)
         yield "which led to:"
     yield from map(str.rstrip, traceback.format_tb(error.__traceback__))

@@ -19,18 +19,15 @@ from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.core.wording import listed, quoted
 from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.records import Asset, AuditRecord, User, folded, utc
 from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from jupyter_funcs.service.accounts.grants import Grants
-
 
 class Service(NamedTuple):
-    """The service that an action works on."""
-
     folder: Path
     grants: Grants
     organisation: str | None
@@ -79,9 +76,8 @@ def add_token(commands: _SubParsersAction[Any]) -> None:
 
 
 def add_config(parser: ArgumentParser, absent: str | None = None) -> None:
-    """Add ``--config`` to a parser."""
-    text = "the configuration of the service (default: the demo)"
-    parser.add_argument("--config", type=Path, metavar="FILE", default=absent, help=text)
+    about = "the configuration of the service (default: the demo)"
+    parser.add_argument("--config", type=Path, metavar="FILE", default=absent, help=about)
 
 
 def _token(given: Namespace) -> None:
@@ -94,8 +90,8 @@ def _token(given: Namespace) -> None:
 
 def _time(text: str) -> str:
     try:
-        found = datetime.fromisoformat(text)
-        return utc(found if found.tzinfo else found.replace(tzinfo=UTC))
+        time = datetime.fromisoformat(text)
+        return utc(time if time.tzinfo else time.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         raise ArgumentTypeError(f"{quoted(text)} is not a time: use one such as 2026-01-31T12:00Z") from None
 
@@ -138,7 +134,7 @@ def _act(about: str, action: Action, given: Namespace) -> None:
 @contextlib.contextmanager
 def _service(config: Path | None) -> Iterator[Service]:
     settings, seed = None, None
-    if config is None:
+    if not config:
         from jupyter_funcs.service.builtin import demo
 
         seed = demo.add_accounts
@@ -146,7 +142,7 @@ def _service(config: Path | None) -> Iterator[Service]:
         from jupyter_funcs.service.config.settings import load
 
         settings = load(config)
-    folder = state.folder(settings.state if settings else None, demo=settings is None)
+    folder = state.folder(settings.state if settings else None, demo=not settings)
     grants = state.open_grants(folder, seed)
     try:
         yield Service(folder, grants, settings.organisation if settings else None)
@@ -158,7 +154,7 @@ def _service(config: Path | None) -> Iterator[Service]:
 
 def _with_config(text: str, config: Path | None) -> str:
     """Add `--config` to the admin commands in a text."""
-    named = "" if config is None else f" --config {shlex.quote(str(config))}"
+    named = f" --config {shlex.quote(str(config))}" if config else ""
     return text.replace("jupyter funcs admin", f"jupyter funcs admin{named}")
 
 
@@ -169,7 +165,6 @@ def _shown(record: Any) -> dict[str, Any]:
 
 
 def _table(records: Sequence[dict[str, Any]]) -> str:
-    """Format records as aligned columns with a header."""
     rows = [[name.removeprefix("is_").removeprefix("has_") for name in records[0]]]
     rows += [[_cell(value) for value in record.values()] for record in records]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -215,6 +210,10 @@ def _add_asset(service: Service, given: Namespace) -> str:
     return new + _users_of(service, asset)
 
 
+def _share(service: Service, given: Namespace, *, is_shared: bool) -> str:
+    return _users_of(service, service.grants.share(given.name, is_shared=is_shared))
+
+
 def _add_grant(service: Service, given: Namespace) -> str:
     grant = service.grants.grant(given.user, given.asset)
     return f"{quoted(grant.user)} may now run the functions of {quoted(grant.asset)}."
@@ -230,8 +229,8 @@ def _remove_grant(service: Service, given: Namespace) -> str:
 def _add_key(service: Service, given: Namespace) -> str:
     secret = service.grants.add_key(given.user, label=given.label, days=given.days)
     # Only the secret goes to stdout, for scripts.
-    user = quoted(service.grants.spelling(given.user))
-    print(f"API key for {user}, shown only once. Send it as X-Api-Key.", file=sys.stderr)
+    user = service.grants.spelling(given.user)
+    print(f"API key for {quoted(user)}, shown only once. Send it as X-Api-Key.", file=sys.stderr)
     return secret
 
 
@@ -328,24 +327,17 @@ _GROUPS = {
 }
 
 
-def _list(about: str, records: Callable[[Service], Sequence[Any]]) -> Action:
-    return Action(about, lambda service, _: records(service), ("--json",))
+def _list(about: str, records: Callable[[Grants], Sequence[Any]]) -> Action:
+    return Action(about, lambda service, _: records(service.grants), ("--json",))
 
 
 def _named(about: str, change: Callable[[Grants, str], str], done: str) -> Action:
     return Action(about, lambda service, given: f"{quoted(change(service.grants, given.name))} {done}", ("name",))
 
 
-def _share(about: str, *, is_shared: bool) -> Action:
-    def share(service: Service, given: Namespace) -> str:
-        return _users_of(service, service.grants.share(given.name, is_shared=is_shared))
-
-    return Action(about, share, ("name",))
-
-
 ACTIONS = {
     "users": {
-        "list": _list("list all users", lambda service: service.grants.users()),
+        "list": _list("list all users", Grants.users),
         "add": Action("add a user, without a password", _add_user, ("name", "--email", "--organisation")),
         "remove": _named(
             "remove a user, with grants and API keys",
@@ -364,7 +356,7 @@ ACTIONS = {
         "revoke": Action("revoke the tokens of a user", _revoke_tokens, ("name",)),
     },
     "assets": {
-        "list": _list("list all assets", lambda service: service.grants.all_assets()),
+        "list": _list("list all assets", Grants.all_assets),
         "add": Action(
             "add an asset, by the name that functions use", _add_asset, ("name", "--shared", "--organisation")
         ),
@@ -373,21 +365,25 @@ ACTIONS = {
             lambda grants, name: grants.remove("asset", name),
             "was removed; nobody may run its functions any more.",
         ),
-        "share": _share("share an asset with its organisation", is_shared=True),
-        "unshare": _share("limit an asset to users with a grant", is_shared=False),
+        "share": Action("share an asset with its organisation", functools.partial(_share, is_shared=True), ("name",)),
+        "unshare": Action(
+            "limit an asset to users with a grant", functools.partial(_share, is_shared=False), ("name",)
+        ),
     },
     "grants": {
-        "list": _list("list all grants; shared assets need none", lambda service: service.grants.grants()),
+        "list": _list("list all grants; shared assets need none", Grants.grants),
         "add": Action("let a user run the functions of an asset", _add_grant, ("user", "asset")),
         "remove": Action("remove a grant", _remove_grant, ("user", "asset")),
     },
     "keys": {
-        "list": _list("list all API keys, without their secrets", lambda service: service.grants.api_keys()),
+        "list": _list("list all API keys, without their secrets", Grants.api_keys),
         "add": Action("create an API key and print it, once", _add_key, ("user", "--label", "--days")),
         "remove": Action("revoke an API key", _remove_key, ("id",)),
     },
     "signing-key": {
-        "list": _list("list the accepted keys", lambda service: state.open_keys(service.folder).records()),
+        "list": Action(
+            "list the accepted keys", lambda service, _: state.open_keys(service.folder).records(), ("--json",)
+        ),
         "rotate": Action("sign with a new key from now on", _rotate, ("--overlap",)),
     },
 }

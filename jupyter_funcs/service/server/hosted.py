@@ -82,8 +82,8 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         grants = state.open_grants(folder, demo.add_accounts if is_demo else None)
         opened.callback(grants.close)
         grants.audit.days, grants.audit.rows = settings.audit.days, settings.audit.rows
-        others = grants.audit.served(None if config is None else str(config.resolve()))
-        if config is not None and settings.state is None and not os.environ.get("FUNCS_STATE_DIR"):
+        others = grants.audit.served(str(config.resolve()) if config else None)
+        if config and not settings.state and not os.environ.get("FUNCS_STATE_DIR"):
             _warn_of_shared_folder(folder, config, others)
         grants.audit.published({function.name: _source(function) for function in functions})
         _warn_of_missing_assets(functions, grants, config)
@@ -93,8 +93,9 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         limits = Limits(
             run_seconds=server.run_seconds, concurrent_runs=server.concurrent_runs, runs_a_user=server.runs_a_user
         )
-        names = (server.host, *server.allowed_hosts)
-        hosts = Hosts(names, server.allowed_origins, server.behind_proxy, server.trusted_proxies)
+        hosts = Hosts(
+            (server.host, *server.allowed_hosts), server.allowed_origins, server.behind_proxy, server.trusted_proxies
+        )
         app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts)
         about = _about(settings, len(built_in), len(functions))
         return Hosted(app, about, folder, grants, settings, app.state.runs, opened.pop_all())
@@ -111,21 +112,17 @@ class LiveService:
 
     @property
     def service(self) -> Hosted:
-        """The newest version."""
         return self._versions[-1]
 
     @property
     def admitted(self) -> int:
-        """The runs in progress."""
         return sum(version.runs.admitted for version in self._versions)
 
     @property
     def busy_threads(self) -> int:
-        """The threads in which functions run."""
         return sum(version.runs.busy_threads for version in self._versions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         version = self.service
         version.requests += 1
         try:
@@ -177,24 +174,24 @@ class LiveService:
         if before.server.model_dump(include=_FIXED) != after.server.model_dump(include=_FIXED):
             log.warning("The address, the certificate and the format of the log change when you restart the service.")
 
-    def _files(self) -> dict[str, tuple[int, ...]]:
+    def _files(self) -> set[tuple[Path, int, int, int]]:
         """Return the configuration and the published files with what changes when they are written."""
         paths = [self._config] if self._config else []
         for published in self.service.settings.functions.folders:
             for folder, inner, names in os.walk(published):
                 inner[:] = [name for name in inner if not name.startswith(".") and name != "__pycache__"]
                 paths += [Path(folder, name) for name in names if not name.startswith(".")]
-        found: dict[str, tuple[int, ...]] = {}
+        files = set()
         for path in paths:
             with contextlib.suppress(OSError):  # it was removed
                 file = path.stat()
-                found[str(path)] = (file.st_mtime_ns, file.st_size, file.st_ino)
-        return found
+                files.add((path, file.st_mtime_ns, file.st_size, file.st_ino))
+        return files
 
 
 def _about(settings: Settings, built_in: int, count: int) -> str:
     functions = plural(count, "function")
-    if not built_in or settings.data is not None:
+    if settings.data or not built_in:
         return f"{functions} of {settings.organisation}"
     which = f", {built_in} of them" if built_in < count else ""
     return f"{functions}{which} over the data of the demo (synthetic)"
@@ -203,7 +200,7 @@ def _about(settings: Settings, built_in: int, count: int) -> str:
 def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedFunction], DuckDBEngine]:
     """Return the built-in functions and the engine of a service, checked against its data."""
     asset = settings.functions.asset
-    if settings.data is None:
+    if not settings.data:
         reference, cards = companies.reference(), demo.cards
         built_in = demo.published() if is_demo else demo.published(asset, None)
     else:
@@ -212,7 +209,7 @@ def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedF
         reference, cards = team_data.load(settings, settings.data)
         built_in = card_functions.published(reference, asset=asset)
     engine = connect_engine(settings.engine, reference, cards, memory_limit=settings.memory_limit)
-    if settings.data is not None or settings.engine != IN_MEMORY:
+    if settings.data or settings.engine != IN_MEMORY:
         engine.open()
     return built_in if settings.functions.builtin else (), engine
 
@@ -237,26 +234,21 @@ def check(settings: Settings) -> tuple[list[PublishedFunction], list[dict[str, A
 @functools.cache
 def _warn_of_system() -> None:
     """Warn, once, of what published functions could do on this system."""
-    if not confinement.can_confine():
-        log.warning(
-            "This system can't confine published functions: they can read what the service's account can, such as the "
-            "signing keys. Publish only what you trust, or use Linux with Landlock."
-        )
-    if not confinement.can_separate():
-        log.warning(
-            "This system doesn't let published functions have namespaces of their own: they can fill /dev/shm and read "
-            "what others leave there, and can't set modes and times of files, even of their own. Publish only what you "
-            "trust, or allow namespaces (unshare)."
-        )
-    if not confinement.can_limit_system_calls():
-        log.warning(
-            "This processor's system calls are unknown: published functions can change limits and priorities of the "
-            "service, and leave memory behind. Publish only what you trust, or use Linux on x86-64 or ARM64."
-        )
-    if not confinement.can_limit_processes():
-        log.warning(
-            "This system can't limit how many processes published functions start. Don't run the service as root."
-        )
+    warnings = {
+        confinement.can_confine: "This system can't confine published functions: they can read what the service's "
+        "account can, such as the signing keys. Publish only what you trust, or use Linux with Landlock.",
+        confinement.can_separate: "This system doesn't let published functions have namespaces of their own: they can "
+        "fill /dev/shm and read what others leave there, and can't set modes and times of files, even of their own. "
+        "Publish only what you trust, or allow namespaces (unshare).",
+        confinement.can_limit_system_calls: "This processor's system calls are unknown: published functions can change "
+        "limits and priorities of the service, and leave memory behind. Publish only what you trust, or use Linux on "
+        "x86-64 or ARM64.",
+        confinement.can_limit_processes: "This system can't limit how many processes published functions start. Don't "
+        "run the service as root.",
+    }
+    for is_possible, warning in warnings.items():
+        if not is_possible():
+            log.warning(warning)
 
 
 def _workers(
@@ -271,7 +263,7 @@ def _workers(
         default_asset=own.asset,
         reference=engine.reference,
         readable=own.readable,
-        hidden=tuple(path.absolute() for path in secret if path is not None),
+        hidden=tuple(path.absolute() for path in secret if path),
         keeps_going=keeps_going,
         import_seconds=settings.server.run_seconds,
         memory=own.memory_limit,
@@ -283,7 +275,7 @@ def _warn_of_shared_folder(folder: Path, config: Path, others: Sequence[str]) ->
     """Warn of another configuration that uses the same state folder because neither of the two names one."""
     for other in others:
         try:
-            is_shared = not config.samefile(other) and load(Path(other)).state is None
+            is_shared = not config.samefile(other) and not load(Path(other)).state
         except OSError:  # it was moved or removed
             continue
         except SetupError:  # it can't be read now, and its accounts are here

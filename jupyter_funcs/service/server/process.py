@@ -74,16 +74,16 @@ def is_public(host: str) -> bool:
 
 def bind(host: str, port: int, opened: contextlib.ExitStack, most_of_one: int | None = None) -> list[socket.socket]:
     """Bind a `Listener`, which closes with `opened`, for each address of a host to one port, without listening yet."""
-    found: list[socket.socket] = []
+    listeners: list[socket.socket] = []
     unavailable: OSError | None = None
     for family, kind, protocol, _, address in _addresses(host, port):
         try:
-            each = opened.enter_context(Listener(family, kind, protocol))
+            listener = opened.enter_context(Listener(family, kind, protocol))
             if os.name == "posix":  # elsewhere, two processes could listen on one port
-                each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
-                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            each.bind((address[0], port, *address[2:]))
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.bind((address[0], port, *address[2:]))
         except OSError as error:
             # A name may resolve to an address family that this machine doesn't support.
             if error.errno not in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
@@ -93,12 +93,12 @@ def bind(host: str, port: int, opened: contextlib.ExitStack, most_of_one: int | 
                 ) from None
             unavailable = error
             continue
-        each.most_of_one = most_of_one
-        port = each.getsockname()[1]
-        found.append(each)
-    if not found:
+        listener.most_of_one = most_of_one
+        port = listener.getsockname()[1]
+        listeners.append(listener)
+    if not listeners:
         raise SetupError(f"This machine has no address {quoted(host)}: {unavailable}.\nChoose another with --host.")
-    return found
+    return listeners
 
 
 def check_certificate(certificate: Path, key: Path) -> None:
@@ -118,19 +118,17 @@ def check_certificate(certificate: Path, key: Path) -> None:
 
 def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
         raise SetupError(
             f"{quoted(host)} is not an address or a host name that resolves.\n"
             "Choose another with --host; 127.0.0.1 is for this machine only."
         ) from None
-    return list(dict.fromkeys(found))  # type: ignore[arg-type] # addresses of other families are longer
+    return list(dict.fromkeys(addresses))  # type: ignore[arg-type] # addresses of other families are longer
 
 
 def configure_logs(style: Literal["text", "json"]) -> None:
     """Log the service from INFO and everything else from WARNING."""
-    # Each request has a line, and none of these is in it.
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler()
     handler.setFormatter(_Line() if style == "text" else _JSONLine())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
@@ -145,7 +143,6 @@ class _JSONLine(logging.Formatter):
         return json.dumps(self.facts(record), default=repr)
 
     def facts(self, record: logging.LogRecord) -> dict[str, Any]:
-        """Return all that is known of a record."""
         facts = {"event": record.getMessage(), "level": record.levelname.lower(), "logger": record.name}
         facts |= {name: value for name, value in vars(record).items() if name not in _ATTRIBUTES}
         if identifier := facts.pop("request_id", request_id.get()):
@@ -166,7 +163,7 @@ class _Line(_JSONLine):
         repeated = {"method", "path", "status", "user_id"} if "milliseconds" in facts else set()
         pairs = [f"{name}={_shown(value)}" for name, value in facts.items() if name not in repeated]
         own = [] if logger.startswith("jupyter_funcs.service.") else [f"[{logger}]"]
-        text = " ".join([f"{event:30}", *own, *pairs]) if own or pairs else event
+        text = " ".join([f"{event:30}", *own, *pairs]).rstrip()
         return f"{time} [{level:9}] {text}{trace}"
 
 
@@ -206,7 +203,6 @@ class GracefulServer(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to accept connections."""
         self._loop = asyncio.get_running_loop()
         try:
             await super().startup(sockets)
@@ -227,7 +223,7 @@ class GracefulServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's
         """Stop; on a second signal, without waiting for runs."""
         # uvicorn's own would record the signal and raise it again at the end, as if the process had failed.
-        if self.should_exit and self._loop is not None:
+        if self.should_exit and self._loop:
             self._loop.call_soon_threadsafe(self._end_runs)
         self.should_exit = True
 
@@ -265,9 +261,8 @@ class HttpConnection(H11Protocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clocks."""
         for timer in (self._deadline, self._stall):
-            if timer is not None:
+            if timer:
                 timer.cancel()
         super().connection_lost(exc)
 
@@ -282,7 +277,7 @@ class HttpConnection(H11Protocol):
         """Wait for the next request, and for the reply to be read."""
         super().on_response_complete()
         self._watch()
-        if (unread := self.transport.get_write_buffer_size()) and self._stall is None:
+        if (unread := self.transport.get_write_buffer_size()) and not self._stall:
             self._stall = self.loop.call_later(self.stall_seconds, self._end_if_stalled, unread)
 
     def shutdown(self) -> None:
@@ -293,14 +288,14 @@ class HttpConnection(H11Protocol):
 
     def _watch(self) -> None:
         """Run the clock while the caller owes a request head, or the rest of a body after the reply."""
-        answered = self.cycle is not None and self.cycle.response_complete
+        answered = self.cycle and self.cycle.response_complete
         # Between two requests nothing is owed; keep-alive limits that time.
         between = answered and not self.conn.trailing_data[0]
         state = self.conn.their_state
         owes = (state is h11.IDLE and not between) or (state is h11.SEND_BODY and answered)
-        if owes and self._deadline is None:
+        if owes and not self._deadline:
             self._deadline = self.loop.call_later(self.head_seconds, self._end)
-        elif not owes and self._deadline is not None:
+        elif self._deadline and not owes:
             self._deadline.cancel()
             self._deadline = None
 

@@ -70,7 +70,7 @@ def _serve(given: argparse.Namespace) -> None:
     def load() -> Settings:
         return _with_options(settings.load(given.config), given)
 
-    if given.reload and given.config is None:
+    if given.reload and not given.config:
         raise SetupError("The demo has no files that change.\nUse --reload with --config FILE.")
     server = load().server
     _refuse_plain_http(server)
@@ -110,11 +110,11 @@ def _with_options(settings: Settings, given: argparse.Namespace) -> Settings:
 def _refuse_plain_http(server: Server) -> None:
     from jupyter_funcs.service.server import process
 
-    if (server.tls_certificate is None) != (server.tls_key is None):
+    if bool(server.tls_certificate) != bool(server.tls_key):
         raise SetupError(
             "TLS needs a certificate and its key.\nUse --tls-certificate FILE and --tls-key FILE together."
         )
-    if server.tls_certificate is not None and server.tls_key is not None:
+    if server.tls_certificate and server.tls_key:
         process.check_certificate(server.tls_certificate, server.tls_key)
     elif process.is_public(server.host) and not server.behind_proxy:
         raise SetupError(
@@ -134,7 +134,7 @@ def _warn_of_missing_names(server: Server) -> None:
 
 def _address(server: Server, port: int) -> str:
     """Return the URL of the service for a person on this machine."""
-    scheme = "http" if server.tls_certificate is None else "https"
+    scheme = "https" if server.tls_certificate else "http"
     name = server.allowed_hosts[0] if server.allowed_hosts and scheme == "https" else server.host
     if name in _EVERY_ADDRESS or name == "*":
         name = "localhost"
@@ -142,8 +142,8 @@ def _address(server: Server, port: int) -> str:
 
 
 def _announce(service: Hosted, address: str, config: Path | None) -> None:
-    user = "analyst" if config is None else "NAME"
-    of = "" if config is None else f" --config {shlex.quote(str(config))}"
+    user = "NAME" if config else "analyst"
+    of = f" --config {shlex.quote(str(config))}" if config else ""
     token = f"jupyter funcs token{of} --user {user} --hours 8"
     lines = [
         f"Serving {service.about} at {address}",

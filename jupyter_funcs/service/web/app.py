@@ -305,7 +305,7 @@ async def _refused(_request: Request, error: RequestError) -> Response:
 
 
 async def _unauthorized(request: Request, error: UnauthorizedError) -> Response:
-    if error.sent is not None:
+    if error.sent:
         note(request.scope, action="token use", user=error.user, sent=error.sent)
     text = (
         "The token or API key is missing, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'."
@@ -314,5 +314,6 @@ async def _unauthorized(request: Request, error: UnauthorizedError) -> Response:
 
 
 async def _not_allowed(request: Request, error: HTTPException) -> Response:
-    allowed = (error.headers or {}).get("Allow", "")
-    return failure(405, f"{request.url.path} supports {allowed}, not {request.method}.", error.headers)
+    assert error.headers
+    text = f"{request.url.path} supports {error.headers['Allow']}, not {request.method}."
+    return failure(405, text, error.headers)

@@ -52,7 +52,7 @@ class Hosts:
     def _nearest(self, hops: Iterable[str], peer: str) -> str:
         """Return the first address that isn't a trusted proxy's: the caller may have written the others."""
         for address in map(_node, hops):
-            if address is None:
+            if not address:
                 break
             peer = str(address)
             if not self._is_proxy(peer):
@@ -66,10 +66,10 @@ class Hosts:
     def refusal(self, hosts: Sequence[str], origins: Sequence[str]) -> str | None:
         """Return why a request with these ``Host`` and ``Origin`` headers is refused, or `None`."""
         host = _host(hosts[0]) if len(hosts) == 1 else None
-        if host is None or not (self._is_own(host) or "*" in self.names):
-            name = quoted(", ".join(hosts))
+        if not host or not (self._is_own(host) or "*" in self.names):
             return (
-                f"This service is not called {name}. Use its own address; its operator can add names to allowed_hosts."
+                f"This service is not called {quoted(', '.join(hosts))}. Use its own address; "
+                "its operator can add names to allowed_hosts."
             )
         for origin in origins:
             if not self._may_call(origin, host):

@@ -37,8 +37,6 @@ _MOST_WINDOWS = 10_000
 
 
 class Logins:
-    """Verifies passwords and issues tokens."""
-
     def __init__(self, auth: Auth, limits: Limits) -> None:
         # Imported here because few services need it and it loads slowly.
         from limits import RateLimitItemPerMinute
@@ -76,8 +74,8 @@ class Logins:
     def _refuse(self, windows: _Windows) -> None:
         for window, key in windows:
             if not self._windows.test(window, *key):
-                reset = self._windows.get_window_stats(window, *key).reset_time
-                after = str(max(1, math.ceil(reset - time.time())))
+                ends = self._windows.get_window_stats(window, *key).reset_time
+                after = str(max(1, math.ceil(ends - time.time())))
                 raise RequestError(429, f"Too many wrong passwords. Try again in {after} s.", {"Retry-After": after})
 
     def _checked(self, name: str, password: str, windows: _Windows) -> str:

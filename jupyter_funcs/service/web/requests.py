@@ -14,6 +14,7 @@ import time
 import uuid
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from http import HTTPMethod
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -57,7 +58,6 @@ _OUTCOMES = {200: "ok", _CLIENT_CLOSED_REQUEST: "cancelled", 500: "failed", 504:
 _CHEAP_REFUSALS = {("token use", 401), ("login", 429), ("login", 503)}
 _BETWEEN_REFUSALS = 60
 _MOST_REFUSED = 10_000
-_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
 
 
 def note(scope: Scope, **facts: Any) -> None:
@@ -76,7 +76,6 @@ class Requests:
     refused: dict[tuple[str, str | None, str], float] = field(default_factory=dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -108,17 +107,18 @@ class Requests:
             log.error("The service failed to handle a request.\n%s", trace)  # noqa: TRY400 - the trace is in the text
             if status:
                 raise RuntimeError("The reply was cut short.") from None
-            text = f"The service failed. Tell its operator the request id {identifier}."
-            await failure(500, text)(scope, receive, counted)
+            reply = failure(500, f"The service failed. Tell its operator the request id {identifier}.")
+            await reply(scope, receive, counted)
         finally:
             request_id.reset(context)
             seconds = round(time.perf_counter() - began, 6)
-            self._record(scope, headers, status or _CLIENT_CLOSED_REQUEST, seconds, facts)
-            self._log(scope, status or _CLIENT_CLOSED_REQUEST, size, seconds, facts)
+            status = status or _CLIENT_CLOSED_REQUEST
+            self._record(scope, headers, status, seconds, facts)
+            self._log(scope, status, size, seconds, facts)
 
     async def _handle(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = self.hosts.refusal(headers.getlist("host"), headers.getlist("origin"))
-        if refusal is not None:
+        if refusal:
             await failure(403, refusal)(scope, receive, send)
         elif "content-length" in headers and "transfer-encoding" in headers:
             # A proxy in front may have gone by the other one, and taken the rest of the body for the next request.
@@ -130,7 +130,7 @@ class Requests:
     def _record(self, scope: Scope, headers: Headers, status: int, seconds: float, facts: dict[str, Any]) -> None:
         """Record what an endpoint noted as an action in the audit."""
         action, sent, failed = (facts.pop(name, None) for name in ("action", "sent", "failed"))
-        if action is None:
+        if not action:
             return
         user, address = facts.get("user"), self.hosts.caller(headers, scope.get("client"))
         if (action, status) in _CHEAP_REFUSALS and self._is_repeated(action, user, network(address)):
@@ -150,7 +150,7 @@ class Requests:
         return False
 
     def _log(self, scope: Scope, status: int, size: int, seconds: float, facts: dict[str, Any]) -> None:
-        method = scope["method"] if scope["method"] in _METHODS else "?"
+        method = scope["method"] if scope["method"] in HTTPMethod.__members__ else "?"
         path = scope["path"] if scope["path"] in self.paths else "?"
         milliseconds = round(seconds * 1000, 1)
         level = logging.DEBUG if path in {"/healthz", "/readyz"} else logging.INFO

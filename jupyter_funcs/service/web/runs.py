@@ -62,8 +62,6 @@ class Limits:
 
 
 class Runs:
-    """The runs of a service."""
-
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._lock = threading.Lock()
@@ -205,7 +203,6 @@ class Runs:
         return str(min(max(math.ceil(seconds), 1), _LONGEST_RETRY_SECONDS))
 
     def _fulfil(self, running: Future[_T], work: Callable[[], _T]) -> None:
-        """Do the work of a run, in a thread."""
         began = time.monotonic()
         try:
             try:
