@@ -97,13 +97,11 @@ class Grants:
 
     def assets(self, user: User) -> tuple[Asset, ...]:
         """Return the assets that are granted to a user or shared in their organisation, by id."""
-        rows = self._database.read(
-            """SELECT a.id, a.name, a.at, a.is_shared FROM users u JOIN assets_at a ON a.organisation = u.organisation
+        query = """SELECT a.id, a.name, a.at, a.is_shared
+            FROM users u JOIN assets_at a ON a.organisation = u.organisation
             WHERE u.id = ? AND (a.is_shared OR EXISTS (SELECT 1 FROM grants WHERE user = u.id AND asset = a.id))
-            ORDER BY a.id""",
-            user.id,
-        )
-        return tuple(_asset(row) for row in rows)
+            ORDER BY a.id"""
+        return tuple(_asset(*row) for row in self._database.read(query, user.id))
 
     # Users.
 
@@ -174,8 +172,8 @@ class Grants:
 
     def all_assets(self) -> list[Asset]:
         """Return all assets, by organisation and name."""
-        rows = self._database.read("SELECT id, name, at, is_shared FROM assets_at ORDER BY organisation, folded")
-        return [_asset(row) for row in rows]
+        query = "SELECT id, name, at, is_shared FROM assets_at ORDER BY organisation, folded"
+        return [_asset(*row) for row in self._database.read(query)]
 
     def add_asset(self, name: str, *, organisation: str, is_shared: bool = False) -> Asset:
         """Add an asset, shared with its whole organisation if `is_shared`."""
@@ -203,12 +201,10 @@ class Grants:
 
     def grants(self) -> list[Grant]:
         """Return all grants, by user and asset; shared assets need none."""
-        rows = self._database.read(
-            """SELECT u.name, a.name, u.at
+        query = """SELECT u.name, a.name, u.at
             FROM grants g JOIN users_at u ON u.id = g.user JOIN assets a ON a.id = g.asset
             ORDER BY u.folded, a.folded"""
-        )
-        return [Grant(*row) for row in rows]
+        return [Grant(*row) for row in self._database.read(query)]
 
     def grant(self, user: str, asset: str) -> Grant:
         """Let a user run the functions of an asset of their own organisation."""
@@ -256,10 +252,8 @@ class Grants:
 
     def api_keys(self) -> list[ApiKey]:
         """Return all API keys, including expired ones, without their secrets."""
-        rows = self._database.read(
-            "SELECT k.id, u.name, k.label, k.made, k.ends FROM keys k JOIN users u ON u.id = k.user ORDER BY k.id"
-        )
-        return [ApiKey(*row) for row in rows]
+        query = "SELECT k.id, u.name, k.label, k.made, k.ends FROM keys k JOIN users u ON u.id = k.user ORDER BY k.id"
+        return [ApiKey(*row) for row in self._database.read(query)]
 
     def add_key(self, user: str, *, label: str = "", days: float | None = None) -> str:
         """Create an API key for a user, valid for some days or for ever; only its hash is stored."""
@@ -296,12 +290,12 @@ class Grants:
             log.warning("The hash of a password was not renewed: %s", error)
 
 
-def _asset(row: tuple[int, str, str, int]) -> Asset:
-    return Asset(*row[:3], is_shared=bool(row[3]))
+def _asset(number: int, name: str, organisation: str, is_shared: int) -> Asset:
+    return Asset(number, name, organisation, is_shared=bool(is_shared))
 
 
 def _asset_of(sql: sqlite3.Connection, number: int) -> Asset:
-    return _asset(sql.execute("SELECT id, name, at, is_shared FROM assets_at WHERE id = ?", (number,)).fetchone())
+    return _asset(*sql.execute("SELECT id, name, at, is_shared FROM assets_at WHERE id = ?", (number,)).fetchone())
 
 
 def _check_name(what: str, name: str) -> None:

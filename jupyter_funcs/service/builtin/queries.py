@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jupyter_funcs.service.engine.calls import Query
-from jupyter_funcs.service.engine.tables import arrow_schema
+from jupyter_funcs.service.engine.tables import arrow_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,10 +141,7 @@ def panel_fq(
 
 
 def periods(windows: Sequence[Window]) -> pa.Table:
-    import pyarrow as pa
-
-    rows = [dict(zip(_WINDOW, window, strict=True)) for window in windows]
-    return pa.Table.from_pylist(rows, schema=arrow_schema(_WINDOW))
+    return arrow_table(_WINDOW, windows)
 
 
 def _rows(table: Tables, values: Values) -> ir.Table:

@@ -26,12 +26,20 @@ def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
     """Return an expression that every engine executes alike."""
     named = {ibis.table(schema, name=name).op(): name for name, schema in tables.SCHEMAS.items()}
     node = expression.as_table().op()
-    used = [table for table in node.find(ops.UnboundTable) if table in named]
     node = node.replace(
-        {table: ibis.memtable(tables.rows(reference, named[table]), schema=table.schema).op() for table in used}
+        {
+            table: ibis.memtable(tables.rows(reference, named[table]), schema=table.schema).op()
+            for table in node.find(ops.UnboundTable)
+            if table in named
+        }
     )
-    small = [table for table in node.find(ops.InMemoryTable) if len(_arrow(table)) <= MOST_LITERAL_ROWS]
-    node = node.replace({table: _literal_rows(table).op() for table in small})
+    node = node.replace(
+        {
+            table: _literal_rows(table).op()
+            for table in node.find(ops.InMemoryTable)
+            if len(_arrow(table)) <= MOST_LITERAL_ROWS
+        }
+    )
     return node.replace(use_doubles).to_expr()
 
 

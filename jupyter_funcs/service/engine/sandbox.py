@@ -26,7 +26,6 @@ OWN = "own"
 """The catalog name of an attached database."""
 
 _FILES = "card_files"
-_UNITS = "bytes", "KiB", "MiB", "GiB", "TiB"
 _DUCKDB_TYPES = {"string": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "int64": "BIGINT", "int32": "INTEGER"}
 # Columns that need no cast, and so no ibis.
 _AS_STORED = [(name, _DUCKDB_TYPES[kind]) for name, kind in tables.CARDS.items()]
@@ -54,14 +53,9 @@ def open_database(
         # Without it, each query reads the files' metadata again. GLOBAL, because other cursors run the queries.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
         for name, columns in tables.SCHEMAS.items():
-            # As lists: to read an Arrow table, DuckDB imports pyarrow.dataset, which takes as long as ten queries.
-            kinds = [_DUCKDB_TYPES[kind] for kind in columns.values()]
-            con.execute(f"CREATE TABLE {name} ({', '.join(map(' '.join, zip(columns, kinds, strict=True)))})")
-            values = zip(*tables.rows(reference, name), strict=True)
-            con.execute(
-                f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in kinds)}",
-                list(map(list, values)) or [[]] * len(kinds),
-            )
+            con.register("loaded", tables.arrow_table(columns, tables.rows(reference, name)))
+            con.execute(f"CREATE TABLE {name} AS FROM loaded")
+            con.unregister("loaded")
         if database:
             attach(con, database)
         files = _view(con, cards) if cards else []
@@ -121,9 +115,8 @@ def files(con: duckdb.DuckDBPyConnection) -> list[Path]:
 
 def memory_limit(con: duckdb.DuckDBPyConnection) -> int:
     """Return the memory that all queries share, in bytes."""
-    [(limit,)] = con.execute("SELECT current_setting('memory_limit')").fetchall()
-    number, unit = limit.split()
-    return int(float(number) * 1024.0 ** _UNITS.index(unit))
+    [(limit,)] = con.execute("SELECT parse_formatted_bytes(current_setting('memory_limit'))").fetchall()
+    return int(limit)
 
 
 def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:
@@ -142,9 +135,8 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
     try:
         if files:
             con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_literal(files)})")
-        place = ("main", *cards.table)[-2:] if cards.table else ("main", _FILES)
-        catalog = OWN if cards.table else "memory"
-        columns = con.execute(f"DESCRIBE FROM {_name(catalog, *place)}").fetchall()
+        place = (OWN, *("main", *cards.table)[-2:]) if cards.table else ("memory", "main", _FILES)
+        columns = con.execute(f"DESCRIBE FROM {_name(*place)}").fetchall()
         stored = [(column, kind) for column, kind, *_ in columns]
         if stored == _AS_STORED and cards == replace(tables.Cards.parquet(Path()), files=cards.files):
             query = f"FROM {_FILES}"
@@ -155,7 +147,8 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
 
             compiler = Compiler()
             types = {column: compiler.type_mapper.from_string(kind) for column, kind in stored}
-            query = compiler.sql(cards.mapped(ibis.table(types, name=place[1], database=place[0], catalog=catalog)))
+            catalog, database, table = place
+            query = compiler.sql(cards.mapped(ibis.table(types, name=table, database=database, catalog=catalog)))
         # Not created by ibis, whose temporary view other cursors don't see.
         con.execute(f"CREATE VIEW cards AS {query}")
     except duckdb.Error as error:

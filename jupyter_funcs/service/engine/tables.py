@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import ibis.expr.types as ir
@@ -34,6 +34,14 @@ SCHEMAS = {
     "kpis": {"KpiId": "int64"} | dict.fromkeys(_KPI_TEXTS, "string") | {"IsPrimary": "boolean"},
 }
 """The columns of each table of `Reference`, in the order of its fields, named as the listing functions return them."""
+
+
+def arrow_table(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> pa.Table:
+    """Return rows as a table with these columns."""
+    import pyarrow as pa
+
+    records = [dict(zip(columns, row, strict=True)) for row in rows]
+    return pa.Table.from_pylist(records, schema=arrow_schema(columns))
 
 
 def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:

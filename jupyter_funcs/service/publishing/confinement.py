@@ -141,20 +141,20 @@ class WorkerSetup:
 
 def kill_descendants(process: psutil.Process) -> None:
     """Stop the descendants of a process, which can then start no others, and kill them."""
-    found: set[psutil.Process] = set()
+    descendants: set[psutil.Process] = set()
     with contextlib.suppress(psutil.NoSuchProcess):  # it may end itself
         for _ in range(_MOST_TRIES):
-            new = set(process.children(recursive=True)) - found
+            new = {*process.children(recursive=True)} - descendants
             if not new:
                 break
-            found |= new
-            for each in new:
+            descendants |= new
+            for child in new:
                 with contextlib.suppress(psutil.Error):
-                    each.suspend()
-    for each in found:
+                    child.suspend()
+    for child in descendants:
         with contextlib.suppress(psutil.NoSuchProcess):
-            each.kill()
-    psutil.wait_procs(found, timeout=_MOST_SECONDS)
+            child.kill()
+    psutil.wait_procs(descendants, timeout=_MOST_SECONDS)
 
 
 def clean_up(folder: Path, pid: int) -> None:
@@ -225,8 +225,8 @@ def _limited_group(controller: str, pid: int, most: int) -> Path:
 def ran_out_of_memory(pid: int) -> bool:
     """Tell whether the system has ended a process of a worker because its group used too much memory."""
     with contextlib.suppress(OSError):
-        counts = [each.read_text() for each in control_group("memory", pid).iterdir() if each.name in _COUNTS]
-        return any(re.search(r"(?m)^oom_kill [1-9]", text) for text in counts)
+        files = control_group("memory", pid).iterdir()
+        return any(file.name in _COUNTS and re.search(r"(?m)^oom_kill [1-9]", file.read_text()) for file in files)
     return False
 
 
@@ -254,8 +254,9 @@ def confine(setup: WorkerSetup, *, is_separate: bool) -> None:
     most = {"DATA": setup.memory, "FSIZE": setup.disk, "NOFILE": 1024, "CORE": 0}
     if sys.platform == "linux":
         # This limit is the account's.
-        others = (each.info for each in psutil.process_iter(["uids", "num_threads"]))
-        running = sum(each["num_threads"] or 1 for each in others if each["uids"] and each["uids"].real == os.getuid())
+        others = (process.info for process in psutil.process_iter(["uids", "num_threads"]))
+        own = (info for info in others if info["uids"] and info["uids"].real == os.getuid())
+        running = sum(info["num_threads"] or 1 for info in own)
         most["NPROC"] = running + setup.processes + _THREADS
     for name, limit in most.items():
         kind = getattr(resource, f"RLIMIT_{name}")
@@ -349,11 +350,11 @@ def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     everything = (1 << 12 + min(version, 3)) - 1
     head = struct.pack("QQQ", everything, 0, _ALL_SCOPES if version >= _FIRST_WITH_SCOPES else 0)
     ruleset = libc.syscall(_CREATE_RULESET, head, len(head), 0)
-    python = (Path(each).absolute() for each in (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path)))
-    hidden = [each.resolve() for each in setup.hidden]
+    python = (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path))
+    hidden = [path.resolve() for path in setup.hidden]
     rules: dict[Path, int] = {}
-    for each in {*map(Path, _SYSTEM), *python, *setup.folders, *setup.readable}:
-        rules |= _readable(each.resolve(), hidden)
+    for path in {*map(Path, (*_SYSTEM, *python)), *setup.folders, *setup.readable}:
+        rules |= _readable(path.resolve(), hidden)
     rules |= dict.fromkeys(map(Path, _DEVICES), _OF_FILES)
     # Semaphores are files, which others must not find.
     rules |= {Path("/dev/shm"): everything & ~_LIST, Path.cwd(): everything}  # noqa: S108 - not a temporary file
@@ -372,13 +373,13 @@ def _readable(path: Path, hidden: list[Path]) -> dict[Path, int]:
     """Return the rights to read a path, or if it contains hidden ones, what else is in it."""
     if path in hidden:
         return {}
-    if not any(each.is_relative_to(path) for each in hidden):
+    if not any(secret.is_relative_to(path) for secret in hidden):
         return {path: _EXECUTE | _READ | _LIST}
-    found = {path: _LIST}
-    for each in path.iterdir():
-        if not each.is_symlink():
-            found |= _readable(each, hidden)
-    return found
+    rights = {path: _LIST}
+    for inner in path.iterdir():
+        if not inner.is_symlink():
+            rights |= _readable(inner, hidden)
+    return rights
 
 
 def launcher(setup: WorkerSetup, worker: str) -> list[str]:

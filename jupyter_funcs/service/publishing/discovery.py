@@ -101,10 +101,11 @@ def _in_file(path: Path, package: str) -> list[PublishedFunction]:
 
 def _functions(found: Any) -> list[PublishedFunction]:
     """Return the functions of a module or a list, or a single one as a list."""
-    values = vars(found).values() if isinstance(found, types.ModuleType) else found
-    if not isinstance(found, types.ModuleType | list | tuple):
-        values = [found]
-    return [each for each in values if isinstance(each, PublishedFunction)]
+    if isinstance(found, types.ModuleType):
+        found = vars(found).values()
+    elif not isinstance(found, list | tuple):
+        found = [found]
+    return [value for value in found if isinstance(value, PublishedFunction)]
 
 
 def _in_entry_point(entry_point: importlib.metadata.EntryPoint, source: str) -> list[PublishedFunction]:
@@ -143,9 +144,9 @@ def _failure(source: str, error: BaseException) -> SetupError:
 
 def _place(source: str, error: BaseException) -> tuple[str, bool]:
     """Return the last line of a file that an error passed, and whether the error was raised there."""
-    frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith("<frozen")]
-    own = [each for each in frames if each.filename == source] or frames[-1:]
-    return f"{own[-1].filename}, line {own[-1].lineno}", own[-1] is frames[-1]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
+    [*_, own] = [frame for frame in frames if frame.filename == source] or frames
+    return f"{own.filename}, line {own.lineno}", own is frames[-1]
 
 
 def _package(folder: Path) -> str:

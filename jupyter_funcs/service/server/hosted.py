@@ -101,14 +101,16 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         return Hosted(app, about, folder, grants, settings, app.state.runs, opened.pop_all())
 
 
+@dataclass(eq=False)
 class LiveService:
     """The ASGI application of the newest version of a service; what an older one has accepted ends on that one."""
 
-    def __init__(self, load: Callable[[], Settings], config: Path | None) -> None:
-        self._load = load
-        self._config = config
+    load: Callable[[], Settings]
+    config: Path | None
+
+    def __post_init__(self) -> None:
         self._ended = threading.Event()
-        self._versions = [build(load(), config)]
+        self._versions = [build(self.load(), self.config)]
 
     @property
     def service(self) -> Hosted:
@@ -165,7 +167,7 @@ class LiveService:
         log.info("Files have changed; reloading.")
         before = self.service.settings
         try:
-            self._versions.append(build(self._load(), self._config))
+            self._versions.append(build(self.load(), self.config))
         except Exception as error:  # noqa: BLE001 - the next change may fix it, whatever it is
             log.error("%s\nThe functions from before are still served.", error)  # noqa: TRY400 - one line
             return
@@ -176,7 +178,7 @@ class LiveService:
 
     def _files(self) -> set[tuple[Path, int, int, int]]:
         """Return the configuration and the published files with what changes when they are written."""
-        paths = [self._config] if self._config else []
+        paths = [self.config] if self.config else []
         for published in self.service.settings.functions.folders:
             for folder, inner, names in os.walk(published):
                 inner[:] = [name for name in inner if not name.startswith(".") and name != "__pycache__"]

@@ -102,9 +102,9 @@ def _serve(given: argparse.Namespace) -> None:
 
 
 def _with_options(settings: Settings, given: argparse.Namespace) -> Settings:
-    names = ("host", "port", "behind_proxy", "tls_certificate", "tls_key", "allowed_hosts")
-    options = {name: value for name in names if (value := getattr(given, name)) is not None}
-    return settings.model_copy(update={"server": settings.server.model_copy(update=options)})
+    options = vars(given).items()
+    server = {name: value for name, value in options if value is not None and hasattr(settings.server, name)}
+    return settings.model_copy(update={"server": settings.server.model_copy(update=server)})
 
 
 def _refuse_plain_http(server: Server) -> None:

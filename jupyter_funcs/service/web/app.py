@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -166,7 +167,6 @@ class _Service:
         self.runs = Runs(self.limits)
         self._listing = functools.lru_cache(_MOST_LISTINGS)(self._list)
         self._replies = _Replies()
-        self._checking = threading.Lock()
         self._check_at = 0.0
         self._problem: str | None = "The service is starting."
 
@@ -226,12 +226,10 @@ class _Service:
 
     def _checked(self) -> str | None:
         """Return why the accounts or the data can't be used, as last checked."""
-        if time.monotonic() > self._check_at and self._checking.acquire(blocking=False):
-            try:
-                self._problem = self._find_problem()
-                self._check_at = time.monotonic() + _CHECK_SECONDS
-            finally:
-                self._checking.release()
+        if time.monotonic() > self._check_at:
+            self._check_at = math.inf  # meanwhile others get what was found before
+            self._problem = self._find_problem()
+            self._check_at = time.monotonic() + _CHECK_SECONDS
         return self._problem
 
     def _find_problem(self) -> str | None:
@@ -254,7 +252,7 @@ class _Service:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
         try:
             # Not on the event loop: finding the closest of thousands of names takes a while.
-            function = self.registry.find(run.function, run.assets)
+            function = self.registry.find(run.function, self.grants.assets(user))
         except LookupError as error:
             return failure(404, str(error.args[0]))
         note(request.scope, function=function.name)
@@ -314,6 +312,5 @@ async def _unauthorized(request: Request, error: UnauthorizedError) -> Response:
 
 
 async def _not_allowed(request: Request, error: HTTPException) -> Response:
-    assert error.headers
-    text = f"{request.url.path} supports {error.headers['Allow']}, not {request.method}."
-    return failure(405, text, error.headers)
+    headers = error.headers or {}
+    return failure(405, f"{request.url.path} supports {headers['Allow']}, not {request.method}.", headers)
