@@ -83,7 +83,7 @@ class Grants:
     def name_of(self, login: str) -> str | None:
         """Return the name of the user with a name or email, disabled or not."""
         rows = self._database.read("SELECT name FROM users WHERE folded = ? OR folded_email = ?", *[folded(login)] * 2)
-        return str(rows[0][0]) if rows else None
+        return rows[0][0] if rows else None
 
     def user_of_password(self, login: str, password: str) -> User | None:
         """Return the user of an email or name and a password; equally slow where the user is unknown."""
@@ -322,7 +322,7 @@ def _find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str
             f"No {kind} {quoted(name)}.{did_you_mean(name, names)}\n"
             f"'jupyter funcs admin {kind}s list' shows all of them."
         )
-    return int(row[0]), str(row[1])
+    return row[0], row[1]
 
 
 def _organisation_id(sql: sqlite3.Connection, name: str) -> int:

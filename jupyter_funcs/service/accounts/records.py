@@ -10,7 +10,6 @@ import time
 import unicodedata
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,8 +36,7 @@ _WRITE_SECONDS = 0.05
 _BETWEEN_PRUNINGS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
+class Asset(NamedTuple):
     """A group of functions that users are granted together."""
 
     id: int
@@ -47,16 +45,14 @@ class Asset:
     is_shared: bool
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(NamedTuple):
     """A user as a request sees them."""
 
     id: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """A user as the operator sees them; `made` is a Unix time in seconds."""
 
     name: str
@@ -67,8 +63,7 @@ class Account:
     made: float
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """The right of a user to run the functions of an asset."""
 
     user: str
@@ -76,8 +71,7 @@ class Grant:
     organisation: str
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
+class ApiKey(NamedTuple):
     """An API key without its secret; `made` and `ends` (`None`: never) are Unix times in seconds."""
 
     id: int

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -43,6 +43,10 @@ class SigningKey:
     made: float | None
     ends: float | None
     key: bytes = field(repr=False)
+
+    def _asdict(self) -> dict[str, Any]:
+        """Return what may be shown."""
+        return {"id": self.id, "made": self.made, "ends": self.ends}
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import ibis
@@ -43,8 +42,7 @@ class BrandDays(NamedTuple):
     last: date
 
 
-@dataclass(frozen=True, slots=True)
-class CardSpend:
+class CardSpend(NamedTuple):
     """Where card spend is, and what is in it."""
 
     cards: Cards

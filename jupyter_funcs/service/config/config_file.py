@@ -6,8 +6,7 @@ import bisect
 import contextlib
 import re
 import tomllib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -42,8 +41,7 @@ _TOML_TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TomlFile:
+class TomlFile(NamedTuple):
     name: str
     text: str
     values: Mapping[str, Any]

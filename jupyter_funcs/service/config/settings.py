@@ -134,11 +134,20 @@ class Retention(Section):
 BRAND = "Brand"
 
 _COLUMNS_OF_CARDS = ("panel", "symbol", "date", "spend_cents", "transactions", "cards")
-_COLUMNS_OF_RESULTS = (
-    *("periodlabel", "periodtodate", "periodstartdate", "periodenddate", "iscurrentquarter", "compared"),
-    *("spend", "transaction count", "transactions per card", "cardholder count"),
-    *("spend per transaction", "spend per card"),
-)
+_COLUMNS_OF_RESULTS = {
+    "periodlabel",
+    "periodtodate",
+    "periodstartdate",
+    "periodenddate",
+    "iscurrentquarter",
+    "compared",
+    "spend",
+    "transaction count",
+    "transactions per card",
+    "cardholder count",
+    "spend per transaction",
+    "spend per card",
+}
 
 
 def dimension_columns(dimensions: Iterable[str]) -> dict[str, str]:

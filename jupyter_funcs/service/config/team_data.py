@@ -149,7 +149,7 @@ class _Loader:
         return name or self._panels[0]
 
     def _reports(self, reference: Reference) -> list[Report]:
-        reports: dict[str, Report] = {}
+        reports = {}
         for number, saved in enumerate(self.data.reports):
             key = ("data", "reports", number)
             if saved.id.casefold() in reports:

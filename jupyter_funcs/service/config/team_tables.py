@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property, partial
 from pathlib import Path
@@ -108,7 +107,7 @@ class TeamTables(contextlib.ExitStack):
         """Open a table of the engine by its name, ``name`` or ``schema.name``."""
         *schema, table = name.split(".")
         backend = self._engine.backend
-        place: tuple[str, ...] | None = tuple(schema) or None
+        place = tuple(schema) or None
         if self._address.scheme == "duckdb":
             place = (sandbox.OWN, *(schema or ["main"]))
         try:
@@ -153,8 +152,7 @@ def _csv_rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
         raise TeamDataError(f"{path} is not a CSV file in UTF-8: {error}.") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row of a small table; `use` is the name of a column in the configuration, `columns` has the team's."""
 
     where: str

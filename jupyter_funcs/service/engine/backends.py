@@ -96,7 +96,7 @@ class EngineURL:
                 return SparkConnection(self.url)
             import ibis
 
-            backend: Any = ibis.connect(self.url)
+            backend = ibis.connect(self.url)
             # Some drivers don't connect before the first query.
             backend.to_pyarrow(ibis.literal(1))
             return EngineConnection(backend)
@@ -114,11 +114,11 @@ class EngineURL:
             ) from None
 
 
+@dataclass
 class EngineConnection:
     """A connection to an engine through ibis, for one call at a time."""
 
-    def __init__(self, backend: Any) -> None:
-        self.backend = backend
+    backend: Any
 
     def source(self, cards: Cards) -> ir.Table:
         """Return card spend as stored, as an unbound table."""
@@ -155,7 +155,7 @@ class SparkConnection(EngineConnection):
         # It writes failing queries to stderr, including the arguments of a run.
         PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
 
-        self._session: Any = SparkSession.builder.remote(url).create()
+        self._session = SparkSession.builder.remote(url).create()
         self._session.client.set_retry_policies([DefaultPolicy(max_retries=_SPARK_RETRIES)])
         try:
             for name, value in _SPARK_SETTINGS.items():

@@ -8,7 +8,6 @@ one in which it begins.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,8 +20,7 @@ _QUARTER = timedelta(weeks=13)
 _SATURDAY = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(NamedTuple):
     """A fiscal quarter."""
 
     year: int
@@ -67,7 +65,7 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
     current = unreported or running
 
     def window(period: Period, end: date, *, to_date: bool) -> Window:
-        compared = replace(period, year=period.year - lookback).period_name
+        compared = period._replace(year=period.year - lookback).period_name
         return Window(period.period_name, to_date, period.start, end, period == current, compared)
 
     # The running quarter has no full row, only one to date.

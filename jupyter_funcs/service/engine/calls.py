@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -106,12 +106,11 @@ class Compiled:
     is_remote: bool = False
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(NamedTuple):
     sql: str
     schema: pa.Schema
-    values: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    values: Mapping[str, Any] = {}
+    tables: Mapping[str, pa.Table] = {}
 
 
 def _padded(values: tuple[Any, ...]) -> tuple[Any, ...]:

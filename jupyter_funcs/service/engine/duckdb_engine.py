@@ -6,7 +6,6 @@ Functions build unbound ibis expressions, so the same ones run on any other engi
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -17,7 +16,8 @@ import threading
 import time
 import weakref
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,7 +106,7 @@ class DuckDBEngine:
         # Another process has another working folder. DuckDB lists the folder of a pattern, and looks for what belongs
         # to a database beside it.
         if cards:
-            cards = replace(cards, files=tuple(map(os.path.abspath, cards.files)))
+            cards = cards._replace(files=tuple(map(os.path.abspath, cards.files)))
             readable += [Path(f"{_WILDCARDS.split(pattern)[0]}.").parent for pattern in cards.files]
         database = self.database and self.database.absolute()
         if database:
@@ -279,7 +279,7 @@ class DuckDBCall:
             self.check_cancelled()
         return pa.Table.from_batches(batches, reader.schema)
 
-    @contextlib.contextmanager
+    @contextmanager
     def _executed(self, result: ir.Expr | Query | Compiled) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
         import duckdb
 
@@ -296,7 +296,7 @@ class DuckDBCall:
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise MemoryLimitError("The query needs more memory than all queries may share. Ask for less.") from error
 
-    @contextlib.contextmanager
+    @contextmanager
     def _interruptible(self, interrupt: Callable[[], object]) -> Iterator[None]:
         """Call `interrupt` if the call is cancelled meanwhile, again and again until what runs has ended."""
         with self._lock:
@@ -326,7 +326,7 @@ class DuckDBCall:
             with self._lock:
                 if not self._interrupt:
                     return
-                with contextlib.suppress(Exception):  # another engine may be gone
+                with suppress(Exception):  # another engine may be gone
                     self._interrupt()
             time.sleep(_POLL_SECONDS)
 
@@ -345,12 +345,12 @@ class PrivateFolder:
 
     def __init__(self, prefix: str) -> None:
         for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-            with contextlib.suppress(OSError):  # already gone, or in use
+            with suppress(OSError):  # already gone, or in use
                 if sys.platform != "win32" and left.lstat().st_uid == os.getuid():
                     _end(left, _locked(left))
         new = Path(tempfile.mkdtemp(prefix=f"new.{prefix}"))
         lock: int | None = None
-        with contextlib.suppress(OSError):  # a file system without locks: no other process can lock the folder either
+        with suppress(OSError):  # a file system without locks: no other process can lock the folder either
             lock = _locked(new)
         # Others find it by this name, so it is locked before.
         self.path = new.rename(new.with_name(new.name.removeprefix("new.")))
@@ -359,7 +359,7 @@ class PrivateFolder:
 
 def remove(folder: Path) -> None:
     """Remove a folder, whatever is in it."""
-    with contextlib.suppress(RecursionError):
+    with suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists() and sys.platform != "win32":  # what is too deep for Python, or can't be read
         command = 'chmod -R u+rwx "$0"; rm -rf "$0"'

@@ -7,7 +7,6 @@ Afterwards it can read no other files, use no network, load no extensions and ch
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,7 +125,7 @@ def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:
 
 def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
     """Create the view of card spend, and return the files that it reads."""
-    files: list[str] = []
+    files = []
     for pattern in cards.files:
         matched = matching(con, pattern)
         if not matched:
@@ -138,7 +137,7 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
         place = (OWN, *("main", *cards.table)[-2:]) if cards.table else ("memory", "main", _FILES)
         columns = con.execute(f"DESCRIBE FROM {_name(*place)}").fetchall()
         stored = [(column, kind) for column, kind, *_ in columns]
-        if stored == _AS_STORED and cards == replace(tables.Cards.parquet(Path()), files=cards.files):
+        if stored == _AS_STORED and cards == tables.Cards.parquet(Path())._replace(files=cards.files):
             query = f"FROM {_FILES}"
         else:
             import ibis

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,8 +64,7 @@ UNKNOWN = "Unknown"
 _MOST_DIGITS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Cards:
+class Cards(NamedTuple):
     """Where card spend is stored, in Parquet files or a table of the engine, and how its columns map to `CARDS`."""
 
     schema: Mapping[str, str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
@@ -12,6 +11,7 @@ import struct
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -142,17 +142,17 @@ class WorkerSetup:
 def kill_descendants(process: psutil.Process) -> None:
     """Stop the descendants of a process, which can then start no others, and kill them."""
     descendants: set[psutil.Process] = set()
-    with contextlib.suppress(psutil.NoSuchProcess):  # it may end itself
+    with suppress(psutil.NoSuchProcess):  # it may end itself
         for _ in range(_MOST_TRIES):
             new = {*process.children(recursive=True)} - descendants
             if not new:
                 break
             descendants |= new
             for child in new:
-                with contextlib.suppress(psutil.Error):
+                with suppress(psutil.Error):
                     child.suspend()
     for child in descendants:
-        with contextlib.suppress(psutil.NoSuchProcess):
+        with suppress(psutil.NoSuchProcess):
             child.kill()
     psutil.wait_procs(descendants, timeout=_MOST_SECONDS)
 
@@ -161,14 +161,14 @@ def clean_up(folder: Path, pid: int) -> None:
     """Remove the folder and the control groups of a worker that has ended."""
     remove(folder)
     for controller in _LIMITS:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             control_group(controller, pid).rmdir()
 
 
 def remove_old_groups() -> None:
     """Remove the control groups that killed services and workers have left."""
     for controller in _LIMITS:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             for group in control_group(controller, 0).parent.glob("funcs-*"):
                 if not psutil.pid_exists(int(group.name.removeprefix("funcs-"))):
                     group.rmdir()
@@ -201,7 +201,7 @@ def can_limit_processes() -> bool:
 
 def can_limit(controller: str) -> bool:
     """Tell whether control groups can limit the ``pids`` or the ``memory`` of a worker."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         _limited_group(controller, 0, 2**20).rmdir()
         return True
     return False
@@ -224,7 +224,7 @@ def _limited_group(controller: str, pid: int, most: int) -> Path:
 
 def ran_out_of_memory(pid: int) -> bool:
     """Tell whether the system has ended a process of a worker because its group used too much memory."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         files = control_group("memory", pid).iterdir()
         return any(file.name in _COUNTS and re.search(r"(?m)^oom_kill [1-9]", file.read_text()) for file in files)
     return False
@@ -359,7 +359,7 @@ def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     # Semaphores are files, which others must not find.
     rules |= {Path("/dev/shm"): everything & ~_LIST, Path.cwd(): everything}  # noqa: S108 - not a temporary file
     for path, rights in rules.items():
-        with contextlib.suppress(OSError):  # not every system has all of them
+        with suppress(OSError):  # not every system has all of them
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
             rule = struct.pack("=Qi", rights & (everything if path.is_dir() else everything & _OF_FILES), place)
             libc.syscall(_ADD_RULE, ruleset, 1, rule, 0)
@@ -402,11 +402,11 @@ def _launch(worker: str, memory: str, disk: str, processes: str, *hidden: str) -
 
     # Files in memory count as memory here, and as disk space elsewhere.
     for controller, limit in (("pids", setup.processes + _THREADS), ("memory", setup.memory + setup.disk)):
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             (_limited_group(controller, os.getsid(0), limit) / "cgroup.procs").write_text(str(os.getpid()))
 
     command = [*_PYTHON, worker]
-    with contextlib.suppress(OSError):  # not every system lets it
+    with suppress(OSError):  # not every system lets it
         _have_own_namespaces(_libc(), setup)
         command.append("separate")
     # A new program, since one that runs, and what is open, is reached by the mounts of the time when it was opened.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.metadata
 import logging
 import re
@@ -10,6 +9,7 @@ import sys
 import traceback
 import types
 from dataclasses import replace
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
@@ -64,10 +64,10 @@ def load(
     for folder in folders:
         package = _package(folder)
         for path in _files(folder):
-            add(str(path), functools.partial(_in_file, path, package))
+            add(str(path), partial(_in_file, path, package))
     for entry in sorted(importlib.metadata.entry_points(group=GROUP)) if entry_points else ():
         source = f"The entry point {entry.name} = {entry.value!r}"
-        add(source, functools.partial(_in_entry_point, entry, source))
+        add(source, partial(_in_entry_point, entry, source))
     # A module may have imported a function that another one publishes.
     unique = {id(function): function for function in functions}
     return [replace(function, asset=function.asset or default_asset) for function in unique.values()]
@@ -89,7 +89,7 @@ def _in_file(path: Path, package: str) -> list[PublishedFunction]:
         from jupyter_funcs.service.publishing import notebooks
 
         return [notebooks.read(path)]
-    found = _functions(_imported(functools.partial(importlib.import_module, f"{package}.{path.stem}"), str(path)))
+    found = _functions(_imported(partial(importlib.import_module, f"{package}.{path.stem}"), str(path)))
     if not found:
         log.warning(
             "%s publishes nothing: none of its functions has @function. "

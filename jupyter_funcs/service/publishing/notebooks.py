@@ -25,7 +25,7 @@ from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.registry import PublishedFunction, all_rules, read_parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -207,7 +207,7 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
         ) from None
     comments = _comments(source)
     found = []
-    annotations: dict[str, Any] = {}
+    annotations = {}
     for statement in statements:
         match statement:
             case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
@@ -290,7 +290,7 @@ def _evaluated(node: ast.expr) -> Any:  # noqa: PLR0911 - one per kind of node
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return _evaluated(left) | _evaluated(right)
         case ast.Call(func=func, args=args, keywords=keywords):
-            made: Callable[..., Any] = _evaluated(func)
+            made = _evaluated(func)
             return made(*map(_evaluated, args), **{str(each.arg): _evaluated(each.value) for each in keywords})
         case ast.List(elts=items):
             return [_evaluated(item) for item in items]

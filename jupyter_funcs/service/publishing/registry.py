@@ -90,8 +90,8 @@ class PublishedFunction:
 
         Without `typed`, they are the texts of the first wire.
         """
-        values: dict[str, Any] = {}
-        errors: dict[str, list[str]] = {}
+        values = {}
+        errors = {}
         for parameter in self.parameters:
             value, wrong = parameter.read(args.get(parameter.name, ABSENT), reference, typed=typed)
             if wrong:

@@ -149,7 +149,7 @@ def _rows_of(result: Any) -> Any:
 
 def _rows_of_mapping(result: dict[Any, Any]) -> list[dict[Any, Any]]:
     """Read a mapping of columns; if a value is not a column, the mapping is one record."""
-    columns: dict[str, Sequence[Any]] = {}
+    columns = {}
     for name, values in result.items():
         if (column := _column(values)) is None:
             return [result]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import functools
 import getpass
 import json
 import shlex
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
-from dataclasses import fields
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,7 +52,7 @@ def add_admin(commands: _SubParsersAction[Any]) -> None:
             for argument in action.arguments:
                 parser.add_argument(argument, **_ARGUMENTS[argument])
             add_config(parser, SUPPRESS)  # keeps a --config that precedes the action
-            parser.set_defaults(command=functools.partial(_act, name, action))
+            parser.set_defaults(command=partial(_act, name, action))
     audit = groups.add_parser("audit", help="who did what, when, from where and with which outcome")
     audit.add_argument("--user", metavar="NAME", help="what a user did, or what was done to their account")
     audit.add_argument("--action", help="such as run, login, grants, or 'users add'")
@@ -160,7 +159,7 @@ def _with_config(text: str, config: Path | None) -> str:
 
 def _shown(record: Any) -> dict[str, Any]:
     """Return the public fields of a record, with times in ISO 8601."""
-    values = ((field.name, getattr(record, field.name)) for field in fields(record) if field.repr)
+    values = record._asdict().items()
     return {name: utc_text(value) if isinstance(value, float) else value for name, value in values}
 
 
@@ -365,10 +364,8 @@ ACTIONS = {
             lambda grants, name: grants.remove("asset", name),
             "was removed; nobody may run its functions any more.",
         ),
-        "share": Action("share an asset with its organisation", functools.partial(_share, is_shared=True), ("name",)),
-        "unshare": Action(
-            "limit an asset to users with a grant", functools.partial(_share, is_shared=False), ("name",)
-        ),
+        "share": Action("share an asset with its organisation", partial(_share, is_shared=True), ("name",)),
+        "unshare": Action("limit an asset to users with a grant", partial(_share, is_shared=False), ("name",)),
     },
     "grants": {
         "list": _list("list all grants; shared assets need none", Grants.grants),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import logging
@@ -10,6 +9,7 @@ import os
 import shlex
 import threading
 import time
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,13 +62,13 @@ class Hosted:
     grants: Grants
     settings: Settings
     runs: Runs
-    ends: contextlib.ExitStack
+    ends: ExitStack
     requests: int = 0
 
 
 def build(settings: Settings, config: Path | None) -> Hosted:
     """Build a service, without a configuration file the demo."""
-    with contextlib.ExitStack() as opened:
+    with ExitStack() as opened:
         is_demo = config is None
         folder = state.folder(settings.state, demo=is_demo)
         built_in, engine = _built_in(settings, is_demo=is_demo)
@@ -76,7 +76,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         opened.callback(engine.close)
         if settings.functions.folders or settings.functions.entry_points:
             _warn_of_system()
-            workers = opened.enter_context(contextlib.closing(_workers(settings, engine, [folder, config])))
+            workers = opened.enter_context(closing(_workers(settings, engine, [folder, config])))
             functions = [*functions, *workers.load()]
         registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
         grants = state.open_grants(folder, demo.add_accounts if is_demo else None)
@@ -185,7 +185,7 @@ class LiveService:
                 paths += [Path(folder, name) for name in names if not name.startswith(".")]
         files = set()
         for path in paths:
-            with contextlib.suppress(OSError):  # it was removed
+            with suppress(OSError):  # it was removed
                 file = path.stat()
                 files.add((path, file.st_mtime_ns, file.st_size, file.st_ino))
         return files
@@ -219,7 +219,7 @@ def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedF
 def check(settings: Settings) -> tuple[list[PublishedFunction], list[dict[str, Any]], list[str]]:
     """Load the published functions as the service would; return them, their listing, and what is wrong with them."""
     built_in, engine = _built_in(settings, is_demo=False)
-    with contextlib.closing(engine), contextlib.closing(_workers(settings, engine, (), keeps_going=True)) as workers:
+    with closing(engine), closing(_workers(settings, engine, (), keeps_going=True)) as workers:
         published, problems = workers.load(), workers.problems
         by_name = {function.name: function for function in built_in}
         for function in published:
@@ -296,7 +296,7 @@ def _source(function: PublishedFunction) -> str:
     """Describe what a function runs, in a way that changes with it."""
     path, digest = Path(function.place.partition(", line ")[0]), "unknown"
     # A worker named the file: only a regular one is opened, and no more of it read than a source has.
-    with contextlib.suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):
         if path.is_file():
             with path.open("rb") as file:
                 digest = hashlib.sha256(file.read(_MOST_HASHED)).hexdigest()[:16]

@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import ipaddress
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.core.wording import quoted
 
@@ -27,8 +26,7 @@ _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9
 _MOST_HOSTS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Hosts:
+class Hosts(NamedTuple):
     """The names and origins that a service accepts, in addition to loopback."""
 
     names: Sequence[str] = ()

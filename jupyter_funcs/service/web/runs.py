@@ -19,8 +19,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from starlette.requests import ClientDisconnect
 
@@ -45,14 +44,13 @@ _NEWEST_WEIGHT = 0.2
 _LONGEST_RETRY_SECONDS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The limits of a service; times in seconds, wrong logins per minute."""
 
     run_seconds: float = 300
     # Of each user; there are twice as many, so that no user can take them all. Two per processor, because queries wait
     # for data.
-    threads: int = field(default_factory=lambda: max(4, 2 * (os.cpu_count() or 1)))
+    threads: int = max(4, 2 * (os.cpu_count() or 1))
     concurrent_runs: int = 128
     # By default, three quarters of `concurrent_runs`.
     runs_a_user: int | None = None

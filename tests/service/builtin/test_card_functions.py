@@ -521,7 +521,7 @@ def test_companies_share_the_quarters_that_both_have_and_both_reported() -> None
     found = known(calendars=both).calendar(["A", "B"])
     assert [(each.period_name, each.is_historical) for each in found] == [("FQ1 2024", False), ("FQ2 2024", False)]
     assert known(calendars=both).calendar(["A"]) == list(both["A"])
-    shifted = both | {"B": [dataclasses.replace(each, end=each.end - timedelta(days=1)) for each in both["B"]]}
+    shifted = both | {"B": [each._replace(end=each.end - timedelta(days=1)) for each in both["B"]]}
     with pytest.raises(ValueError, match="different fiscal calendars"):
         known(calendars=shifted).calendar(["A", "B"])
 

@@ -102,7 +102,7 @@ def reference() -> Reference:
 
 
 def in_table(*name: str) -> Cards:
-    return dataclasses.replace(Cards.parquet(Path()), files=(), table=name)
+    return Cards.parquet(Path())._replace(files=(), table=name)
 
 
 @contextlib.contextmanager
@@ -469,7 +469,7 @@ def test_data_that_an_engine_does_not_have_are_named_in_three_lines(
     cases = {
         "no_such_table": in_table("no_such_table"),
         "no_such_schema.cards": in_table("no_such_schema", "cards"),
-        "no_such_column": dataclasses.replace(mapped, columns={**mapped.columns, "date": "no_such_column"}),
+        "no_such_column": mapped._replace(columns={**mapped.columns, "date": "no_such_column"}),
         "no_such.parquet": Cards.parquet(Path("/no_such.parquet")),
     }
     for words, cards in cases.items():
