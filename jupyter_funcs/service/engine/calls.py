@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from jupyter_funcs.service.engine.reference import Reference
+
+    Executable: TypeAlias = "ir.Expr | Query | Compiled"
 
 # The largest result, in values. As Python objects they take 1 to 2 GB, which no memory limit of an engine covers.
 _MOST_VALUES = 20_000_000
@@ -52,7 +54,7 @@ class Call(Protocol):
     def table(self, name: str) -> ir.Table:
         """Return an unbound table to build an expression on; blocks until its data are loaded."""
 
-    def fetch(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
+    def fetch(self, result: Executable) -> list[dict[str, Any]]:
         """
         Execute an expression or a query and return its rows.
 
@@ -64,7 +66,7 @@ class Call(Protocol):
             The query needs more memory than the engine may use.
         """
 
-    def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
+    def arrow(self, result: Executable) -> pa.Table:
         """Execute an expression or a query and return an Arrow table; raises like `fetch`."""
 
     def cancel(self) -> None:

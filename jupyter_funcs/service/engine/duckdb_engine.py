@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.service.engine.calls import (
     CallCancelledError,
-    Compiled,
     MemoryLimitError,
     Query,
     Statement,
@@ -39,9 +38,13 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
+    from jupyter_funcs.service.engine.calls import Executable
     from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.statements import Statements
     from jupyter_funcs.service.engine.tables import Cards
+
+    # Raises if the call was cancelled.
+    Check = Callable[[], None]
 
 # How often a waiting call checks for cancellation, and how often a cancelled one interrupts its query: DuckDB ignores
 # an interrupt between two steps, and other engines one before the query has started.
@@ -93,7 +96,7 @@ class DuckDBEngine:
     def call(self) -> DuckDBCall:
         return DuckDBCall(self)
 
-    def data(self, check: Callable[[], None]) -> EngineData:
+    def data(self, check: Check) -> EngineData:
         """Return what another process needs to run queries on the same data; blocks like `table`."""
         return self._data(self._loaded_cards(check))
 
@@ -122,7 +125,7 @@ class DuckDBEngine:
             if self._spill:
                 self._spill.close()
 
-    def table(self, name: str, check: Callable[[], None] = lambda: None) -> ir.Table:
+    def table(self, name: str, check: Check = lambda: None) -> ir.Table:
         import ibis
 
         from jupyter_funcs.service.engine import tables
@@ -130,7 +133,7 @@ class DuckDBEngine:
         schema = self._loaded_cards(check).schema if name == "cards" else tables.SCHEMAS[name]
         return ibis.table(schema, name=name)
 
-    def prepared(self, query: Query, check: Callable[[], None]) -> Statement | None:
+    def prepared(self, query: Query, check: Check) -> Statement | None:
         """Return the SQL of a query that was compiled beforehand, for tables as these."""
         from jupyter_funcs.service.engine import tables
 
@@ -179,7 +182,7 @@ class DuckDBEngine:
                 self._con = self._open_database(None)
             return self._con.cursor()
 
-    def _loaded_cards(self, check: Callable[[], None]) -> Cards:
+    def _loaded_cards(self, check: Check) -> Cards:
         with self._lock:
             if not self._loading:
                 self._loading = Future()
@@ -226,10 +229,10 @@ class DuckDBCall:
     def table(self, name: str) -> ir.Table:
         return self.engine.table(name, self.check_cancelled)
 
-    def fetch(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
+    def fetch(self, result: Executable) -> list[dict[str, Any]]:
         return list(self._fetched(result))
 
-    def fetch_either(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]] | pa.Table:
+    def fetch_either(self, result: Executable) -> list[dict[str, Any]] | pa.Table:
         """Execute like `fetch`, but return many rows, or none, as an Arrow table if that holds the same values."""
         rows = self._fetched(result, or_table=True)
         if isinstance(rows, list):
@@ -239,7 +242,7 @@ class DuckDBCall:
         # JSON has no columns where there are no rows.
         return rows if len(rows) > _FEW_ROWS or not len(rows) else rows.to_pylist()
 
-    def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> Any:
+    def _fetched(self, result: Executable, *, or_table: bool = False) -> Any:
         rows: list[dict[str, Any]] = []
         with self._executed(result) as (cursor, schema):
             # Not by the schema, which a worker may have written.
@@ -261,7 +264,7 @@ class DuckDBCall:
                 self.check_cancelled()
         return rows
 
-    def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
+    def arrow(self, result: Executable) -> pa.Table:
         with self._executed(result) as (cursor, schema):
             return self._table(cursor).cast(schema)
 
@@ -280,7 +283,7 @@ class DuckDBCall:
         return pa.Table.from_batches(batches, reader.schema)
 
     @contextmanager
-    def _executed(self, result: ir.Expr | Query | Compiled) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
+    def _executed(self, result: Executable) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
         import duckdb
 
         self.check_cancelled()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -29,7 +29,7 @@ _DUCKDB_TYPES = {"string": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "int
 # Columns that need no cast, and so no ibis.
 _AS_STORED = [(name, _DUCKDB_TYPES[kind]) for name, kind in tables.CARDS.items()]
 
-_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+_SETTINGS: dict[str, Any] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,

@@ -173,8 +173,7 @@ class _Siblings(MetaPathFinder, Loader):
     def __init__(self) -> None:
         self.folders: dict[str, Path] = {}
 
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        del target
+    def find_spec(self, fullname: str, path: object = None, _target: object = None) -> ModuleSpec | None:
         if path is not None:  # a module inside a package
             return None
         found = [

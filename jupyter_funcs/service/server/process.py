@@ -11,7 +11,7 @@ import re
 import socket
 import ssl
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import h11
 import uvicorn
@@ -116,7 +116,7 @@ def check_certificate(certificate: Path, key: Path) -> None:
         raise SetupError(f"The certificate {certificate} or its key {key} cannot be read: {error.strerror}.") from None
 
 
-def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]]:
+def _addresses(host: str, port: int) -> list[Any]:
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
@@ -124,7 +124,7 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, socket.
             f"{quoted(host)} is not an address or a host name that resolves.\n"
             "Choose another with --host; 127.0.0.1 is for this machine only."
         ) from None
-    return list(dict.fromkeys(addresses))  # type: ignore[arg-type] # addresses of other families are longer
+    return list(dict.fromkeys(addresses))
 
 
 def configure_logs(style: Literal["text", "json"]) -> None:
@@ -243,9 +243,9 @@ _REFUSAL = (
 class HttpConnection(H11Protocol):
     """A connection with limits on the time for a request head and for an unread reply."""
 
-    most: ClassVar[int] = 512
-    head_seconds: ClassVar[float] = 10
-    stall_seconds: ClassVar[float] = 30
+    most = 512
+    head_seconds = 10
+    stall_seconds = 30
 
     _deadline: asyncio.TimerHandle | None = None
     _stall: asyncio.TimerHandle | None = None

@@ -17,8 +17,6 @@ from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.server.admin import add_config
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from jupyter_funcs.service.config.settings import Server, Settings
     from jupyter_funcs.service.server.hosted import Hosted
 
@@ -55,7 +53,7 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _end(_signal: int, _frame: FrameType | None) -> None:
+def _end(*_: object) -> None:
     """End the process; a later signal doesn't interrupt the removal of its folders."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
