@@ -6,10 +6,11 @@ import json
 import re
 import threading
 from contextlib import suppress
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.catalog.choices import texts_in
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
 from jupyter_funcs.catalog.values import (
     CONSTANTS,
@@ -71,27 +72,25 @@ _YES = {"yes", "true", "y"}
 _CONTROLS = {Kind.JSON: "json", Kind.INTEGER: "number", Kind.NUMBER: "number", Kind.DATE: "date"}
 
 
+@dataclass(eq=False)
 class FormView:
     """The form of one function as the page shows it; `on_news` is called when there is something new to show."""
 
-    def __init__(
-        self,
-        function: RemoteCall,
-        form: Form,
-        on_news: Callable[[], None],
-        *,
-        trusted: bool = True,
-        entered_before: LastEntered | None = None,
-    ) -> None:
-        self.form, self.trusted, self.seq = form, trusted, 0
-        self._entered = {} if entered_before is None else entered_before
-        form.shows_labels, form.variables = True, notebook.variables
-        self._on_news = on_news
-        self.preset: tuple[str, Args] = ("", {})  # the last one, and the values it filled in
+    function: InitVar[RemoteCall]
+    form: Form
+    on_news: Callable[[], None]
+    entered: LastEntered = field(default_factory=dict)
+    trusted: bool = field(default=True, kw_only=True)
+    seq: int = 0
+    preset: tuple[str, Args] = ("", {})  # the last one, and the values it filled in
+
+    def __post_init__(self, function: RemoteCall) -> None:
+        form = self.form
+        form.shows_labels = True
+        form.variables = notebook.variables
         self._lock = threading.RLock()  # options arrive on the background loop
         self._fields = by_name(form.fields)
-        fields = self._fields.items()
-        self._sources = {name: FieldSource(each, function, form, self._on_source) for name, each in fields}
+        self._sources = {field.name: FieldSource(field, function, form, self._on_source) for field in form.fields}
         self._forget()
         self._carried.update(dict.fromkeys(form.values, False))
         form.watchers.append(self._on_form)
@@ -102,7 +101,7 @@ class FormView:
     def _forget(self) -> None:
         self._pressed = False
         self._carried: dict[str, bool] = {}  # of fields that were filled in, whether from another form
-        self._refused: dict[str, list[str]] = {}
+        self._refused: dict[str, Sequence[str]] = {}
         self._removed: dict[str, list[str]] = {}
 
     def close(self) -> None:
@@ -110,8 +109,8 @@ class FormView:
         with self._lock:
             for name, value in self.form.values.items():
                 if self.form.is_set(name):
-                    self._entered.setdefault(name, (self._fields[name].kind, value))
-            if self._on_form in self.form.watchers:
+                    self.entered.setdefault(name, (self._fields[name].kind, value))
+            with suppress(ValueError):
                 self.form.watchers.remove(self._on_form)
             for source in self._sources.values():
                 source.stop()
@@ -126,15 +125,18 @@ class FormView:
 
     def pages(self) -> dict[str, dict[str, Any]]:
         """Return the first options of the fields to choose in, each as the `OptionPage` of the protocol."""
-        names = [view["name"] for view in self.fields if view["control"] in {"choice", "several"}]
-        return {name: self._sources[name].page() for name in names}
+        return {
+            view["name"]: self._sources[view["name"]].page()
+            for view in self.fields
+            if view["control"] in {"choice", "several"}
+        }
 
     def _more(self) -> set[str]:
         """Return the optional fields with a default or of JSON, and those after the first dozen of the rest."""
-        optional = [field for field in self._fields.values() if not (field.required or field.rule)]
-        more = {field.name for field in optional if field.default is not None or field.kind is Kind.JSON}
-        beyond = [name for name in self._fields if name not in more][_MOST_SHOWN:]
-        more |= {field.name for field in optional if field.name in beyond}
+        optional = {name: field for name, field in self._fields.items() if not (field.required or field.rule)}
+        more = {name for name, field in optional.items() if field.default is not None or field.kind is Kind.JSON}
+        first = [name for name in self._fields if name not in more][:_MOST_SHOWN]
+        more = optional.keys() - first
         return more if 1 < len(more) < len(self._fields) else set()
 
     def _field_view(self, field: Field, *, more: bool) -> dict[str, Any]:
@@ -171,34 +173,44 @@ class FormView:
     def values(self, ran: Args | None = None) -> dict[str, Any]:
         """Return the values, what is wrong, and whether they changed since `ran`, as the `Values` of the protocol."""
         with self._lock:
-            form, args, errors = self.form, self.form.args, self.form.errors
+            form = self.form
+            args = form.args
+            errors = form.errors
             warnings = form.warnings_of(args, compare_listed=False)
-            rules = {field.rule.names for field in self._fields.values() if field.rule}
-            open_rules = sorted(names for names in rules if not any(map(form.is_set, names)))
-            is_begun = self._pressed or not all(self._carried.values())
-            name, held = self.preset
+            rules = set[tuple[str, ...]]()
+            if self._pressed or not all(self._carried.values()):
+                rules = {field.rule.names for field in form.fields if field.rule}
+            unmet = sorted(names for names in rules if not any(map(form.is_set, names)))
+            name, preset = self.preset
             return {
                 "seq": self.seq,
-                "fields": {name: self._state(field, args, errors, warnings) for name, field in self._fields.items()},
+                "fields": {field.name: self._state(field, args, errors, warnings) for field in form.fields},
                 "runs": form.runs,
                 "valid": not errors,
                 "missing": [name for name in errors if not form.is_set(name)],
                 "wrong": [name for name in errors if form.is_set(name)],
-                "advice": [f"Fill in {listed(map(self._label, names))}." for names in open_rules if is_begun],
-                "preset": name if same_args(held, args) else "",
+                "advice": [f"Fill in {listed(map(self._label, names))}." for names in unmet],
+                "preset": name if same_args(preset, args) else "",
                 "changed": ran is not None and not same_args(ran, args),
             }
 
     def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> dict[str, Any]:
-        name, is_set = field.name, self.form.is_set(field.name)
-        wrong = [*self._refused.get(name, ()), *(errors.get(name, ()) if is_set or self._pressed else ())]
-        said = warnings.get(name, ()) if self._pressed or name in self._carried else ()
-        unknown = [] if wrong else self._sources[name].unlisted(self._texts(name))
-        amber = [self._message(field, text, " It is sent as given." * is_set) for text in dict.fromkeys(said)]
+        name = field.name
+        source = self._sources[name]
+        is_set = self.form.is_set(name)
+        wrong = [*self._refused.get(name, ())]
+        if is_set or self._pressed:
+            wrong += errors.get(name, ())
+        unknown = [] if wrong else source.unlisted(self._texts(name))
+        warned = warnings.get(name, ()) if self._pressed or name in self._carried else ()
+        amber = [self._message(field, text, " It is sent as given." * is_set) for text in dict.fromkeys(warned)]
         if not amber:
-            amber = [self._message(field, self._unlisted(name, value)) for value in unknown[:_MOST_NAMED]]
-            more = len(unknown) - _MOST_NAMED
-            amber += [self._message(field, f"And {more:,} more aren't in the list.")] * (more > 0)
+            for value in unknown[:_MOST_NAMED]:
+                near = source.nearest(value)
+                hint = meant([near]) if near else "It is sent as given."
+                amber.append(self._message(field, f"{quote(value)} isn't in the list. {hint}"))
+            if len(unknown) > _MOST_NAMED:
+                amber.append(self._message(field, f"And {len(unknown) - _MOST_NAMED:,} more aren't in the list."))
         state = {
             "value": self._value(field, args),
             "errors": [self._message(field, text) for text in dict.fromkeys(wrong)],
@@ -211,24 +223,26 @@ class FormView:
 
     def _value(self, field: Field, args: Args) -> Any:
         """Return a value as the page shows it: as it would be sent if it is valid, else as it was set."""
-        held = self.form.values.get(field.name)
-        variable = held.values[0] if isinstance(held, Each) and len(held) == 1 else held
+        if field.name not in self.form.values:
+            return None
+        value = self.form.values[field.name]
+        is_each = isinstance(value, Each)
+        variable = only(value) if is_each and len(value) == 1 else value
         if isinstance(variable, Variable):
             variables = self.form.variables()
             about = notebook.about(variables[variable.name]) if variable.name in variables else "not defined"
-            return {"variable": variable.name, "about": about, "each": isinstance(held, Each)}
-        if isinstance(held, Each):
-            return {"each": [self._text(field, one) for one in held.values[:_MOST_VALUES]]}
-        is_typed = isinstance(held, str) and not field.options  # "1." may become "1.5"
-        held = held if is_typed or has_variable(held) else args.get(field.name, held)
-        if not self.form.is_set(field.name):
-            return None
-        if constant := constant_of(held):
+            return {"variable": variable.name, "about": about, "each": is_each}
+        is_typed = isinstance(value, str) and not field.options  # "1." may become "1.5"
+        if not (is_each or is_typed or has_variable(value)):
+            value = args.get(field.name, value)
+        texts = [self._text(field, item) for item in several(value)[:_MOST_VALUES]]
+        if is_each:
+            return {"each": texts}
+        if constant := constant_of(value):
             return {"constant": constant}
-        if field.kind is Kind.LIST or (isinstance(held, (list, tuple)) and field.kind is not Kind.JSON):
-            items = held if isinstance(held, (list, tuple)) else [held]
-            return [self._text(field, one) for one in items[:_MOST_VALUES]]
-        return clip(self._text(field, held), _LONGEST)
+        if field.kind is Kind.LIST or (isinstance(value, (list, tuple)) and field.kind is not Kind.JSON):
+            return texts
+        return clip(self._text(field, value), _LONGEST)
 
     def _text(self, field: Field, value: Any) -> str:
         """Return a value as a line of text; `_read` takes it back."""
@@ -243,29 +257,25 @@ class FormView:
         except Exception:  # noqa: BLE001  # any object may be set by code, even one that fails when inspected
             return f"<{type(value).__name__}>"
 
-    def _unlisted(self, name: str, value: str) -> str:
-        near = self._sources[name].nearest(value)
-        return f"{quote(value)} isn't in the list. {meant([near]) if near else 'It is sent as given.'}"
-
     def _message(self, field: Field, text: str, more: str = "") -> dict[str, str]:
         """Return an error in the words of a form, and a value that would fix it, as the `Message` of the protocol."""
-        held, source, is_refused = self.form[field.name], self._sources[field.name], field.name in self._refused
-        found = [one for one in self._texts(field.name) if quote(one) in text]
-        named = min(found, key=lambda one: text.index(quote(one)), default="")  # suggestions come after it
-        is_order, is_text = " is before " in text, isinstance(held, str)
-        value = held if is_text and not is_refused else named
+        source = self._sources[field.name]
+        value = self.form[field.name]
+        is_refused = field.name in self._refused
+        is_order = " is before " in text
+        is_text = isinstance(value, str) and not is_refused
+        if not is_text:
+            named = [item for item in self._texts(field.name) if quote(item) in text]
+            value = min(named, key=lambda item: text.index(quote(item)), default="")  # suggestions come after it
         use = source.nearest(value) if value and not is_order else ""
         if field.name not in self.form.values and not is_refused:
             text = "Required"
-        elif is_text and field.kind is Kind.DATE and not (source.choices or is_order or is_refused):
+        elif is_text and field.kind is Kind.DATE and not (source.choices or is_order):
             text = "Enter a valid date." if use else "Enter a valid date, such as 2025-11-15."
         return {"text": text + more, "use": use, "instead": value if use else ""}
 
     def _texts(self, name: str) -> list[str]:
-        held = self.form.values.get(name)
-        items = held.values if isinstance(held, Each) else held if isinstance(held, (list, tuple)) else [held]
-        every = chain.from_iterable(one if isinstance(one, list) else [one] for one in items)
-        return [one for one in every if isinstance(one, str)]
+        return [text for item in several(self.form.values.get(name)) for text in texts_in(item)]
 
     def _label(self, name: str) -> str:
         return clip(inert(self._fields[name].label), 100)
@@ -300,28 +310,31 @@ class FormView:
     def refuse(self, errors: Said, said: str = "") -> list[dict[str, Any]]:
         """Show errors of the service, each until its field changes; return fixes for the values that it named."""
         with self._lock:
-            self._refused = {name: list(texts) for name, texts in errors.items() if name in self._fields}
-        named = [(name, value) for name in self._fields for value in self._texts(name)[:_MOST_COMPARED]]
-        fixes = [
-            {"field": name, "text": f"Use {clip(near, _LONGEST_FIX)}", "use": near, "instead": value}
-            for name, value in dict.fromkeys(named)
-            if value and value in said and (near := self._sources[name].nearest(value))
-        ]
+            self._refused = {name: errors[name] for name in errors if name in self._fields}
+        fixes = []
+        for name, source in self._sources.items():
+            for value in dict.fromkeys(self._texts(name)[:_MOST_COMPARED]):
+                near = source.nearest(value) if value and value in said else ""
+                if near:
+                    text = f"Use {clip(near, _LONGEST_FIX)}"
+                    fixes.append({"field": name, "text": text, "use": near, "instead": value})
         return fixes[:_MOST_FIXES]
 
     def carry(self) -> None:
         """Fill in the values that were entered last in other forms, where fields of the same name take them."""
-        for name, (kind, held) in list(self._entered.items()):
-            value, field = only(held), self._fields.get(name)
+        for name, (kind, entry) in list(self.entered.items()):
+            value = only(entry)
+            field = self._fields.get(name)
             if field is None or field.kind is not kind or clears(field, value):
                 continue
-            if self.form.values.get(name, self) is held:
+            if self.form.values.get(name, self) is entry:
                 continue
             with suppress(ValueError):
                 if not has_variable(value):
                     accept(field, value)
                 self.form[name] = value
-                self._carried[name], self._entered[name] = True, (kind, held)
+                self._carried[name] = True
+                self.entered[name] = kind, entry
 
     @asked(of="inputs", in_thread=True)
     def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> dict[str, Any]:
@@ -338,15 +351,15 @@ class FormView:
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> dict[str, Any]:
         """Return all values that match a search, or those in one group."""
         known = self.form.field(field)
-        found = self._sources[known.name].choices.search(query)
-        return {"values": _bounded(known, [one.value for one in found if group in ("", one.group)])}
+        choices = self._sources[known.name].choices.search(query)
+        return {"values": _bounded(known, [choice.value for choice in choices if group in ("", choice.group)])}
 
     @asked(of="inputs", in_thread=True)
     def paste(self, field: Name, text: LongText) -> dict[str, Any]:
         """Return the values of a pasted column, row or list, those that aren't options, and how many were repeated."""
-        known, lines = self.form.field(field), text.splitlines()
-        choices = self._sources[known.name].choices
-        values, unknown = choices.pasted("\n".join(self._typable(known, lines)), known.kind)
+        known = self.form.field(field)
+        lines = self._typable(known, text.splitlines())
+        values, unknown = self._sources[known.name].choices.pasted("\n".join(lines), known.kind)
         once = _bounded(known, self._once(known, values))
         return {"values": once, "unknown": unknown, "repeated": len(values) - len(once)}
 
@@ -354,11 +367,11 @@ class FormView:
     def variables(self, field: Name) -> dict[str, Any]:
         """Return the variables that a field can use, in alphabetical order."""
         takes_one = self.form.field(field).kind not in {Kind.LIST, Kind.JSON}
-        held = dict(self.form.variables()) if self.trusted else {}
+        variables = dict(self.form.variables()) if self.trusted else {}
         usable = [
-            {"name": one, "about": about, "each": takes_one and is_iterable(value) and not isinstance(value, str)}
-            for one, value in sorted(held.items())
-            if (about := notebook.usable(one, value))
+            {"name": name, "about": about, "each": takes_one and is_iterable(value) and not isinstance(value, str)}
+            for name, value in sorted(variables.items())
+            if (about := notebook.usable(name, value))
         ]
         return {"variables": usable[:PAGE]}
 
@@ -395,30 +408,30 @@ class FormView:
 
     def _typable(self, field: Field, texts: list[str]) -> list[str]:
         """Return texts of the page; refuse too many, and characters that can't be typed and no option has."""
-        checked = _bounded(field, texts)
-        odd = {text: found[0] for text in checked if (found := _UNTYPABLE.search(text))}
-        for text in odd.keys() - {one.value for one in self._sources[field.name].choices if odd}:
-            raise ArgumentError(f"{field.label} can't contain the character {quote(odd[text])}.", "Delete it.")
-        return checked
+        options = self._sources[field.name].choices.values
+        for text in _bounded(field, texts):
+            odd = _UNTYPABLE.search(text)
+            if odd and text not in options:
+                raise ArgumentError(f"{field.label} can't contain the character {quote(odd[0])}.", "Delete it.")
+        return texts
 
     def _typed(self, text: str) -> str | Variable:
-        found = entered(text) if self.trusted else Entered(text)
-        if isinstance(found, Variable):
+        value = entered(text) if self.trusted else Entered(text)
+        if isinstance(value, Variable):
+            name = value.name
             variables = self.form.variables()
-            is_odd = found.name in variables and not notebook.usable(found.name, variables[found.name])
-            if found.name.startswith("_") or is_odd:
+            if name.startswith("_") or (name in variables and not notebook.usable(name, variables[name])):
                 hint = "Use a column, a list, a text, a number or a date whose name doesn't start with _."
-                raise ArgumentError(f"{quote(found)} can't be used here.", hint)
-        return found
+                raise ArgumentError(f"{quote(value)} can't be used here.", hint)
+        return value
 
     def _items(self, line: str) -> Any:
         """Read one of several lists: values separated by commas, and quoted if they contain one."""
-        cells = [
-            bare.strip() or quoted.replace('""', '"')
+        items = [
+            self._typed(bare.strip() or quoted.replace('""', '"'))
             for quoted, bare in _ITEM.findall(line)
             if bare.strip() or not bare
         ]
-        items = [self._typed(cell) for cell in cells]
         return items[0] if len(items) == 1 and isinstance(items[0], Variable) else items
 
     # Changes from elsewhere
@@ -426,40 +439,44 @@ class FormView:
     def _on_form(self, name: str) -> None:
         """Follow a change of the form, made by the user or by code."""
         with self._lock:
-            self._entered.pop(name, None)
+            for told in (self.entered, self._refused, self._removed):
+                told.pop(name, None)
             if self.form.is_set(name):
-                self._entered[name] = self._fields[name].kind, self.form.values[name]
+                self.entered[name] = self._fields[name].kind, self.form.values[name]
             self._carried[name] = False
-            self._refused.pop(name, None)
-            self._removed.pop(name, None)
             for source in self._sources.values():
                 if name in source.needs:
                     source.ask(after=_PAUSE)
-        self._on_news()
+        self.on_news()
 
     def _on_source(self, source: FieldSource) -> None:
         """Take the values that a source lists, and remove those that it no longer lists."""
         name = source.field.name
         with self._lock:
-            if gone := [value for value in self._texts(name) if source.known and value in source.gone]:
-                held = self.form.values[name]
-                items = held.values if isinstance(held, Each) else held if isinstance(held, list) else []
-                kept = [item for item in items if item not in gone]
-                if isinstance(held, Each):
-                    self.form[name] = Each(tuple(kept))
-                elif kept:
-                    self.form[name] = kept
+            gone = [value for value in self._texts(name) if source.known and value in source.gone]
+            if gone:
+                value = self.form.values[name]
+                left = [item for item in several(value) if item not in gone]
+                if isinstance(value, Each):
+                    self.form[name] = Each(tuple(left))
+                elif left:
+                    self.form[name] = left
                 else:
                     del self.form[name]
                 what = f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists"
                 self._removed[name] = [f"{what} {'it' if len(gone) == 1 else 'them'}."]
-        self._on_news()
+        self.on_news()
 
 
-def same_args(one: Args, other: Args) -> bool:
+def several(value: Any) -> Sequence[Any]:
+    """Return the values of `Each`, or the items of a list; any other value alone."""
+    value = value.values if isinstance(value, Each) else value
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+def same_args(args: Args, others: Args) -> bool:
     """Return whether two runs have the same arguments; tables and other objects are compared by identity."""
-    keys, other_keys = ({name: key_of(value) for name, value in args.items()} for args in (one, other))
-    return keys == other_keys
+    return args.keys() == others.keys() and all(key_of(args[name]) == key_of(others[name]) for name in args)
 
 
 def _control(field: Field, *, listed: bool) -> str:
@@ -518,23 +535,25 @@ def _quoted(text: str) -> str:
 
 def _brief(brief: str, whole: str) -> str:
     """Return the first whole sentences of a help text, without what the control shows, unless nothing else is left."""
-    said = brief if brief.endswith((".", "!", "?", ")")) else " ".join(whole.split())
-    ends = [found.end() for found in _SENTENCE_END.finditer(said)] + [len(said)]
-    return clip(said[: max((end for end in ends if end <= _BRIEF), default=ends[0])], _LONGEST_BRIEF)
+    text = brief if brief.endswith((".", "!", "?", ")")) else " ".join(whole.split())
+    ends = [*(sentence.end() for sentence in _SENTENCE_END.finditer(text)), len(text)]
+    return clip(text[: max((end for end in ends if end <= _BRIEF), default=ends[0])], _LONGEST_BRIEF)
 
 
 def _known_from(field: Field) -> str:
-    kind = _KNOWN.get(field.evidence.get("kind", Evidence.ASSUMED), "")
-    if not (field.options or field.source):
+    kind = _KNOWN[field.evidence.get("kind", Evidence.ASSUMED)]
+    values = f"listed by {inert(field.source or '')}"
+    if field.options:
+        values = _KNOWN[Evidence.DECLARED if field.is_declared("options") else Evidence.DESCRIBED]
+    elif not field.source:
         return f"Type {kind}."
-    known = Evidence.DECLARED if field.is_declared("options") else Evidence.DESCRIBED
-    values = _KNOWN[known] if field.options else f"listed by {inert(field.source or '')}"
     return f"Type and values {kind}." if values == kind else f"Type {kind}; values {values}."
 
 
 def _bounded(field: Field, texts: list[str]) -> list[str]:
     """Return texts of the page; refuse too many or too long ones."""
-    if len(texts) > _MOST_VALUES or sum(map(len, texts)) > _LONGEST:
+    length = sum(map(len, texts))
+    if len(texts) > _MOST_VALUES or length > _LONGEST:
         most = f"{_MOST_VALUES:,} values of {_LONGEST:,} characters together"
-        raise ArgumentError(f"{field.label} takes at most {most}, not {len(texts):,} of {sum(map(len, texts)):,}.")
+        raise ArgumentError(f"{field.label} takes at most {most}, not {len(texts):,} of {length:,}.")
     return texts

@@ -10,6 +10,7 @@ import json
 import sys
 import weakref
 import zlib
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ import traitlets
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.state import GONE, PanelState
@@ -151,8 +153,9 @@ class Panel(anywidget.AnyWidget):
         FuncsError
             The run failed.
         """
-        for future in [future for future, kind in list(self._asked.items()) if kind in _BEGIN_A_RUN]:
-            background.wait(future, timeout, is_shared=True)
+        for future, kind in list(self._asked.items()):
+            if kind in _BEGIN_A_RUN:
+                background.wait(future, timeout, is_shared=True)
         visit = self._state.visit
         if visit is not None and visit.refusal is not None:
             raise visit.refusal
@@ -214,7 +217,7 @@ class Panel(anywidget.AnyWidget):
             self._reply(content, {"error": ["The panel has too many requests to answer.", "Wait a moment."]})
             return
         future = background.start(self._answer(content))
-        self._asked[future] = content.get("kind") if isinstance(content, dict) else None
+        self._asked[future] = only(dict, content).get("kind")
         future.add_done_callback(lambda done: self._asked.pop(done, None))
 
     async def _answer(self, content: object) -> None:
@@ -227,8 +230,7 @@ class Panel(anywidget.AnyWidget):
         self._publish()
 
     def _reply(self, content: object, told: Json) -> None:
-        number = content.get("id") if isinstance(content, dict) else None
-        self._tell({"re": number if isinstance(number, int) else None, **told})
+        self._tell({"re": only(dict, content).get("id"), **told})
 
     async def _answer_to(self, kind: RequestKind, fields: Json) -> Json:
         """Call the method that answers a request."""
@@ -236,13 +238,10 @@ class Panel(anywidget.AnyWidget):
         if kind.refused and not (state.trusted or fields.get("download")):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
             raise ArgumentError(f"{kind.refused} from this page.", hint)
-        target: Any = state
-        if (run := fields.pop("run", None)) is not None:
-            target = state.chosen.result
-            if target is None or target.number != run:
+        with state.lock:
+            if "run" in fields and state.result.number != fields.pop("run"):
                 raise ArgumentError(GONE)
-        target = getattr(target, kind.of) if kind.of not in {"", "result"} else target
-        method = getattr(target, kind.method)
+            method = attrgetter(kind.path)(state)
         reply = await asyncio.to_thread(method, **fields) if kind.in_thread else method(**fields)
         reply = await reply if inspect.isawaitable(reply) else reply
         if kind.method == "chart":

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import clip, inert, quote
 
 if TYPE_CHECKING:
@@ -111,13 +112,13 @@ class RequestKind(NamedTuple):
 
     request: type[Struct]
     method: str
-    of: str
+    path: str  # of the method, from the state of the panel
     in_thread: bool
     refused: str
 
 
 _ENVELOPE = {"v": Literal[1], "id": Number, "kind": str}  # of every request
-_OF_RESULT = {"result", "table", "tree"}  # requests of these name the result by its number
+
 _SPELT = {"first": "from", "end": "to", "ending": "format"}  # names that Python reserves or shadows
 KINDS: dict[str, RequestKind] = {}
 
@@ -128,14 +129,16 @@ def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str
     def register(method: Method) -> Method:
         types = get_type_hints(method, include_extras=True)
         fields: list[Any] = list(_ENVELOPE.items())
-        if of_result := of in _OF_RESULT:
+        of_result = of.startswith("result")
+        if of_result:
             fields.append(("run", Number))
         for parameter in list(signature(method).parameters.values())[1:]:
             default = msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
             fields.append((parameter.name, types[parameter.name], default))
         name = kind or method.__name__
         request = msgspec.defstruct(name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True)
-        KINDS[name] = RequestKind(request, method.__name__, of, in_thread or of_result, refused)
+        path = f"{of}.{method.__name__}".lstrip(".")
+        KINDS[name] = RequestKind(request, method.__name__, path, in_thread or of_result, refused)
         return method
 
     return register
@@ -143,9 +146,9 @@ def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str
 
 def read(content: object) -> tuple[RequestKind, dict[str, Any]]:
     """Return the kind and fields of a request of the page, if they are known and the values are in range."""
-    name = content.get("kind") if isinstance(content, dict) else None
+    name = only(dict, content).get("kind")
     if not isinstance(name, str) or name not in KINDS:
-        raise ArgumentError(f"The panel takes no request of the kind {quote(clip(str(name), 60))}.", _RELOAD)
+        raise ArgumentError(f"The panel takes no request of the kind {quote(name, 60)}.", _RELOAD)
     try:
         fields = msgspec.structs.asdict(msgspec.convert(content, KINDS[name].request))
     except (msgspec.ValidationError, RecursionError) as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError
-from jupyter_funcs.core.text import clip, inert, quote, size_text
+from jupyter_funcs.core.text import clip, inert, plural, quote, size_text
 from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import shape_text, table_html
 from jupyter_funcs.frames.roles import has_labels
@@ -24,7 +24,7 @@ from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Json, Name, TableQuery, asked
 from jupyter_funcs.panel.table import Latest, TableView
-from jupyter_funcs.sweeps.job import SweepJob, result_cached_text, status_text, value_text
+from jupyter_funcs.sweeps.job import SweepJob, result_cached_text, status_text, stopped_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -96,8 +96,11 @@ class ResultView:
 
     def view(self) -> Json:
         """Return the `ResultView` of the protocol."""
-        lost = "" if (variable := self.held_as) else self.variable
-        happened = _CHANGED if self._is_held and self.is_changed else "no longer holds this result."
+        variable = self.held_as
+        lost = note = ""
+        if not variable and self.variable:
+            lost = self.variable
+            note = f"{lost} {_CHANGED if self._is_held else 'no longer holds this result.'}"
         no_reply = "This result has no JSON reply." if self.function.session.kind == "python" else ""
         return {
             "number": self.number,
@@ -105,7 +108,7 @@ class ResultView:
             "summary": self.summary,
             "variable": variable,
             "lost": lost,
-            "note": f"{lost} {happened}" if lost else self.note,
+            "note": note or self.note,
             "table": self._first,
             "json": {"possible": self.reply is not None, "why": no_reply},
         }
@@ -152,7 +155,7 @@ class ResultView:
         if os.path.lexists(path) and path.is_symlink():
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
         export.save(frame, path, ending)
-        rows = "1 row" if self.table.rows == 1 else f"{self.table.rows:,} rows"
+        rows = plural(self.table.rows, "row")
         if len(frame) < self.table.rows:
             rows = f"{len(frame):,} of {rows}"
         return told | {"said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"}
@@ -170,17 +173,16 @@ def _file_name(text: str, ending: str) -> str:
 def running_view(job: Job) -> Json:
     """Return the progress of a run; the page itself counts the seconds."""
     progress = job.progress
-    sweep = progress if isinstance(progress, SweepProgress) else None
-    alone = f"attempt {progress.attempts}" if progress.attempts > 1 else progress.said
-    return {
-        "name": clip(inert(job.function), _LONGEST),
-        # Constant during the first second; otherwise the run and the previous result would be sent again.
-        "elapsed": round(job.elapsed, 1) if job.elapsed >= 1 else 0.0,
-        "bytes": progress.received if job.elapsed >= 1 else 0,
-        "done": sweep.done + sweep.failed if sweep else 0,
-        "of": sweep.total if sweep else 1,
-        "note": status_text(sweep) if sweep else alone,
-    }
+    elapsed = job.elapsed
+    view = {"name": _shown(job.function), "elapsed": 0.0, "bytes": 0, "done": 0, "of": 1, "note": progress.said}
+    if elapsed >= 1:  # constant before, or the run and the previous result would be sent again
+        view |= {"elapsed": round(elapsed, 1), "bytes": progress.received}
+    if isinstance(progress, SweepProgress):
+        done = progress.done + progress.failed
+        view |= {"done": done, "of": progress.total, "note": status_text(progress)}
+    elif progress.attempts > 1:
+        view["note"] = f"attempt {progress.attempts}"
+    return view
 
 
 def frame_of(job: Job) -> pd.DataFrame:
@@ -200,22 +202,26 @@ def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str
     started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
     partial = _partial(frame, sweep) if sweep else None
     # The last note of a sweep repeats how many runs failed.
-    notes = [clip(inert(text), _LONGEST) for text in job.notes[: -1 if partial else None]]
+    notes = [*map(_shown, job.notes[: -1 if partial else None])]
     reply = job.progress.reply
     return ResultView(function, job.args, frame, reply, started, variable, summary, recipe, partial, notes, sweep)
 
 
+def _shown(text: str) -> str:
+    return clip(inert(text), _LONGEST)
+
+
 def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
     """Return which runs of a sweep failed, and why; `None` if none did."""
-    if not (errors := frame.attrs["errors"]):
+    errors = frame.attrs["errors"]
+    if not errors:
         return None
     rows = []
-    swept = frame.attrs["funcs"]["swept"]
     for failure in errors[:_MOST_FAILED]:
-        given = failure["args"]
-        args = {name: value_text(given[name]) for name in swept if name in given}
-        label = ", ".join(args.values() if len(args) == 1 else (f"{name} = {text}" for name, text in args.items()))
-        rows.append({"label": clip(inert(label), _LONGEST), "error": clip(inert(failure["error"]), _LONGEST)})
+        args = failure["args"]
+        texts = {name: value_text(args[name]) for name in frame.attrs["funcs"]["swept"] if name in args}
+        label = ", ".join(texts.values() if len(texts) == 1 else map(" = ".join, texts.items()))
+        rows.append({"label": _shown(label), "error": _shown(failure["error"])})
     return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
 
 
@@ -225,18 +231,25 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
     details = []
     if job is not None and job.progress.request_id:
         details.append(f"Request {job.progress.request_id}")
-    raised = None if isinstance(error, FuncsError) else error
-    if isinstance(error, FunctionError):  # of a Python catalog: it failed in this process, at a line of its author's
-        raised = error.__cause__
+    raised: BaseException | None = error
+    if isinstance(error, FuncsError):
+        # A function of a Python catalog failed in this process, at a line of its author's.
+        raised = error.__cause__ if isinstance(error, FunctionError) else None
     if raised:
         details.append("".join(traceback.format_exception(raised)))
     return {
-        "what": clip(inert(redact(what)), _LONGEST),
-        "hint": clip(inert(redact("\n".join(hint))), _LONGEST),
+        "what": _shown(redact(what)),
+        "hint": _shown(redact("\n".join(hint))),
         "details": clip(redact("\n".join(details)), _LONGEST_DETAILS),
         "retry": not isinstance(error, ArgumentError),
         "done": 0,
     }
+
+
+def cancelled_view(job: Job) -> Json:
+    """Return what a cancelled run or sweep has done, like `error_view`."""
+    done = job.progress.done if isinstance(job, SweepJob) else 0
+    return {"what": stopped_text(job.progress), "hint": "", "details": "", "retry": False, "done": done, "fixes": []}
 
 
 def lines_of(error: BaseException) -> list[str]:
@@ -253,23 +266,25 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     if result is None:
         return f'<div class="jf-still">{head}</div>'
     frame = result.reply_frame
+    function = result.function
+    session = function.session
     args = ", ".join(f"{escaped(name)} = {escaped(value_text(value))}" for name, value in result.args.items())
-    session = result.function.session
     said = [
-        f"<b>{escaped(result.function.name)}</b>{f' with {args}' if args else ''}",
+        f"<b>{escaped(function.name)}</b>{f' with {args}' if args else ''}",
         f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {escaped(session.service)}",
     ]
-    if result.function.synthetic:
+    if function.synthetic:
         said[-1] += ", synthetic data"
-    if variable := result.held_as:
-        said.append(f"The DataFrame was kept as <code>{escaped(variable)}</code>.")
-    line = snippets.line(result.function, result.args)
+    if result.held_as:
+        said.append(f"The DataFrame was kept as <code>{escaped(result.held_as)}</code>.")
+    line = snippets.line(function, result.args)
     if 0 < len(line) <= LONGEST_TEXT and not session.where.startswith("["):  # a line that is cut would not work
         after = f", after <code>%funcs connect {escaped(session.where)}</code>" if session.where else ""
         said.append(f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values{after}.")
     table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS)
     table = table.replace(' style="', ' style="white-space: nowrap; ')
-    table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"
+    if len(table) > _LONGEST_TABLE:
+        table = "<p>Its rows are too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
     kept = f'<div class="jf-kept"><p>{"<br>".join(said)}</p>{table}</div>'
     return f'<div class="jf-still">{head}{kept}{svg(result.picture) if result.picture else ""}</div>'

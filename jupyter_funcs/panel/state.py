@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.changes import relisted
@@ -25,7 +26,7 @@ from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, value
 from jupyter_funcs.panel.requests import FailedRows, Json, Name, Number, PageValues, RunNumber, Tab, asked
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.records.run import as_it_came
-from jupyter_funcs.sweeps.job import SweepJob, asks_text, start_sweep, stopped_text
+from jupyter_funcs.sweeps.job import SweepJob, asks_text, start_sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +61,7 @@ class Visit:
     shown: Future[None] | None = None  # done when the panel shows the job's result
     refusal: ArgumentError | None = None
     error: Json | None = None
-    asked: Args | None = None  # the arguments of a large sweep that the user was asked about
+    asked: Args = field(default_factory=dict)  # the arguments of a large sweep that the user was asked about
     result: ResultView | None = None
 
 
@@ -124,21 +125,20 @@ class PanelState:
     def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
         """Show a function's form, at first `form`; what was entered last under the same names carries over."""
         with self.lock:
-            if function.slug not in self._visits:
-                first = form or function.form()
-                for name, value in first.values.items():  # %funcs panel F Symbol=[a, b]
-                    first.values[name] = as_several(first.field(name), value)
-                self._visits[function.slug] = Visit(function, first, notebook.ResultVariable(function.slug, self.cell))
-            visit = self._visits[function.slug]
-            self._presets = self.header.presets(visit.function.name)
-            if visit is self.visit and visit.inputs.form is visit.form:
-                return visit
-            self.close()
-            visit.inputs = FormView(
-                visit.function, visit.form, self.publish_soon, trusted=self.trusted, entered_before=self._entered
-            )
-            visit.inputs.carry()
-            self.visit = visit
+            visit = self._visits.get(function.slug)
+            if visit is None:
+                form = form or function.form()
+                for name, value in form.values.items():  # %funcs panel F Symbol=[a, b]
+                    form.values[name] = as_several(form.field(name), value)
+                visit = Visit(function, form, notebook.ResultVariable(function.slug, self.cell))
+                self._visits[function.slug] = visit
+            self._presets = self.header.presets(function.name)
+            if visit is not self.visit or visit.inputs.form is not visit.form:
+                self.close()
+                inputs = FormView(visit.function, visit.form, self.publish_soon, self._entered, trusted=self.trusted)
+                inputs.carry()
+                visit.inputs = inputs
+                self.visit = visit
         return visit
 
     @asked()
@@ -147,20 +147,18 @@ class PanelState:
         before = self.session.listed
         await asyncio.to_thread(self.session.refresh)
         self.header.trouble = []
-        removed: dict[str, Visit] = {}
-        listed: dict[str, Visit] = {}
         for visit in self._visits.values():
             function = listed_again(visit.function)
             visit.is_listed = function is not None
-            if function is None:
-                removed[visit.function.slug] = visit
+            if function is None or function is visit.function:
                 continue
-            listed[function.slug] = visit
-            if function is not visit.function:
-                values = visit.form.values
-                visit.function, visit.form = function, function.form()
-                fill(visit.form, values)
-        self._visits = removed | listed  # if another function has the slug now, that one is to be chosen
+            values = visit.form.values
+            visit.function = function
+            visit.form = function.form()
+            fill(visit.form, values)
+        # If another function has the slug of a removed one now, that one is to be chosen.
+        visits = sorted(self._visits.values(), key=attrgetter("is_listed"))
+        self._visits = {visit.function.slug: visit for visit in visits}
         if self.visit is not None and self.visit.inputs.form is not self.visit.form:
             self.enter(self.visit.function)
         background.start(self.look())
@@ -183,8 +181,8 @@ class PanelState:
         form = visit.form
         values = self.session.presets.get(visit.function.name, name)
         unknown = fill(form, values, keep=True)
-        filled = {form.field(parameter).name for parameter in values if parameter not in unknown}
-        stay = [inert(form.field(field).label) for field in form if form.is_set(field) and field not in filled]
+        filled = [form.field(parameter) for parameter in values if parameter not in unknown]
+        stay = [inert(field.label) for field in form.fields if form.is_set(field.name) and field not in filled]
         if name in self.session.presets.shipped(visit.function.name):  # other values that a run needs
             form.update(await example_values(visit.function, form, broken_down=False))
         visit.inputs.preset = (name, form.args)
@@ -221,35 +219,40 @@ class PanelState:
 
     def view(self) -> Json:
         """Return the `View` of the protocol."""
-        view = {"panel": self.still, "trusted": self.trusted}
-        if self.visit is None:
-            start = self.header.start(self.history.rows(earlier=False)[:3])
-            return view | {"function": None, "fields": [], "presets": [], "start": start}
-        function = self.header.card(self.visit.function)
-        fields = self.visit.inputs.fields
-        return view | {"function": function, "fields": fields, "presets": self._presets, "start": None}
+        visit = self.visit
+        return {
+            "panel": self.still,
+            "trusted": self.trusted,
+            "function": self.header.card(visit.function) if visit else None,
+            "fields": visit.inputs.fields if visit else [],
+            "presets": self._presets if visit else [],
+            "start": None if visit else self.header.start(self.history.rows(earlier=False)[:3]),
+        }
 
     def values(self) -> Json | None:
         """Return the `Values` of the protocol; ``None`` if no function is chosen."""
-        if (visit := self.visit) is None:
+        visit = self.visit
+        if visit is None:
             return None
         values = visit.inputs.values(visit.result.args if visit.result else None)
-        return values if visit.is_listed else values | {"advice": [*values["advice"], _UNLISTED]}
+        if not visit.is_listed:
+            values["advice"].append(_UNLISTED)
+        return values
 
     def run_state(self) -> Json:
         """Return the `Run` of the protocol; the page fills in the rest if no function is chosen."""
         visit = self.visit
-        running = self.running
         if visit is None:
             return {"state": "empty", "number": self.number}
+        running = self.running
         result = visit.result
         return {
             "state": "running" if running else visit.state,
             "number": self.number,
-            "running": run_view.running_view(running) if running else None,
-            "result": result.view() if result else None,
+            "running": running and run_view.running_view(running),
+            "result": result and result.view(),
             "error": visit.error,
-            "partial": result.partial if result else None,
+            "partial": result and result.partial,
             "warnings": result.warnings if result else [],
             "ran": len(self.session.history),
         }
@@ -270,15 +273,15 @@ class PanelState:
     @asked("run")
     def press(self, seq: Number, values: PageValues, *, confirmed: bool) -> Json:
         visit = self.chosen
+        form = visit.form
         most = visit.function.most_runs
         if self.running is not None:  # a second press, sent before the page knew of the first
             return {"asks": ""}
         visit.inputs.take(values, seq)
         if confirmed:
-            visit.asked = visit.form.args
-        is_known = same_args(visit.asked or {}, visit.form.args)
-        if not is_known and visit.form.runs > max(most, 1) and not visit.form.errors:
-            return {"asks": asks_text(visit.form.runs, most)}
+            visit.asked = form.args
+        if form.runs > max(most, 1) and not form.errors and not same_args(visit.asked, form.args):
+            return {"asks": asks_text(form.runs, most)}
         try:
             self.run()
         except ArgumentError as error:
@@ -301,10 +304,10 @@ class PanelState:
     @asked()
     def so_far(self) -> None:
         """Show the results of the sweep that was cancelled."""
-        job = self.chosen.job
-        if not isinstance(job, SweepJob) or self.chosen.state != "cancelled":
+        visit = self.chosen
+        if not isinstance(visit.job, SweepJob) or visit.state != "cancelled":
             raise ArgumentError(GONE)
-        self.start(self.chosen, job.so_far)
+        self.start(visit, visit.job.so_far)
 
     @asked()
     async def example(self, function: Name) -> None:
@@ -371,10 +374,8 @@ class PanelState:
             make = partial(run_view.result_of, visit.function, job, frame, visit.keeper.name, self.recipe())
             await self.show(visit, make, note)
         except RunCancelledError:
-            done = job.progress.done if isinstance(job, SweepJob) else 0
-            what = {"what": stopped_text(job.progress), "hint": "", "details": ""}
             visit.state = "cancelled"
-            visit.error = what | {"retry": False, "fixes": [], "done": done}
+            visit.error = run_view.cancelled_view(job)
             self.publish()
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             self._fail(visit, error, job)
@@ -480,8 +481,8 @@ def _begun(visit: Visit, function: RemoteCall, args: Args) -> Job:
         return function.start(args, keep_reply=True)
     # A panel shows a DataFrame of every combination, whatever the function's own options say.
     function = function.with_options(pairs=False, to=None)
-    if same_args(visit.asked or {}, args):
+    if same_args(visit.asked, args):
         function = function.with_options(most_runs=visit.form.runs)
     if function.function.changes_data:
-        visit.asked = None  # the next press is another change
+        visit.asked = {}  # the next press is another change
     return start_sweep(function, None, args, warns=False)  # the form shows them

@@ -33,8 +33,8 @@ _MOST_CELLS = 50_000  # of a page
 _MOST_VALUES = 200  # in the filter box
 _LONGEST_VALUE = 1_000  # characters; longer values can't be picked from the list
 _LONGEST_COPY = 5_000_000  # characters
-_SUMMARIZED = 10_000_000  # cells to read for the first view; later columns are summarized when they are shown
 _ROWS = "rows"  # the lane for orders, rows and sums
+_SUMMARIZED = 10_000_000  # cells to read for the first view; later columns are summarized when they are shown
 
 
 class Latest:
@@ -81,7 +81,7 @@ class TableView:
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
         # The result as the run returned it, even if its variable changes; before pandas 3 that needs a copy.
-        self._frame = frame.copy(deep=int(pd.__version__.partition(".")[0]) < 3)
+        self._frame = frame.copy(deep=pd.__version__ < "3")
         self._about = about
         self.flat = flat(Coded(self._frame, "")).value
         self.rows, self.count = self.flat.shape
@@ -97,47 +97,48 @@ class TableView:
         columns = [self._column(at).view(summary=at < most) for at in first]
         return {"rows": self.rows, "count": self.count, "columns": columns, "page": page}
 
-    @asked(of="table")
+    @asked(of="result.table")
     def columns(self, columns: Columns) -> list[Json]:
         """Return columns with their summaries."""
         if len(columns) > FIRST_COLUMNS:
             raise ArgumentError(f"{len(columns):,} columns are too many at once.", f"Ask for {FIRST_COLUMNS} at most.")
         return [self._column(at).view(summary=True) for at in columns]
 
-    @asked("rows", of="table")
+    @asked("rows", of="result.table")
     def page(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> Json:
         """Return the texts of some rows and columns, and the sums over all rows of the view."""
         if not 0 <= end - first <= _MOST_ROWS:
             raise ArgumentError(f"A page of the table has at most {_MOST_ROWS:,} rows, not {end - first:,}.")
-        chosen = [self._column(at) for at in columns]
+        chosen = [*map(self._column, columns)]
         rows, total = self._window(query, first, end)
-        if len(rows) * len(chosen) > _MOST_CELLS:
-            raise ArgumentError(f"{len(rows) * len(chosen):,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most.")
-        cells = [[column.cell(value) for value in column.data.iloc[rows]] for column in chosen]
-        texts = [list(row) for row in zip(*cells, strict=True)] if chosen else [[] for _ in rows]
+        count = len(rows) * len(chosen)
+        if count > _MOST_CELLS:
+            raise ArgumentError(f"{count:,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most.")
+        cells = [map(column.cell, column.data.iloc[rows]) for column in chosen]
+        texts = [[*row] for row in zip(*cells, strict=True)] if chosen else [[]] * len(rows)
         sums = {str(column.at): self._sum(query, column) for column in chosen if column.adds_up}
         shown = {at: text for at, text in sums.items() if text is not None}
         return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": shown}
 
-    @asked(of="table")
+    @asked(of="result.table")
     def values(self, at: Number, query: Text) -> Json:
         """Return the most frequent values of a column that contain a text, with their counts."""
         column = self._column(at)
-        texts = ((plain_text(value), count) for value, count in column.ranked()[1])
+        counts = ((plain_text(value), count) for value, count in column.ranked())
         wanted = query.casefold()
-        hits = [
-            {"text": text, "count": count}
-            for text, count in texts
-            if wanted in text.casefold() and len(text) <= _LONGEST_VALUE
+        hits: list[tuple[str | None, int]] = [
+            (text, count) for text, count in counts if wanted in text.casefold() and len(text) <= _LONGEST_VALUE
         ]
+        shown = hits[:_MOST_VALUES]
         missing = int(column.data.isna().sum())
-        empty = [{"text": None, "count": missing}] if missing and not query else []
-        return {"values": [*empty, *hits[:_MOST_VALUES]], "total": len(hits)}
+        if missing and not query:
+            shown.insert(0, (None, missing))
+        return {"values": [{"text": text, "count": count} for text, count in shown], "total": len(hits)}
 
-    @asked("copy", of="table")
+    @asked("copy", of="result.table")
     def text(self, query: TableQuery, first: Number, end: Number, columns: Columns, *, names: bool = False) -> str:
         """Return a selection as tab-separated text, with exact numbers, and with the columns' names if asked to."""
-        chosen = [self._column(at) for at in columns]
+        chosen = [*map(self._column, columns)]
         rows, _ = self._window(query, first, end)
         text = tabbed([pd.Series([str(column.data.name)]) for column in chosen]) if names else ""
         for start in range(0, len(rows), 500):
@@ -166,7 +167,8 @@ class TableView:
             columns = [self._column(sort.at) for sort in query.sort]
             by = [column.data.name for column in columns]
             options: Json = {"ascending": [not sort.descending for sort in query.sort], "kind": "stable"}
-            if mixed := [column.data.name for column in columns if column.kind == "mixed"]:
+            mixed = [column.data.name for column in columns if column.kind == "mixed"]
+            if mixed:
                 only = "" if mixed == by else f" if values.name in {literal(mixed)} else values"
                 options["key"] = Coded(None, f'lambda values: values.map(str, na_action="ignore"){only}')
             view = Coded(self.flat.head(0), view).sort_values(by, **options).code
@@ -223,7 +225,7 @@ class TableView:
             elif condition.low.strip() or condition.high.strip():
                 yield column.within(condition.low, condition.high)
         if query.find:
-            shown = map(self._column, sorted(set(range(self.count)).difference(query.hidden)))
+            shown = map(self._column, sorted({*range(self.count)} - {*query.hidden}))
             tests = [test for column in shown if (test := column.found(query.find)) is not None]
             nowhere = Coded(np.zeros(self.rows, dtype=bool), f"pd.Series(False, index={FRAME}.index)")
             yield reduce(operator.or_, tests) if tests else nowhere

@@ -103,9 +103,10 @@ class TableColumn:
 
     @property
     def type(self) -> str:
-        if self.kind == "other":
-            return "bool" if self._format.type == "bool" else "text"
-        return "mixed" if self.kind == "mixed" else self._format.type
+        if self.kind == "mixed":
+            return "mixed"
+        shown = self._format.type
+        return "text" if self.kind == "other" and shown != "bool" else shown
 
     @property
     def right(self) -> bool:
@@ -159,13 +160,11 @@ class TableColumn:
 
         return self._keep(self.at, (self.at, by_text), make)
 
-    def ranked(self) -> tuple[int, Iterator[tuple[Any, int]]]:
-        """Return the number of distinct values, and an iterator of them with their counts, most frequent first."""
+    def ranked(self) -> Iterator[tuple[Any, int]]:
+        """Yield the distinct values with their counts, most frequent first."""
         rows, values = self.factorized()
-        counts = np.bincount(rows[rows >= 0], minlength=len(values))
-        distinct = int(np.count_nonzero(counts))
-        order = np.argsort(-counts, kind="stable")[:distinct]
-        return distinct, ((values[place], int(counts[place])) for place in order)
+        counts = np.bincount(rows[rows >= 0])
+        return ((values[place], int(counts[place])) for place in np.argsort(-counts, kind="stable"))
 
     def key(self, *, descending: bool) -> NDArray[Any]:
         """Return numbers that numpy sorts in the order of the values, with empty ones last."""
@@ -207,10 +206,11 @@ class TableColumn:
         values = self._distinct() if by_value else self._texts()
         wanted = [value for value in values.value.tolist() if plain_text(value) in chosen]
         test = self._spread(values.isin(wanted))
-        if None in chosen:
-            empty = self.coded.isna()
-            test = test | empty if wanted else empty
-        return Coded(np.asarray(test.value), test.code, test.sign)
+        if None not in chosen:
+            return test
+        empty = self.coded.isna()
+        empty.value = empty.value.to_numpy()
+        return test | empty if wanted else empty
 
     def within(self, low: str, high: str) -> Coded:
         """Test whether the values are between two typed bounds, inclusive."""
@@ -250,7 +250,7 @@ class TableColumn:
             period = pd.Period(day)
         except ValueError:
             raise ArgumentError(f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025.") from None
-        zone = self.data.dt.tz if getattr(self.data.dtype, "tz", None) is not None else None
+        zone = self.data.dt.tz
         if op == "<=" and not (self.type == "date" and period.freqstr == "D"):
             try:  # 2025 ends before 2026, and 14:30 before 14:31
                 time = pd.Timestamp(str(period + 1).zfill(4))
@@ -263,14 +263,14 @@ class TableColumn:
 
     def found(self, text: str) -> Coded | None:
         """Test for the text of a search, if it can occur: numbers must match whole, as typed or as shown."""
+        possible = {"date": r"(?a)[\d: -]+", "number": r"(?ai)[\d.e+-]+"}
+        if not self.right and not re.fullmatch(possible.get(self.kind, "(?s).*"), text):
+            return None
         if self.kind == "date":
-            if not re.fullmatch(r"(?a)[\d: -]+", text):
-                return None
             shown = self._distinct().dt.strftime("%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S")
             return self._spread(shown.str.contains(text, regex=False, na=False))
         if not self.right:
-            possible = self.kind != "number" or re.fullmatch(r"(?ai)[\d.e+-]+", text)
-            return self.contains(text) if possible else None
+            return self.contains(text)
         typed = _TYPED.fullmatch(text.strip().replace("−", "-").replace(",", ""))
         if typed is None or (typed[2] and self.type != "percent"):
             return None
@@ -291,10 +291,9 @@ class TableColumn:
         summary |= {"minimum": "", "maximum": "", "short": ["", ""], "histogram": [], "top": []}
         if self.right or self.kind == "date":
             return summary | self._range()
-        distinct, ranked = self.ranked()
-        shares = [(value, round(count / rows, 4)) for value, count in islice(ranked, _BINS)]
+        shares = [(value, round(count / rows, 4)) for value, count in islice(self.ranked(), _BINS)]
         top = [{"text": self.cell(value) or "", "share": share} for value, share in shares if share > 0]
-        return summary | {"distinct": distinct, "top": top}
+        return summary | {"distinct": len(self.factorized().values), "top": top}
 
     def _range(self) -> Json:
         known = self.data.dropna()

@@ -90,7 +90,13 @@ def opened(
 ) -> FormView:
     function = session["F"]
     told = [] if news is None else news
-    view = FormView(function, function.form(**values), lambda: told.append(""), trusted=trusted, entered_before=entered)
+    view = FormView(
+        function,
+        function.form(**values),
+        lambda: told.append(""),
+        trusted=trusted,
+        entered=entered or {},
+    )
     wait_until(lambda: settled(view))
     return view
 
@@ -302,7 +308,7 @@ def test_a_missing_field_is_said_once_run_was_pressed(answering: Callable[..., S
     values = view.values()
     assert (values["valid"], values["missing"], values["advice"]) == (False, ["PanelName"], [])
     assert values["fields"] == {"PanelName": {}, "Symbol": {}, "Brand": {}, "Report": {}}
-    opened(session, entered=view._entered, PanelName=PANEL).close()
+    opened(session, entered=view.entered, PanelName=PANEL).close()
     view.carry()
     assert view.values()["advice"] == []  # carried over is no input
     view.clear()
@@ -741,7 +747,7 @@ def test_null_is_carried_to_fields_that_take_it(typed: FormView) -> None:
     """And leaves the others as they are."""
     typed.form.update({"maybe": None, "text": ""})
     function = jf.connect([published])["published"]
-    after = FormView(function, function.form(), lambda: None, entered_before=typed._entered)
+    after = FormView(function, function.form(), lambda: None, entered=typed.entered)
     after.carry()
     assert after.form.args == {"maybe": None, "text": ""}
     assert state(after, "maybe") == {"value": {"constant": "null"}, "carried": True}
@@ -788,7 +794,7 @@ def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Sessi
     params = [PANEL_NAME, {"name": "Symbol", "type": 6}, {"name": "n", "schema": NUMBER}, {"name": "kind", "type": 4}]
     session = answering(Listing(*params, Universe=SYMBOLS))
     view = opened(session)
-    opened(session, entered=view._entered, PanelName=PANEL, Symbol=Each(("NVRA US EQUITY", "X")), n="99").close()
+    opened(session, entered=view.entered, PanelName=PANEL, Symbol=Each(("NVRA US EQUITY", "X")), n="99").close()
     view.carry()
     assert view.form.args == {"PanelName": PANEL, "Symbol": "NVRA US EQUITY"}
     assert state(view, "Symbol")["carried"]
