@@ -263,14 +263,14 @@ class TableColumn:
 
     def found(self, text: str) -> Coded | None:
         """Test for the text of a search, if it can occur: numbers must match whole, as typed or as shown."""
-        possible = {"date": r"(?a)[\d: -]+", "number": r"(?ai)[\d.e+-]+"}
-        if not self.right and not re.fullmatch(possible.get(self.kind, "(?s).*"), text):
-            return None
         if self.kind == "date":
+            if not re.fullmatch(r"(?a)[\d: -]+", text):
+                return None
             shown = self._distinct().dt.strftime("%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S")
             return self._spread(shown.str.contains(text, regex=False, na=False))
         if not self.right:
-            return self.contains(text)
+            possible = self.kind != "number" or re.fullmatch(r"(?ai)[\d.e+-]+", text)
+            return self.contains(text) if possible else None
         typed = _TYPED.fullmatch(text.strip().replace("−", "-").replace(",", ""))
         if typed is None or (typed[2] and self.type != "percent"):
             return None

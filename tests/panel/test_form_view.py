@@ -95,7 +95,7 @@ def opened(
         function.form(**values),
         lambda: told.append(""),
         trusted=trusted,
-        entered=entered or {},
+        entered={} if entered is None else entered,
     )
     wait_until(lambda: settled(view))
     return view
