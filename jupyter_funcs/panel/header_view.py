@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import groupby
-from operator import itemgetter
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.listing import Catalog, Contents, Function
@@ -15,7 +14,7 @@ from jupyter_funcs.core.text import clip, folded, inert
 from jupyter_funcs.panel.requests import Json, Name, Number, Text, asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args, Form
@@ -75,27 +74,28 @@ class HeaderView:
         """Return a page of the functions that a search finds; without words, all: favourites, recent ones, the rest."""
         catalog = _listed(self.session)
         favourites = self.session.favourites
-        rows = [("", function) for function in catalog.search(query)]
+        sections = [("", catalog.search(query))]
         if not query.strip():
             groups: dict[str, list[Function]] = {}
             for function in catalog:
                 groups.setdefault(function.group, []).append(function)
             sections = [("Favourites", self._named(favourites.names)), ("Recent", self._named(favourites.recent))]
-            places: dict[int, tuple[str, Function]] = {}  # by identity: two functions may be equal in every field
-            for title, functions in [*sections, *groups.items()]:
-                for function in functions:
-                    places.setdefault(id(function), (title, function))
-            rows = list(places.values())
-        shown = [
-            {"title": _shown(title), "functions": [self.function(row[1], catalog.slug(row[1])) for row in section]}
-            for title, section in groupby(rows[first : first + _MOST_LISTED], key=itemgetter(0))
+            sections += groups.items()
+        rows: dict[str, tuple[str, Function]] = {}  # by slug: two functions may be equal in every field
+        for title, functions in sections:
+            for function in functions:
+                rows.setdefault(catalog.slug(function), (title, function))
+        shown = islice(rows.items(), first, first + _MOST_LISTED)
+        page = [
+            {"title": _shown(title), "functions": [self.function(function, slug) for slug, (_, function) in section]}
+            for title, section in groupby(shown, key=lambda row: row[1][0])
         ]
-        return {"sections": shown, "total": len(catalog), "found": len(rows)}
+        return {"sections": page, "total": len(catalog), "found": len(rows)}
 
-    def _named(self, names: Iterable[str]) -> list[Function]:
+    def _named(self, names: Collection[str]) -> list[Function]:
         """Return the functions with these names, as far as they are listed."""
-        functions = ((name, _listed(self.session).peek(name)) for name in names)
-        return [function for name, function in functions if function is not None and function.name == name]
+        functions = map(_listed(self.session).peek, names)
+        return [function for function in functions if function is not None and function.name in names]
 
     @asked(of="header", refused="Favourites can't be changed")
     def favourite(self, function: Name, *, on: bool) -> None:
@@ -124,8 +124,8 @@ class HeaderView:
         """Return the functions that an empty panel offers: favourites first, functions without parameters last."""
         catalog = _listed(self.session)
         others = sorted(catalog, key=lambda function: not function.params)
-        slugs = map(catalog.slug, [*self._named(self.session.favourites.names), *others])
-        return [self.session[slug] for slug in list(dict.fromkeys(slugs))[:_MOST_CARDS]]
+        slugs = dict.fromkeys(map(catalog.slug, [*self._named(self.session.favourites.names), *others]))
+        return [self.session[slug] for slug in islice(slugs, _MOST_CARDS)]
 
     def presets(self, function: str) -> list[Json]:
         """Return the presets of a function: the demo's first, then the user's own."""
@@ -141,11 +141,12 @@ class HeaderView:
 
 def _needed(form: Form, *, broken_down: bool = True) -> Iterator[Field]:
     """Yield the fields that a run needs, one per rule, and last the field by which an example is broken down."""
-    ruled = {field.rule.names for field in form.fields if field.rule and form.is_set(field.name)}
+    met = {None, *(field.rule and field.rule.names for field in form.fields if form.is_set(field.name))}
     unset = [field for field in form.fields if not form.is_set(field.name)]
     for field in unset:
-        if field.required or (field.rule and field.rule.names not in ruled):
-            ruled |= {field.rule.names} if field.rule else set()
+        names = field.rule and field.rule.names
+        if field.required or names not in met:
+            met.add(names)
             yield field
     if broken_down:
         yield from (field for field in unset if not (field.required or field.rule) and _breaks_down(field))
@@ -157,7 +158,7 @@ def _breaks_down(field: Field) -> bool:
 
 def _first(function: RemoteCall, field: Field, args: Mapping[str, Any]) -> str:
     """Return the first option of a field, or the first value that is already listed; empty if there is none."""
-    return next(iter(field.options or (each.value for each in function.known_choices(field, dict(args)))), "")
+    return next(iter(field.options or function.known_choices(field, dict(args)).values), "")
 
 
 async def example_values(function: RemoteCall, form: Form, *, broken_down: bool = True) -> Args:
@@ -208,9 +209,9 @@ def _shown(text: str) -> str:
 def listed_again(function: RemoteCall) -> RemoteCall | None:
     """Return a function as it is listed now, with its options: itself if nothing changed, ``None`` if it is gone."""
     catalog = _listed(function.session)
-    by_slug = catalog.peek(function.slug)
-    listed = by_slug if by_slug and by_slug.name == function.name else catalog.peek(function.name)
-    if listed is None or listed.name != function.name:
+    candidates = map(catalog.peek, (function.slug, function.name))
+    listed = next((listed for listed in candidates if listed and listed.name == function.name), None)
+    if listed is None:
         return None
     slug = catalog.slug(listed)
     contents = Contents()

@@ -77,14 +77,15 @@ class HistoryView:
         began = run.started.astimezone()
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
-        told = [(name, _text(run.args[name])) for name in varying if name in run.args]
-        says_runs = not run.is_sweep or f"{run.runs:,} values" in dict(told[:_MOST_ARGS]).values()
-        told = told[:_MOST_ARGS] + [("runs", f"{run.runs:,}")] * (not says_runs)
+        names = [name for name in varying if name in run.args]
+        told = [(labels.get(name, inert(name)), _text(run.args[name])) for name in names[:_MOST_ARGS]]
+        if run.is_sweep and f"{run.runs:,} values" not in dict(told).values():
+            told.append(("runs", f"{run.runs:,}"))
         return {
             "number": run.label if run.kernel else run.number,
             "time": f"{began:%H:%M}" if today else f"{began:%Y-%m-%d %H:%M}",
             "function": inert(run.function),
-            "differs": [{"name": labels.get(name, inert(name)), "value": value} for name, value in told],
+            "differs": [{"name": name, "value": value} for name, value in told],
             "rows": run.rows,
             "seconds": round(run.elapsed, 2) if run.status != "running" else None,
             "variable": run.variable,
@@ -113,19 +114,11 @@ class HistoryView:
         return about | {"rows": page["rows"], "total": page["total"]}
 
     def _compare(self, *numbers: int | str, again: bool) -> tuple[Json, TableView | None]:
-        runs = [self.session.history.get(number) for number in numbers]
-        about: Json = {
-            "before": self._row(runs[0]),
-            "after": self._row(runs[1]),
-            **self._args(*runs),
-            "gone": [],
-            "columns": [],
-            "rows": [],
-            "totals": None,
-            "chart": None,
-            "total": 0,
-            "code": _code(runs),
-        }
+        runs = [*map(self.session.history.get, numbers)]
+        code = f"import jupyter_funcs as jf\n\njf.diff({', '.join(map(_frame_code, runs))})"
+        before, after = map(self._row, runs)
+        about: Json = {"before": before, "after": after, "code": code, "totals": None, "chart": None}
+        about |= self._args(*runs) | {"gone": [], "columns": [], "rows": [], "total": 0}
         if none := " ".join(filter(None, map(_without_result, dict.fromkeys(runs)))):
             return about | {"said": none}, None
         frames: list[Any] = [run.frame for run in runs]
@@ -157,18 +150,21 @@ class HistoryView:
 
     def _args(self, before: Run, after: Run) -> Json:
         labels = self._labels(before.function) | self._labels(after.function)
-        one, other = before.args, after.args
-        names = [name for name in one | other if before.function == after.function or (name in one and name in other)]
-        differ, same = [], []
-        for name in names:
-            label = labels.get(name, inert(name))
-            if _key(one, name) == _key(other, name):
-                same.append(f"{label} {_text(one[name])}")
+        sides = before.args, after.args
+        is_shared = any if before.function == after.function else all
+        differ = []
+        same = []
+        for name in before.args | after.args:
+            if not is_shared(name in args for args in sides):
                 continue
-            texts = [_text(args[name]) if name in args else "" for args in (one, other)]
-            if texts[0] == texts[1]:  # 5 and "5"
-                texts = [_text(args[name], quotes=True) for args in (one, other)]
-            differ.append({"name": label, "before": texts[0], "after": texts[1]})
+            label = labels.get(name, inert(name))
+            if len({_key(args, name) for args in sides}) == 1:
+                same.append(f"{label} {_text(before.args[name])}")
+                continue
+            old, new = (_text(args[name]) if name in args else "" for args in sides)
+            if old == new:  # 5 and "5"
+                old, new = (_text(args[name], quotes=True) for args in sides)
+            differ.append({"name": label, "before": old, "after": new})
         return {"args": differ, "same": " · ".join(same)}
 
 
@@ -178,11 +174,9 @@ def _varying(runs: list[Run]) -> dict[str, list[str]]:
     for run in runs:
         by_function.setdefault(run.function, []).append(run.args)
     varying = {}
-    for function, (first, *others) in by_function.items():
-        names = dict.fromkeys(chain(first, *others))
-        varying[function] = [
-            name for name in names if not others or any(_key(args, name) != _key(first, name) for args in others)
-        ]
+    for function, sent in by_function.items():
+        names = dict.fromkeys(chain(*sent))
+        varying[function] = [name for name in names if len(sent) == 1 or len({_key(args, name) for args in sent}) > 1]
     return varying
 
 
@@ -194,9 +188,8 @@ def _without_result(run: Run) -> str:
 
 def _gone_text(labels: list[str]) -> str:
     those = listed([f"run {label}" for label in labels], "and")
-    if len(labels) == 1:
-        return f"The result of {those} is no longer in memory."
-    return f"The results of {those} are no longer in memory."
+    result, are = ("result", "is") if len(labels) == 1 else ("results", "are")
+    return f"The {result} of {those} {are} no longer in memory."
 
 
 def result_of(run: Run) -> pd.DataFrame:
@@ -256,14 +249,10 @@ def _counted(changes: pd.DataFrame, before: pd.DataFrame, after: pd.DataFrame) -
     return text
 
 
-def _code(runs: list[Run]) -> str:
-    return f"import jupyter_funcs as jf\n\njf.diff({', '.join(map(_frame_code, runs))})"
-
-
 def _frame_code(run: Run) -> str:
     # A variable whose frame the notebook changed does not have the result.
-    if (name := run.variable) and run.frame is run.in_memory:
-        return name
+    if run.variable and run.frame is run.in_memory:
+        return run.variable
     number = repr(run.label) if run.kernel else run.number
     return f"{connection(run.where)}.history.get({number}).frame"
 
@@ -280,7 +269,7 @@ def _charts(frames: list[pd.DataFrame], about: str) -> Json:
             continue
         key = "values" if before["x"]["type"] == "time" else "labels"
         old, new = (dict(zip(view["x"][key], view["series"][0]["values"], strict=True)) for view in (before, after))
-        places = list(old | new)
+        places = [*(old | new)]
         if kind == "bar":
             rows = [[place, old.get(place), new.get(place)] for place in places[:_MOST_TOTALS]]
             title = {name: before[name] for name in ("title", "unit", "format")}
@@ -289,9 +278,9 @@ def _charts(frames: list[pd.DataFrame], about: str) -> Json:
             if key == "values":
                 places.sort()
             x = before["x"] | {"values": [*range(len(places))]} | {key: places}
+            ways = (("Before", -2, old), ("After", 0, new))
             lines = [
-                {"name": "Before", "colour": -2, "values": [*map(old.get, places)]},
-                {"name": "After", "colour": 0, "values": [*map(new.get, places)]},
+                {"name": name, "colour": colour, "values": [*map(values.get, places)]} for name, colour, values in ways
             ]
             charts["chart"] = before | {"x": x, "series": lines, "adds": False, "choices": [], "code": "", "hidden": 0}
     return charts

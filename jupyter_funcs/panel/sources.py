@@ -14,7 +14,7 @@ from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.text import clip, folded, inert, listed, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence, Set
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
     from jupyter_funcs.catalog.form import Args, Form
@@ -42,7 +42,8 @@ class FieldSource:
     is_slow: bool = False
     trouble: str = ""
     missing: Sequence[str] = ()
-    gone: Set[str] = frozenset()  # listed before, and no longer
+    gone: frozenset[str] = frozenset()  # listed before, and no longer
+    _listed: frozenset[str] = frozenset()
     _future: Future[None] | None = None
 
     def __post_init__(self) -> None:
@@ -52,7 +53,7 @@ class FieldSource:
         self.is_listed = lister is not None and not lister.changes_data
         self._listing = self.function.session[field.source or ""].fields if self.is_listed else ()
         self.choices = Choices.of(field.options)
-        self._listed: Set[str] = frozenset()
+
         needed = {folded(name) for name in self._missing({})} - {folded(field.name)}
         self.needs = [other.name for other in self.form.fields if folded(other.name) in needed]
 
@@ -122,8 +123,9 @@ class FieldSource:
         self.asking = False
         if not (missing or trouble):
             self.at = self.function.listed_at(self.field, args)
-            self.gone = self._listed - choices.values.keys()
-            self._listed = choices.values.keys()
+            values = frozenset(choices.values)
+            self.gone = self._listed - values
+            self._listed = values
         self.on_news(self)
 
     def _grow_slow(self) -> None:
