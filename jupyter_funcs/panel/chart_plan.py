@@ -65,10 +65,10 @@ STEPS = {
 }
 
 
-def day_of(time: Any) -> float:
-    """Return a time as days since 1970; whole days as integers."""
-    days = int(pd.Timestamp(time).to_datetime64().astype("datetime64[us]").astype(np.int64)) / _DAY
-    return int(days) if days == int(days) else days
+def days_of(times: Any) -> list[float]:
+    """Return times as days since 1970."""
+    days: list[float] = (np.asarray(times, "datetime64[us]").astype(np.int64) / _DAY).tolist()
+    return days
 
 
 def time_of(day: float) -> pd.Timestamp:
@@ -81,7 +81,7 @@ class Times:
 
     def __init__(self, column: ChartColumn) -> None:
         self.data = column.data
-        self.days = day_of(self.data.min()), day_of(self.data.max())
+        self.days = days_of([self.data.min(), self.data.max()])
         self.span = self.days[1] - self.days[0]
 
     @cached_property
@@ -106,9 +106,9 @@ class Times:
 
     def steps(self, lines: int, most: int, zoom: Zoom) -> tuple[str, dict[str, bool]]:
         """Return the step of the times, and each step that points can have, with whether that makes too many points."""
-        low, high = self.days
-        if zoom:
-            low, high = max(zoom[0], low), min(zoom[1], high)
+        low, high = zoom or self.days
+        low = max(low, self.days[0])
+        high = min(high, self.days[1])
         shown = high - low if low < high else self.span
         distinct = math.inf if self.distinct is None else len(self.distinct)
         base = self.base
@@ -137,7 +137,7 @@ class Times:
         parts = {}
         if counts.iloc[0] < usual or days[0] - first.start_time >= gap:
             parts["first"] = first.start_time
-        if counts.iloc[-1] < usual or (last + 1).start_time - pd.Timedelta(days=1) - days[-1] >= gap:
+        if counts.iloc[-1] < usual or last.end_time.normalize() - days[-1] >= gap:
             parts["last"] = last.start_time
         return parts
 
@@ -202,6 +202,7 @@ class Planner:
                 axes.append(column)
         self._periods = {f"period:{axis.name}": axis for axis in axes if axis.role is Role.PERIOD}
         self._times = [axis for axis in axes if axis.role is Role.TIME]
+        self._to_date = next((column for column in self._dimensions if is_to_date(column.name)), None)
 
     def _of(self, role: Role) -> list[ChartColumn]:
         return [column for column in self.columns if column.role is role and (role is Role.MEASURE or column.varies)]
@@ -211,27 +212,24 @@ class Planner:
         rows = len(self._count.data)
         if not self.columns or not rows:
             return f"The result has no {'rows' if self.columns else 'columns'}: there is nothing to draw."
-        measures = {column.name: column for column in self.measures or [self._count]}
-        y = measures.get(wish.measure or "", next(iter(measures.values())))
+        measures = self.measures or [self._count]
+        y = _chosen(measures, wish.measure) or measures[0]
         # Counting rows makes sense only if categories have several.
         dimensions = [column for column in self._dimensions if self.measures or column.distinct <= rows / 2]
         if not self.measures and not dimensions:
             return "There is nothing to draw: no column holds measured values or categories."
         x = self._along(wish)
-        to_date = next((column for column in dimensions if is_to_date(column.name)), None)
+        to_date = self._to_date
         varying = [column for column in dimensions if x is None or not self._follows(column, x)]
-        bars = [*dimensions, *self._of(Role.PERIOD)]
-        kinds = {"line": "Lines"} if x is not None or not dimensions else {}
-        kinds |= {"bar": "Bars"} if bars else {}
+        groups = usual = [*dimensions, *self._of(Role.PERIOD)]
+        kinds = {"line": "Lines"} if x or not dimensions else {}
+        kinds |= {"bar": "Bars"} if groups else {}
         kind = wish.kind if wish.kind in kinds else next(iter(kinds))
-        if kind == "bar":
-            groups = usual = bars
-        else:
-            groups = [column for column in dimensions if x is not None and column.distinct <= _MOST_GROUPS]
+        if kind == "line":
+            groups = [column for column in dimensions if x and column.distinct <= _MOST_GROUPS]
             groups = [column for column in groups if not _is_flag(column) or column in {*varying, to_date}]
             usual = [column for column in groups if column in varying and not _is_flag(column) and wish.colour != ""]
-        chosen = [column for column in groups if column.name == wish.colour]
-        colour = next(iter([*chosen, *usual]), None)
+        colour = _chosen(groups, wish.colour) or next(iter(usual), None)
         plan = Plan(
             kind,
             colour if kind == "bar" else x,
@@ -239,82 +237,77 @@ class Planner:
             colour,
             colour if kind == "line" else None,
             counts=not self.measures,
-            to_date=to_date if to_date not in {None, colour, x} else None,
+            to_date=to_date if to_date not in {colour, x} else None,
             # A user who asks for periods to date gets one for each whole period.
             keeps=str(to_date is not None and bool((to_date.data == "True").mean() >= 0.5)),
             over=tuple(_named(column) for column in varying if column is not colour and not _is_flag(column)),
             most_lines=_MOST_LINES if wish.all else _USUAL_LINES,
         )
         plan.offer("kind", "Kind of chart", kind, kinds)
-        plan.offer("measure", "Measure", y.name, _names(measures.values()))
+        plan.offer("measure", "Measure", y.name, _names(measures))
         if groups:
             label = "Bars for" if kind == "bar" else "Colour by"
             nothing = {} if kind == "bar" else {"": "Nothing"}
             plan.offer("colour", label, colour.name if colour else "", _names(groups) | nothing)
-        return self._stepped(plan, wish, zoom) if kind == "line" and x is not None else plan
+        return self._stepped(plan, x, wish, zoom) if kind == "line" and x else plan
 
     def _along(self, wish: ChartWish) -> ChartColumn | None:
         """Return the column for the x axis: the finer of period and time, unless it is finer only for a few rows."""
         if period := self._periods.get(wish.points or ""):
             return period
         periods = list(self._periods.values())
-        times = sorted(self._times, key=lambda axis: axis.name != wish.x)
-        if not times or not periods or wish.points in STEPS or wish.x:
-            return next(iter([*times, *periods]), None)
-        distinct = self._times_of(times[0]).distinct
-        return times[0] if distinct is None or len(distinct) > 2.5 * periods[0].distinct else periods[0]
+        time = _chosen(self._times, wish.x) or next(iter(self._times), None)
+        if not time or not periods or wish.points in STEPS or wish.x:
+            return time or next(iter(periods), None)
+        distinct = self._times_of(time).distinct
+        return time if distinct is None or len(distinct) > 2.5 * periods[0].distinct else periods[0]
 
-    def _stepped(self, plan: Plan, wish: ChartWish, zoom: Zoom) -> Plan:
+    def _stepped(self, plan: Plan, x: ChartColumn, wish: ChartWish, zoom: Zoom) -> Plan:
         """Choose the period of each point, and how to show its value."""
-        x = plan.x
-        axes = self._times
-        assert x is not None
-        axis = x if x.role is Role.TIME else next(iter(axes), None)
+        times = self._times_of(x) if x.role is Role.TIME else None
+        axis = x if times else next(iter(self._times), None)
         lines = min(plan.colour.distinct, plan.most_lines) if plan.colour else 1
         most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
-        base, steps = self._times_of(axis).steps(lines, most, zoom) if axis is not None else ("", {})
-        off = [step for step, are_many in steps.items() if are_many]
+        base, steps = self._times_of(axis).steps(lines, most, zoom) if axis else ("", {})
         labels = {name: _label(period) for name, period in self._periods.items()}
-        labels |= {step: step.capitalize() or "Every time" for step in steps}
-        labels |= {step: f"{labels[step]} (zoom in)" for step in off}
-        if x.role is Role.TIME:
-            times = self._times_of(x)
+        for step, are_many in steps.items():
+            labels[step] = (step.capitalize() or "Every time") + " (zoom in)" * are_many
+        off = [step for step in steps if steps[step]]
+        if times:
             can = [step for step in steps if step not in off]
             step = wish.points if wish.points in can else next(iter(can), "year")
             year = STEPS[step].year if base and times.span > 400 else 0
         else:
-            times = None
             base = ""
             step = f"period:{x.name}"
             year = _periods_of_a_year(x)
         can_show = {
             "value": True,
-            "sum": times is not None and plan.y.additive and step not in {"", base},
-            "average": times is not None and times.span >= 14 and base in {"day", "hour", "minute", "second"},
+            "sum": times and plan.y.additive and step not in {"", base},
+            "average": times and times.span >= 14 and base in {"day", "hour", "minute", "second"},
             "index": not plan.y.percent,
-            "growth": year > 0 and not plan.y.percent,
+            "growth": year and not plan.y.percent,
         }
-        show = wish.show or ("sum" if can_show["sum"] and not base else "value")
+        show = wish.show or ("value" if base else "sum")
         show = show if can_show.get(show) else "value"
         if show == "average":
             step = "day"
             labels = {"day": "Day"}
         plan = replace(plan, times=times, step=step if times else "", base=base, show=show, year=year, most_points=most)
         plan.offer("points", "Points", step, labels, off)
-        if axis is not None and len(axes) > 1:
-            plan.offer("x", "Along", axis.name, _names(axes))
+        if axis and len(self._times) > 1:
+            plan.offer("x", "Along", axis.name, _names(self._times))
         shown = _SHOWN | ({"value": f"Mean per {base}"} if can_show["sum"] and base else {})
         plan.offer("show", "Show as", show, shown, [way for way in shown if not can_show[way]])
         return plan
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
         """Return whether quarters of the same name start or end on different days; `rows` are those drawn."""
-        parts = period_parts(str(x.data.cat.categories[0])) if x is not None and x.role is Role.PERIOD else None
-        if x is None or parts is None or not parts[1].startswith("Q"):
+        if x is None or x.role is not Role.PERIOD or "Q" not in str(x.data.cat.categories[0]).upper():
             return False
         whole = x.data
-        if to_date := next((column for column in self._dimensions if is_to_date(column.name)), None):
-            whole = whole.mask(to_date.data == "True")
+        if self._to_date:
+            whole = whole.mask(self._to_date.data == "True")
         dates = [column.data for column in self._of(Role.TIME) if {"start", "end"} & {*words(column.name)}]
         return any(days.iloc[rows].groupby(whole.iloc[rows], observed=True).nunique().max() > 1 for days in dates)
 
@@ -327,12 +320,10 @@ class Planner:
 
 def _periods_of_a_year(x: ChartColumn) -> int:
     """Return the number of named periods in a year; 0 if any is missing."""
-    parts = [period_parts(str(name)) for name in x.data.cat.categories]
-    for letter, count in (("", 1), ("H", 2), ("Q", 4)):
-        places = [part[0] * count + int(part[1][1:] or 1) for part in parts if part and part[1][:1] == letter]
-        if len(places) == len(parts) > count and set(np.diff(places)) == {1}:
-            return count
-    return 0
+    periods = [period_parts(str(name)) or (0, "") for name in x.data.cat.categories]
+    count = {"": 1, "H": 2, "Q": 4}.get("".join({part[:1] for _, part in periods}), 0)
+    places = [year * count + int(part[1:] or 1) for year, part in periods]
+    return count if len(places) > count and set(np.diff(places)) == {1} else 0
 
 
 def _follows(column: ChartColumn, other: ChartColumn) -> bool:
@@ -344,6 +335,10 @@ def _follows(column: ChartColumn, other: ChartColumn) -> bool:
 
 def _label(period: ChartColumn) -> str:
     return "Fiscal quarter" if str(period.data.cat.categories[0]).startswith("FQ") else period.name
+
+
+def _chosen(columns: Iterable[ChartColumn], name: str | None) -> ChartColumn | None:
+    return next((column for column in columns if column.name == name), None)
 
 
 def _names(columns: Iterable[ChartColumn]) -> dict[str, str]:

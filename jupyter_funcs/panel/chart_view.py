@@ -15,7 +15,7 @@ from jupyter_funcs.core.text import inert, listed
 from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.display import MONEY
 from jupyter_funcs.frames.roles import NO_VALUE, Role, flat, words
-from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, time_of
+from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE, STEPS, Plan, Planner, days_of, time_of
 from jupyter_funcs.panel.requests import ChartWish, Json
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class _Points:
 
     def __init__(self, plan: Plan, order: Sequence[str], rows: Any, variable: str) -> None:
         """Aggregate the rows, and count those without a value by column."""
-        if plan.to_date is not None and not (plan.to_date.data.iloc[rows] == plan.keeps).any():
+        if plan.to_date and not (plan.to_date.data.iloc[rows] == plan.keeps).any():
             plan = replace(plan, to_date=None)
         self.plan = plan
         self.notes: list[str] = []
@@ -85,13 +85,13 @@ class _Points:
         if plan.lines:
             values[plan.lines.name] = plan.lines.filled
         data = Coded(pd.DataFrame(values, copy=False).iloc[rows], "data")
-        if plan.to_date is not None:
+        if plan.to_date:
             data = self.do("data", data[data[plan.to_date.name] == plan.keeps])
         self.rows = len(data.value)
         for column, without in ((plan.x, "without"), (plan.y, "without a value of")):
             if column and (missing := int(data.value[column.name].isna().sum())):
-                rows_are = "row {} is" if missing == 1 else "rows {} are"
-                self.left_out.append(f"{missing:,} {rows_are.format(f'{without} {column.name}')} left out.")
+                row, are = ("row", "is") if missing == 1 else ("rows", "are")
+                self.left_out.append(f"{missing:,} {row} {without} {column.name} {are} left out.")
                 data = self.do("data", data.dropna(subset=[column.name]))
         self.rows_of_a_point = max(1, -(-len(data.value) // POINTS_OF_A_LINE))
         self.coded = Coded(pd.DataFrame(), "table")
@@ -152,17 +152,17 @@ class _Points:
 
     def cut(self, inside: Array, why: str = "") -> None:
         """Keep the rows from the first to the last one inside."""
-        times = self.table.index[inside]
-        if inside.all() or times.empty:
-            self.coded = Coded(self.table[inside], "table")
+        table = self.table[inside]
+        if inside.all() or table.empty:
+            self.coded = Coded(table, "table")
             return
-        low, high = (str(time).removesuffix(" 00:00:00") for time in times[[0, -1]])
+        low, high = (str(time).removesuffix(" 00:00:00") for time in table.index[[0, -1]])
         self.set(self.coded.truncate(low, high), why)
 
     def reshape(self, zoom: Zoom) -> None:
         """Average the points, leave out incomplete periods, convert the values, and cut to the zoom."""
         plan = self.plan
-        step = self.plan.step
+        step = plan.step
         of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
         if step and plan.first[0] != step:
             periods = self.coded.index.to_period(STEPS[step].period)
@@ -206,7 +206,7 @@ class _Points:
         plan = self.plan
         count = len(self.table)
         self.notes.append(f"The {plan.how}." if plan.counts else f"The {plan.how} of all rows.")
-        if plan.x is not None and plan.x.role is Role.PERIOD:
+        if plan.x and plan.x.role is Role.PERIOD:
             note = f"The last {_MOST_BARS} periods."
             self.set(self.coded.tail(_MOST_BARS))
         else:
@@ -226,7 +226,7 @@ class _Points:
         elif plan.over and plan.kind == "line":
             how = "" if plan.y.additive else ", each row counting the same"
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
-        if plan.to_date is not None:
+        if plan.to_date:
             name = plan.to_date.name
             notes.append(f"{name} rows are left out." if plan.keeps == "False" else f"Only {name} rows are drawn.")
         return notes + self.left_out + [column.note for column in (plan.y, plan.x) if column and column.note]
@@ -236,11 +236,10 @@ def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> Json:
     plan = points.plan
     table = points.table
     names = list(table.columns)
-    rank = {name: place for place, name in enumerate(order)}
-    colours = {name: rank[name] for name in names[:_COLOURS] if rank[name] < _COLOURS}
-    free = [colour for colour in range(_COLOURS) if colour not in colours.values()]
-    colours |= {name: free.pop(0) for name in names[:_COLOURS] if name not in colours}
-    colours |= {name: rank[name] % _COLOURS if all_lines else -1 for name in names[_COLOURS:]}
+    ranks = [*map(order.index, names)]
+    colours = [rank % _COLOURS if all_lines else -1 for rank in ranks]
+    free = iter(sorted({*range(_COLOURS)}.difference(ranks[:_COLOURS])))
+    colours[:_COLOURS] = [rank if rank < _COLOURS else next(free) for rank in ranks[:_COLOURS]]
     written = _written(plan)
     size = max(float(table.abs().max().max()), 1e-9)
     digits = min(9 - math.floor(math.log10(size)), 2 if written == "money" and size >= 100 else 12)
@@ -255,10 +254,13 @@ def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> Json:
         "adds": plan.y.additive and len(names) > 1 and plan.show in {"value", "sum", "average"},
         "x": {
             "type": "time" if plan.times else "category",
-            "values": [*map(day_of, table.index)] if plan.times else list(range(len(table))),
+            "values": days_of(table.index) if plan.times else list(range(len(table))),
             "labels": [] if plan.times else [inert(str(label)) for label in table.index],
         },
-        "series": [{"name": inert(name), "colour": colours[name], "values": cells[name].tolist()} for name in names],
+        "series": [
+            {"name": inert(name), "colour": colour, "values": cells[name].tolist()}
+            for name, colour in zip(names, colours, strict=True)
+        ],
         "zero": plan.show == "growth" or plan.y.percent or (plan.y.additive and plan.show != "index"),
     }
 
@@ -284,12 +286,12 @@ def _unit(plan: Plan, about: str) -> str:
     written = _written(plan)
     if written in {"percent", "index"}:
         return "%" if written == "percent" else "first point = 100"
-    currency = _CURRENCY.search(plan.y.name) or (_CURRENCY.search(about) if written == "money" else None)
+    currency = _CURRENCY.search(f"{plan.y.name} {about if written == 'money' else ''}")
     unit = currency[0] if currency else ""
     step, totals = plan.first
     if not (step and totals):
         return unit
-    mean = " on average" if step != plan.step or plan.show == "average" else ""
+    mean = " on average" * (step != plan.step or plan.show == "average")
     return f"{unit} {_a(step)}{mean}".strip()
 
 
