@@ -157,9 +157,9 @@ class Panel(anywidget.AnyWidget):
             if kind in _BEGIN_A_RUN:
                 background.wait(future, timeout, is_shared=True)
         visit = self._state.visit
-        if visit is not None and visit.refusal is not None:
+        if visit and visit.refusal:
             raise visit.refusal
-        if visit is None or visit.job is None or visit.shown is None:
+        if not (visit and visit.job and visit.shown):
             raise ArgumentError("This panel has no result yet.", "Press Run, or call run().")
         frame = visit.job.result(timeout)
         background.wait(visit.shown)
@@ -188,15 +188,15 @@ class Panel(anywidget.AnyWidget):
     def _texts(self) -> dict[str, str]:
         state = self._state
         values = state.values()
-        return {
-            "_view": _json(state.view()),
-            "_service": _json(state.header.service()),
-            "_options": _json(state.inputs.pages() if state.visit else {}),
-            "_long": _json(_apart(values["fields"] if values else {})),
-            "_values": _json(values),
-            "_run": _json(state.run_state()),
-            "_tab": state.tab,
+        parts = {
+            "_view": state.view(),
+            "_service": state.header.service(),
+            "_options": state.inputs.pages() if state.visit else {},
+            "_long": _apart(values["fields"] if values else {}),
+            "_values": values,
+            "_run": state.run_state(),
         }
+        return {name: _json(part) for name, part in parts.items()} | {"_tab": state.tab}
 
     def _publish(self) -> None:
         """Update the traits in one message; unchanged ones are not sent."""
@@ -260,7 +260,7 @@ class Panel(anywidget.AnyWidget):
         """Describe the panel; ipywidgets would print every trait."""
         visit = self._state.visit
         shown = inert(visit.function.name) if visit else "nothing chosen"
-        return f"<Panel of {self._state.session.service}: {shown}{'' if self._is_open else ' (closed)'}>"
+        return f"<Panel of {self._state.session.service}: {shown}{' (closed)' * (not self._is_open)}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
@@ -271,9 +271,11 @@ def _apart(fields: Json) -> Json:
     """Move long parts out of the fields and leave checksums, so that other changes don't send them again."""
     long: dict[str, Json] = {}
     for name, field in fields.items():
-        if parts := {part: value for part, value in field.items() if len(_json(value)) > _LONG}:
-            field |= {part: zlib.crc32(_json(value).encode()) for part, value in parts.items()}
-            long[name] = parts
+        for part, value in field.items():
+            text = _json(value)
+            if len(text) > _LONG:
+                field[part] = zlib.crc32(text.encode())
+                long.setdefault(name, {})[part] = value
     return long
 
 

@@ -143,7 +143,8 @@ class ResultView:
         if not (download or replace) and os.path.lexists(name):
             return told | {"said": f"{name} exists already.", "exists": True}
         frame = self.table.frame(filtered or TableQuery())
-        frame = frame if has_labels(frame) else frame.reset_index(drop=True)  # row numbers are no labels
+        if not has_labels(frame):
+            frame = frame.reset_index(drop=True)  # row numbers are no labels
         if download:
             export.save(frame, buffer := io.BytesIO(), ending)
             if buffer.tell() > _MOST_DOWNLOADED:

@@ -93,6 +93,7 @@ class PanelState:
         self._presets: list[Json] = []  # read once, because every change of the form sends them
         self._visits: dict[str, Visit] = {}
         self._entered: LastEntered = {}
+
         self._numbers = count(1)  # of results
         self._beginning = threading.Lock()
         try:
@@ -166,10 +167,10 @@ class PanelState:
 
     async def look(self) -> None:
         """Read the status of the service; the token's source may be a command that takes seconds."""
-        self.header.status = await asyncio.to_thread(self.session.status, asks=False)
+        session = self.session
+        self.header.status = await asyncio.to_thread(session.status, asks=False)
         self.publish()
-        is_demo = self.session.kind == "service" and not self.session.address
-        if self.visit is None and is_demo:  # list the values for its examples
+        if self.visit is None and session.kind == "service" and not session.address:  # list the demo's examples
             for call in self.header.offered():
                 with suppress(FuncsError):
                     await example_values(call, call.form())
@@ -179,29 +180,30 @@ class PanelState:
     async def preset(self, name: Name, function: Name) -> Json:
         visit = self.enter(self.session[function]) if function else self.chosen
         form = visit.form
-        values = self.session.presets.get(visit.function.name, name)
+        function_name = visit.function.name
+        values = self.session.presets.get(function_name, name)
         unknown = fill(form, values, keep=True)
         filled = [form.field(parameter) for parameter in values if parameter not in unknown]
         stay = [inert(field.label) for field in form.fields if form.is_set(field.name) and field not in filled]
-        if name in self.session.presets.shipped(visit.function.name):  # other values that a run needs
+        if name in self.session.presets.shipped(function_name):  # other values that a run needs
             form.update(await example_values(visit.function, form, broken_down=False))
         visit.inputs.preset = (name, form.args)
         said = []
         if unknown:
-            said.append(f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter.")
+            said.append(f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter.")
         if stay:
             said.append(f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}.")
         return {"said": " ".join(said)}
 
     @asked(refused="Presets can't be saved")
     def preset_save(self, name: Name, *, replace: bool) -> Json:
-        visit = self.chosen
+        function = self.chosen.function.name
         presets = self.session.presets
         name = name.strip()
-        if name in presets.names(visit.function.name) and not replace:
+        if name in presets.names(function) and not replace:
             return {"said": f"{quote(name, 40)} exists already.", "exists": True}
-        presets.save(visit.function.name, name, form_values(visit.form))
-        self._presets = self.header.presets(visit.function.name)
+        presets.save(function, name, form_values(self.chosen.form))
+        self._presets = self.header.presets(function)
         return {"said": f"Saved as {quote(name, 40)}.", "exists": False}
 
     @asked(refused="Presets can't be deleted")
@@ -290,10 +292,6 @@ class PanelState:
         return {"asks": ""}
 
     @asked()
-    def retry(self) -> None:
-        self.run()
-
-    @asked()
     def retry_failed(self, rows: FailedRows) -> None:
         """Repeat failed runs of the sweep that is shown, all or some, whatever the form contains now."""
         sweep = self.result.sweep
@@ -314,6 +312,10 @@ class PanelState:
         visit = self.enter(self.session[function])
         self.publish()
         visit.form.update(await example_values(visit.function, visit.form))
+        self.run()
+
+    @asked()
+    def retry(self) -> None:
         self.run()
 
     def run(self, function: RemoteCall | None = None) -> Job:
@@ -384,9 +386,11 @@ class PanelState:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
         by_service = job is not None and visit is self.visit
         fixes = visit.inputs.refuse(at_fields, str(error)) if by_service else []
-        failure = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
-        visit.state = "form" if at_fields else "failed"
-        visit.error = None if at_fields else failure
+        visit.state = "form"
+        visit.error = None
+        if not at_fields:
+            visit.state = "failed"
+            visit.error = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
         self.publish()
 
     async def show(self, visit: Visit, make: Callable[[], ResultView], note: str = "") -> None:
@@ -431,7 +435,8 @@ class PanelState:
         before = result.held_as
         # A variable that the notebook took back or changed keeps its frame; the new one gets what the panel shows.
         shown = result.frame if before else as_it_came(result.frame, result.reply_frame)
-        if question := visit.keeper.rename(name, result.frame, before, shown, replace=replace):
+        question = visit.keeper.rename(name, result.frame, before, shown, replace=replace)
+        if question:
             return {"variable": before, "note": question, "exists": True}
         result.note = f"{before} is now {name}." if before and before not in notebook.variables() else ""
         result.variable = name
