@@ -175,7 +175,7 @@ class Plan:
         if self.show == "average":
             return "day", self.y.additive
         of_rows = bool(self.times and self.step) and not self.base and self.show == "value" and not self.counts
-        totals = self.y.additive and not of_rows and self.x is not None
+        totals = self.y.additive and not of_rows and bool(self.x)
         return (self.base if totals and self.base and self.show != "sum" else self.step), totals
 
     def offer(self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()) -> None:
@@ -220,7 +220,7 @@ class Planner:
             return "There is nothing to draw: no column holds measured values or categories."
         x = self._along(wish)
         to_date = self._to_date
-        varying = [column for column in dimensions if x is None or not self._follows(column, x)]
+        varying = [column for column in dimensions if not x or not self._follows(column, x)]
         groups = usual = [*dimensions, *self._of(Role.PERIOD)]
         kinds = {"line": "Lines"} if x or not dimensions else {}
         kinds |= {"bar": "Bars"} if groups else {}
@@ -239,7 +239,7 @@ class Planner:
             counts=not self.measures,
             to_date=to_date if to_date not in {colour, x} else None,
             # A user who asks for periods to date gets one for each whole period.
-            keeps=str(to_date is not None and bool((to_date.data == "True").mean() >= 0.5)),
+            keeps=str(bool(to_date and (to_date.data == "True").mean() >= 0.5)),
             over=tuple(_named(column) for column in varying if column is not colour and not _is_flag(column)),
             most_lines=_MOST_LINES if wish.all else _USUAL_LINES,
         )
@@ -303,7 +303,7 @@ class Planner:
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
         """Return whether quarters of the same name start or end on different days; `rows` are those drawn."""
-        if x is None or x.role is not Role.PERIOD or "Q" not in str(x.data.cat.categories[0]).upper():
+        if not x or x.role is not Role.PERIOD or "Q" not in str(x.data.cat.categories[0]).upper():
             return False
         whole = x.data
         if self._to_date:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import html
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.display import UNITS, short_number, with_minus
 from jupyter_funcs.panel.chart_plan import time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_funcs.panel.requests import Json
 
 LONGEST_TEXT = 400  # characters of a line in a saved notebook
 _WIDTH = 720
@@ -26,7 +28,7 @@ _MOST_NAMES = 16
 _COLOURS = ("#2f6fd0", "#c8641b", "#17856f", "#b4508f", "#8a7a1c", "#6a62d8", "#5b7f95", "#b0503c")
 
 
-def svg(view: Mapping[str, Any]) -> str:
+def svg(view: Json) -> str:
     """Return a ``ChartView`` as SVG; empty if it has no series."""
     if not view["series"]:
         return ""
@@ -51,7 +53,7 @@ def _number(value: float, written: str) -> str:
     return with_minus(f"{value * 100:.3g}%") if written == "percent" else short_number(value)
 
 
-def _bars(view: Mapping[str, Any]) -> Iterator[str]:
+def _bars(view: Json) -> Iterator[str]:
     values = view["series"][0]["values"][:_MOST_BARS]
     low, high = min(0.0, *values), max(0.0, *values)
     scale = (_WIDTH - 160 - 80) / ((high - low) or 1)
@@ -62,7 +64,7 @@ def _bars(view: Mapping[str, Any]) -> Iterator[str]:
         yield _text(left + wide + 6, top + 12, _number(value, view["format"]))
 
 
-def _lines(view: Mapping[str, Any]) -> Iterator[str]:
+def _lines(view: Json) -> Iterator[str]:
     xs = view["x"]["values"]
     lines = view["series"]
     known = [value for line in lines for value in line["values"] if value is not None] + [0.0] * view["zero"]

@@ -219,7 +219,7 @@ class _Points:
         """Return sentences about what was aggregated or left out."""
         plan = self.plan
         notes = list(self.notes)
-        if plan.x is None:
+        if not plan.x:
             notes.append("In the order of the rows, since no column has times or categories.")
             if self.rows_of_a_point > 1:
                 notes.append(f"Each point is the mean of {self.rows_of_a_point:,} rows.")

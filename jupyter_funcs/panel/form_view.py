@@ -36,7 +36,7 @@ from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import clip, inert, listed, meant, quote, replace_surrogates
-from jupyter_funcs.panel.requests import LongText, Name, NotText, Number, PageValue, PageValues, Text, asked
+from jupyter_funcs.panel.requests import Json, LongText, Name, NotText, Number, PageValue, PageValues, Text, asked
 from jupyter_funcs.panel.sources import PAGE, FieldSource
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ class FormView:
         form.variables = notebook.variables
         self._lock = threading.RLock()  # options arrive on the background loop
         self._fields = by_name(form.fields)
-        self._sources = {field.name: FieldSource(field, function, form, self._on_source) for field in form.fields}
+        fields = self._fields.items()
+        self._sources = {name: FieldSource(field, function, form, self._on_source) for name, field in fields}
         self._forget()
         self._carried.update(dict.fromkeys(form.values, False))
         form.watchers.append(self._on_form)
@@ -118,12 +119,12 @@ class FormView:
     # What the page shows
 
     @cached_property
-    def fields(self) -> list[dict[str, Any]]:
+    def fields(self) -> list[Json]:
         """What each field takes, as the `FieldView` of the protocol without its options."""
         more = self._more()
         return [self._field_view(field, more=name in more) for name, field in self._fields.items()]
 
-    def pages(self) -> dict[str, dict[str, Any]]:
+    def pages(self) -> dict[str, Json]:
         """Return the first options of the fields to choose in, each as the `OptionPage` of the protocol."""
         return {
             view["name"]: self._sources[view["name"]].page()
@@ -139,7 +140,7 @@ class FormView:
         more = optional.keys() - first
         return more if 1 < len(more) < len(self._fields) else set()
 
-    def _field_view(self, field: Field, *, more: bool) -> dict[str, Any]:
+    def _field_view(self, field: Field, *, more: bool) -> Json:
         has_list = self._sources[field.name].is_listed
         control = _control(field, listed=has_list)
         help_text = "\n".join(map(inert, clip(field.help, _LONGEST_HELP).splitlines()))
@@ -170,7 +171,7 @@ class FormView:
             "constants": constants(field),
         }
 
-    def values(self, ran: Args | None = None) -> dict[str, Any]:
+    def values(self, ran: Args | None = None) -> Json:
         """Return the values, what is wrong, and whether they changed since `ran`, as the `Values` of the protocol."""
         with self._lock:
             form = self.form
@@ -184,7 +185,7 @@ class FormView:
             name, preset = self.preset
             return {
                 "seq": self.seq,
-                "fields": {field.name: self._state(field, args, errors, warnings) for field in form.fields},
+                "fields": {name: self._state(field, args, errors, warnings) for name, field in self._fields.items()},
                 "runs": form.runs,
                 "valid": not errors,
                 "missing": [name for name in errors if not form.is_set(name)],
@@ -194,7 +195,7 @@ class FormView:
                 "changed": ran is not None and not same_args(ran, args),
             }
 
-    def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> dict[str, Any]:
+    def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> Json:
         name = field.name
         source = self._sources[name]
         is_set = self.form.is_set(name)
@@ -203,7 +204,7 @@ class FormView:
             wrong += errors.get(name, ())
         unknown = [] if wrong else source.unlisted(self._texts(name))
         warned = warnings.get(name, ()) if self._pressed or name in self._carried else ()
-        amber = [self._message(field, text, " It is sent as given." * is_set) for text in dict.fromkeys(warned)]
+        amber = [self._message(field, text, " It is sent as given." * is_set) for text in warned]
         if not amber:
             for value in unknown[:_MOST_NAMED]:
                 near = source.nearest(value)
@@ -282,7 +283,7 @@ class FormView:
 
     # Requests of the page
 
-    @asked(of="inputs")
+    @asked()
     def set(self, seq: Number, field: Name, value: PageValue) -> None:
         self.take({field: value}, seq)
 
@@ -297,7 +298,7 @@ class FormView:
                 else:
                     self.form[name] = value
 
-    @asked(of="inputs")
+    @asked()
     def clear(self) -> None:
         with self._lock:
             self.form.clear()
@@ -307,7 +308,7 @@ class FormView:
         """Show the errors of every field from now on, as after a press of Run."""
         self._pressed = True
 
-    def refuse(self, errors: Said, said: str = "") -> list[dict[str, Any]]:
+    def refuse(self, errors: Said, said: str = "") -> list[Json]:
         """Show errors of the service, each until its field changes; return fixes for the values that it named."""
         with self._lock:
             self._refused = {name: errors[name] for name in errors if name in self._fields}
@@ -325,7 +326,7 @@ class FormView:
         for name, (kind, entry) in list(self.entered.items()):
             value = only(entry)
             field = self._fields.get(name)
-            if field is None or field.kind is not kind or clears(field, value):
+            if not field or field.kind is not kind or clears(field, value):
                 continue
             if self.form.values.get(name, self) is entry:
                 continue
@@ -336,26 +337,26 @@ class FormView:
                 self._carried[name] = True
                 self.entered[name] = kind, entry
 
-    @asked(of="inputs", in_thread=True)
-    def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> dict[str, Any]:
+    @asked(in_thread=True)
+    def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> Json:
         """Return a page of the options that match a search, as the `OptionPage` of the protocol."""
         return self._sources[self.form.field(field).name].page(query, first, grouped=grouped)
 
-    @asked(of="inputs")
+    @asked()
     def list_again(self, field: Name) -> None:
         source = self._sources[self.form.field(field).name]
         if source.can_ask:
             source.ask(again=True)
 
-    @asked(of="inputs")
-    def all_options(self, field: Name, group: Name = "", query: Text = "") -> dict[str, Any]:
+    @asked()
+    def all_options(self, field: Name, group: Name = "", query: Text = "") -> Json:
         """Return all values that match a search, or those in one group."""
         known = self.form.field(field)
         choices = self._sources[known.name].choices.search(query)
         return {"values": _bounded(known, [choice.value for choice in choices if group in ("", choice.group)])}
 
-    @asked(of="inputs", in_thread=True)
-    def paste(self, field: Name, text: LongText) -> dict[str, Any]:
+    @asked(in_thread=True)
+    def paste(self, field: Name, text: LongText) -> Json:
         """Return the values of a pasted column, row or list, those that aren't options, and how many were repeated."""
         known = self.form.field(field)
         lines = self._typable(known, text.splitlines())
@@ -363,8 +364,8 @@ class FormView:
         once = _bounded(known, self._once(known, values))
         return {"values": once, "unknown": unknown, "repeated": len(values) - len(once)}
 
-    @asked(of="inputs", refused="Variables can't be read")
-    def variables(self, field: Name) -> dict[str, Any]:
+    @asked(refused="Variables can't be read")
+    def variables(self, field: Name) -> Json:
         """Return the variables that a field can use, in alphabetical order."""
         takes_one = self.form.field(field).kind not in {Kind.LIST, Kind.JSON}
         variables = dict(self.form.variables()) if self.trusted else {}

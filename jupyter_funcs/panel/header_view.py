@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.listing import Catalog, Contents, Function
 from jupyter_funcs.client.status import Status, ends_in, no_functions
@@ -14,7 +14,7 @@ from jupyter_funcs.core.text import clip, folded, inert
 from jupyter_funcs.panel.requests import Json, Name, Number, Text, asked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args, Form
@@ -69,7 +69,7 @@ class HeaderView:
     def card(self, call: RemoteCall) -> Json:
         return self.function(call.function, call.slug) | {"example": example_text(call)}
 
-    @asked(of="header")
+    @asked()
     def functions(self, query: Text, first: Number = 0) -> Json:
         """Return a page of the functions that a search finds; without words, all: favourites, recent ones, the rest."""
         catalog = _listed(self.session)
@@ -95,13 +95,13 @@ class HeaderView:
     def _named(self, names: Collection[str]) -> list[Function]:
         """Return the functions with these names, as far as they are listed."""
         functions = map(_listed(self.session).peek, names)
-        return [function for function in functions if function is not None and function.name in names]
+        return [function for function in functions if function and function.name in names]
 
-    @asked(of="header", refused="Favourites can't be changed")
+    @asked(refused="Favourites can't be changed")
     def favourite(self, function: Name, *, on: bool) -> None:
         self.session.favourites.mark(self.session[function].name, is_favourite=on)
 
-    @asked(of="header")
+    @asked()
     def about(self) -> Json:
         rows = self.status.rows if self.status else [("service", self.session.service)]
         return {"facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]}
@@ -156,9 +156,9 @@ def _breaks_down(field: Field) -> bool:
     return bool(field.options) and folded(field.name) in _BREAKDOWNS
 
 
-def _first(function: RemoteCall, field: Field, args: Mapping[str, Any]) -> str:
+def _first(function: RemoteCall, field: Field, args: Args) -> str:
     """Return the first option of a field, or the first value that is already listed; empty if there is none."""
-    return next(iter(field.options or function.known_choices(field, dict(args)).values), "")
+    return next(iter(field.options or function.known_choices(field, args).values), "")
 
 
 async def example_values(function: RemoteCall, form: Form, *, broken_down: bool = True) -> Args:
@@ -211,7 +211,7 @@ def listed_again(function: RemoteCall) -> RemoteCall | None:
     catalog = _listed(function.session)
     candidates = map(catalog.peek, (function.slug, function.name))
     listed = next((listed for listed in candidates if listed and listed.name == function.name), None)
-    if listed is None:
+    if not listed:
         return None
     slug = catalog.slug(listed)
     contents = Contents()

@@ -65,7 +65,7 @@ class HistoryView:
     held: Held
     _compared: tuple[object, Json, TableView | None] = (None, {}, None)  # the last runs, and what was said of them
 
-    @asked("history", of="history")
+    @asked("history")
     def rows(self, *, earlier: bool = True) -> list[Json]:
         """Return the runs of this kernel, newest first, then the saved runs of earlier kernels."""
         history = self.session.history
@@ -101,14 +101,14 @@ class HistoryView:
             return {}
         return {field.name: inert(field.label) for field in self.session[function].fields}
 
-    @asked(of="history", in_thread=True)
+    @asked(in_thread=True)
     def compare(self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False) -> Json:
         """Compare two runs, with a page of the rows that differ; `again` repeats runs that are no longer in memory."""
         pair, about, table = self._compared
         if pair != (before, after) or (again and about["gone"]):
             about, table = self._compare(before, after, again=again)
             self._compared = (before, after), about, table
-        if table is None:
+        if not table:
             return about
         page = table.page(TableQuery(), first, first + _PAGE, list(range(min(table.count, _MOST_COLUMNS))))
         return about | {"rows": page["rows"], "total": page["total"]}
@@ -215,7 +215,7 @@ def values_of(run: Run, function: RemoteCall) -> Args:
     return values
 
 
-def _key(args: dict[str, Any], name: str) -> Hashable:
+def _key(args: Args, name: str) -> Hashable:
     """Return what tells the values of an argument apart; ``False`` if it wasn't sent."""
     return name in args and key_of(args[name])
 

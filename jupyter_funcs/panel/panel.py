@@ -100,7 +100,7 @@ class Panel(anywidget.AnyWidget):
         self._asked: dict[Future[None], object] = {}  # requests being answered, with their kinds
         self._state = PanelState(session, self._publish, self._tell, lambda: self.recipe, trusted=trusted)
         _close_earlier(self._state.cell)
-        if function is not None:
+        if function:
             self._state.enter(function, form)
         super().__init__(**self._texts())
         self._is_open = True

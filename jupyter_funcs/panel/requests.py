@@ -120,31 +120,41 @@ class RequestKind(NamedTuple):
 _ENVELOPE = {"v": Literal[1], "id": Number, "kind": str}  # of every request
 
 _SPELT = {"first": "from", "end": "to", "ending": "format"}  # names that Python reserves or shadows
+# Where the objects are that answer requests, from the state of a panel; requests of a result name it by its number.
+_PLACES = {
+    "PanelState": "",
+    "HeaderView": "header.",
+    "HistoryView": "history.",
+    "FormView": "inputs.",
+    "ResultView": "result.",
+    "TableView": "result.table.",
+    "JsonTree": "result.tree.",
+}
 KINDS: dict[str, RequestKind] = {}
 
 
-def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
+def asked(kind: str = "", *, in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
     """Let the page call a method by its name or `kind`; its parameters are the fields of the request."""
 
     def register(method: Method) -> Method:
         types = get_type_hints(method, include_extras=True)
         fields: list[Any] = list(_ENVELOPE.items())
-        of_result = of.startswith("result")
+        name = method.__name__
+        path = _PLACES[method.__qualname__.partition(".")[0]] + name
+        of_result = path.startswith("result.")
         if of_result:
             fields.append(("run", Number))
         for parameter in list(signature(method).parameters.values())[1:]:
             default = msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
             fields.append((parameter.name, types[parameter.name], default))
-        name = kind or method.__name__
         request = msgspec.defstruct(name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True)
-        path = f"{of}.{method.__name__}".lstrip(".")
-        KINDS[name] = RequestKind(request, method.__name__, path, in_thread or of_result, refused)
+        KINDS[kind or name] = RequestKind(request, name, path, in_thread or of_result, refused)
         return method
 
     return register
 
 
-def read(content: object) -> tuple[RequestKind, dict[str, Any]]:
+def read(content: object) -> tuple[RequestKind, Json]:
     """Return the kind and fields of a request of the page, if they are known and the values are in range."""
     name = only(dict, content).get("kind")
     if not isinstance(name, str) or name not in KINDS:

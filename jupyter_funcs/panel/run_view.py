@@ -10,7 +10,7 @@ import traceback
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.core.background import SweepProgress
@@ -27,7 +27,7 @@ from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import SweepJob, result_cached_text, status_text, stopped_text, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
@@ -65,7 +65,7 @@ class ResultView:
     warnings: Sequence[str] = ()
     sweep: SweepJob | None = None
     note: str = ""  # what happened to its variable
-    picture: Mapping[str, Any] | None = None  # the last chart
+    picture: Json | None = None  # the last chart
     number: int = 0
     is_changed: bool = False  # by the notebook; the table has a copy of the reply
 
@@ -113,11 +113,11 @@ class ResultView:
             "json": {"possible": self.reply is not None, "why": no_reply},
         }
 
-    @asked(of="result")
+    @asked()
     def table_code(self, query: TableQuery) -> Json:
         return {"code": self.table.code(query, self.held_as or self.recipe)}
 
-    @asked(of="result")
+    @asked()
     def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> Json:
         zoom = None if low is None or high is None else (low, high)
         source = self.table.code(query, self.held_as or self.recipe)
@@ -133,7 +133,7 @@ class ResultView:
         """The reply as a tree; without a reply, the page says why and asks for none."""
         return JsonTree(self.reply or b"")
 
-    @asked(of="result", refused="Files can't be saved")
+    @asked(refused="Files can't be saved")
     def save(
         self, ending: FileFormat, name: Name, filtered: TableQuery | None, *, replace: bool, download: bool
     ) -> Json:
@@ -230,7 +230,7 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
     """Return what happened, what to do, and details of an error; never a token."""
     what, *hint = lines_of(error)
     details = []
-    if job is not None and job.progress.request_id:
+    if job and job.progress.request_id:
         details.append(f"Request {job.progress.request_id}")
     raised: BaseException | None = error
     if isinstance(error, FuncsError):
@@ -264,7 +264,7 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     """Return the output for pages without the panel: how to open it, its last result, and its last chart."""
     what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
     head = f"<p><b>{escaped(name) if name else 'Functions'}</b>: {what}</p>"
-    if result is None:
+    if not result:
         return f'<div class="jf-still">{head}</div>'
     frame = result.reply_frame
     function = result.function

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.choices import Choices, fixed
 from jupyter_funcs.catalog.fields import Field, Kind, listing_args
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.panel.requests import Json
 
 PAGE = 200  # options in one reply
 _FIRST = 50  # options of a longer list: it is searched
@@ -50,7 +51,7 @@ class FieldSource:
         field = self.field
         has_room = field.kind in _LISTED and not field.options
         lister = self.function.session.catalog.peek(field.source or "") if has_room else None
-        self.is_listed = lister is not None and not lister.changes_data
+        self.is_listed = bool(lister and not lister.changes_data)
         self._listing = self.function.session[field.source or ""].fields if self.is_listed else ()
         self.choices = Choices.of(field.options)
 
@@ -64,7 +65,7 @@ class FieldSource:
         """Return the choice most similar to a value, or without choices a valid spelling of it; empty if none."""
         return next(iter(self.choices.nearest(value)), "") if self.choices else fixed(self.field, value)
 
-    def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:
+    def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> Json:
         """Return a page of options that match a search, by default the first ones: the `OptionPage` of the protocol."""
         choices = self.choices.search(query)
         groups = Counter(choice.group for choice in choices)
@@ -99,7 +100,7 @@ class FieldSource:
         self._future = background.start(self._ask(again=again, after=after))
 
     def stop(self) -> None:
-        if self._future is not None:
+        if self._future:
             self._future.cancel()
             self._future = None
 

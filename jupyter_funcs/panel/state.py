@@ -105,7 +105,7 @@ class PanelState:
 
     @property
     def chosen(self) -> Visit:
-        if self.visit is None:
+        if not self.visit:
             raise ArgumentError("Nothing can be done here: no function is chosen.", "Choose one first.")
         return self.visit
 
@@ -115,7 +115,7 @@ class PanelState:
 
     @property
     def result(self) -> ResultView:
-        if self.chosen.result is None:
+        if not self.chosen.result:
             raise ArgumentError(GONE)
         return self.chosen.result
 
@@ -127,7 +127,7 @@ class PanelState:
         """Show a function's form, at first `form`; what was entered last under the same names carries over."""
         with self.lock:
             visit = self._visits.get(function.slug)
-            if visit is None:
+            if not visit:
                 form = form or function.form()
                 for name, value in form.values.items():  # %funcs panel F Symbol=[a, b]
                     form.values[name] = as_several(form.field(name), value)
@@ -160,7 +160,7 @@ class PanelState:
         # If another function has the slug of a removed one now, that one is to be chosen.
         visits = sorted(self._visits.values(), key=attrgetter("is_listed"))
         self._visits = {visit.function.slug: visit for visit in visits}
-        if self.visit is not None and self.visit.inputs.form is not self.visit.form:
+        if self.visit and self.visit.inputs.form is not self.visit.form:
             self.enter(self.visit.function)
         background.start(self.look())
         return {"said": await asyncio.to_thread(relisted, before, self.session.catalog)}
@@ -170,7 +170,7 @@ class PanelState:
         session = self.session
         self.header.status = await asyncio.to_thread(session.status, asks=False)
         self.publish()
-        if self.visit is None and session.kind == "service" and not session.address:  # list the demo's examples
+        if not self.visit and session.kind == "service" and not session.address:  # list the demo's examples
             for call in self.header.offered():
                 with suppress(FuncsError):
                     await example_values(call, call.form())
@@ -234,7 +234,7 @@ class PanelState:
     def values(self) -> Json | None:
         """Return the `Values` of the protocol; ``None`` if no function is chosen."""
         visit = self.visit
-        if visit is None:
+        if not visit:
             return None
         values = visit.inputs.values(visit.result.args if visit.result else None)
         if not visit.is_listed:
@@ -244,7 +244,7 @@ class PanelState:
     def run_state(self) -> Json:
         """Return the `Run` of the protocol; the page fills in the rest if no function is chosen."""
         visit = self.visit
-        if visit is None:
+        if not visit:
             return {"state": "empty", "number": self.number}
         running = self.running
         result = visit.result
@@ -262,7 +262,7 @@ class PanelState:
     def look_at_variables(self, *_: object) -> None:
         """Look what a cell has done to the results, in the thread that runs cells, and publish it."""
         for visit in list(self._visits.values()):
-            if visit.result is not None:
+            if visit.result:
                 visit.result.look_at_variable()
         self.publish_soon()
 
@@ -277,7 +277,7 @@ class PanelState:
         visit = self.chosen
         form = visit.form
         most = visit.function.most_runs
-        if self.running is not None:  # a second press, sent before the page knew of the first
+        if self.running:  # a second press, sent before the page knew of the first
             return {"asks": ""}
         visit.inputs.take(values, seq)
         if confirmed:
@@ -295,7 +295,7 @@ class PanelState:
     def retry_failed(self, rows: FailedRows) -> None:
         """Repeat failed runs of the sweep that is shown, all or some, whatever the form contains now."""
         sweep = self.result.sweep
-        if sweep is None:
+        if not sweep:
             raise ArgumentError(GONE)
         self.start(self.chosen, partial(sweep.retry, rows))
 
@@ -350,7 +350,7 @@ class PanelState:
     @asked()
     def cancel(self) -> None:
         """Cancel the current run, if there is one."""
-        if self.running is not None:
+        if self.running:
             self.running.cancel()
 
     async def _follow(self, visit: Visit, job: Job) -> None:
@@ -384,7 +384,7 @@ class PanelState:
 
     def _fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
-        by_service = job is not None and visit is self.visit
+        by_service = job and visit is self.visit
         fixes = visit.inputs.refuse(at_fields, str(error)) if by_service else []
         visit.state = "form"
         visit.error = None
@@ -408,7 +408,7 @@ class PanelState:
 
     def close(self) -> None:
         """Stop following the form; the choice of function stays."""
-        if self.visit is not None:
+        if self.visit:
             self.visit.inputs.close()
 
     # A result

@@ -97,14 +97,14 @@ class TableView:
         columns = [self._column(at).view(summary=at < most) for at in first]
         return {"rows": self.rows, "count": self.count, "columns": columns, "page": page}
 
-    @asked(of="result.table")
+    @asked()
     def columns(self, columns: Columns) -> list[Json]:
         """Return columns with their summaries."""
         if len(columns) > FIRST_COLUMNS:
             raise ArgumentError(f"{len(columns):,} columns are too many at once.", f"Ask for {FIRST_COLUMNS} at most.")
         return [self._column(at).view(summary=True) for at in columns]
 
-    @asked("rows", of="result.table")
+    @asked("rows")
     def page(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> Json:
         """Return the texts of some rows and columns, and the sums over all rows of the view."""
         if not 0 <= end - first <= _MOST_ROWS:
@@ -120,7 +120,7 @@ class TableView:
         shown = {at: text for at, text in sums.items() if text is not None}
         return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": shown}
 
-    @asked(of="result.table")
+    @asked()
     def values(self, at: Number, query: Text) -> Json:
         """Return the most frequent values of a column that contain a text, with their counts."""
         column = self._column(at)
@@ -135,7 +135,7 @@ class TableView:
             shown.insert(0, (None, missing))
         return {"values": [{"text": text, "count": count} for text, count in shown], "total": len(hits)}
 
-    @asked("copy", of="result.table")
+    @asked("copy")
     def text(self, query: TableQuery, first: Number, end: Number, columns: Columns, *, names: bool = False) -> str:
         """Return a selection as tab-separated text, with exact numbers, and with the columns' names if asked to."""
         chosen = [*map(self._column, columns)]

@@ -256,8 +256,8 @@ class TableColumn:
                 time = pd.Timestamp(str(period + 1).zfill(4))
                 op = "<"
             except ValueError:  # 9999 is the last year
-                time = pd.Timestamp("9999-12-31 23:59:59" if zone is None else "9999-12-31")
-        if zone is not None:  # a midnight may not exist where clocks change
+                time = pd.Timestamp("9999-12-31" if zone else "9999-12-31 23:59:59")
+        if zone:  # a midnight may not exist where clocks change
             time = time.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
         return op, time.isoformat(sep=" ").removesuffix(" 00:00:00")
 
@@ -272,7 +272,7 @@ class TableColumn:
             possible = self.kind != "number" or re.fullmatch(r"(?ai)[\d.e+-]+", text)
             return self.contains(text) if possible else None
         typed = _TYPED.fullmatch(text.strip().replace("−", "-").replace(",", ""))
-        if typed is None or (typed[2] and self.type != "percent"):
+        if not typed or (typed[2] and self.type != "percent"):
             return None
         number = Decimal(typed[1])
         if self.data.dtype.kind != "f":
@@ -344,7 +344,7 @@ def _plainer(data: pd.Series[Any]) -> Any:
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
         unit = getattr(dtype.pyarrow_dtype, "unit", "s")
         zone = getattr(dtype.pyarrow_dtype, "tz", None)
-        return f"datetime64[{unit}]" if zone is None else f"datetime64[{unit}, {zone}]"
+        return f"datetime64[{unit}, {zone}]" if zone else f"datetime64[{unit}]"
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind != "m":
         return _OF_ARROW.get(dtype.kind, "object")
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(data.name):
