@@ -6,6 +6,8 @@ import html
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.display import UNITS, short_number, with_minus
 from jupyter_funcs.panel.chart_plan import time_of
@@ -113,8 +115,8 @@ def _labels(ticks: Sequence[float], written: str) -> list[str]:
     step = ticks[1] - ticks[0]
 
     def decimals(size: float) -> int:
-        number = step / size
-        return next((count for count in range(20) if math.isclose(round(number, count), number, rel_tol=1e-6)), 20)
+        digits = np.format_float_positional(step / size, 6, fractional=False, trim="-")
+        return len(digits.partition(".")[2])
 
     power = math.floor(math.log10(high))
     if written == "percent":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -137,16 +137,15 @@ def asked(kind: str = "", *, in_thread: bool = False, refused: str = "") -> Call
     """Let the page call a method by its name or `kind`; its parameters are the fields of the request."""
 
     def register(method: Method) -> Method:
-        types = get_type_hints(method, include_extras=True)
         fields: list[Any] = list(_ENVELOPE.items())
         name = method.__name__
         path = _PLACES[method.__qualname__.partition(".")[0]] + name
         of_result = path.startswith("result.")
         if of_result:
             fields.append(("run", Number))
-        for parameter in list(signature(method).parameters.values())[1:]:
+        for parameter in list(signature(method, eval_str=True).parameters.values())[1:]:
             default = msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
-            fields.append((parameter.name, types[parameter.name], default))
+            fields.append((parameter.name, parameter.annotation, default))
         request = msgspec.defstruct(name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True)
         KINDS[kind or name] = RequestKind(request, name, path, in_thread or of_result, refused)
         return method

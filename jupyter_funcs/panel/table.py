@@ -124,16 +124,15 @@ class TableView:
     def values(self, at: Number, query: Text) -> Json:
         """Return the most frequent values of a column that contain a text, with their counts."""
         column = self._column(at)
-        counts = ((plain_text(value), count) for value, count in column.ranked())
         wanted = query.casefold()
-        hits: list[tuple[str | None, int]] = [
-            (text, count) for text, count in counts if wanted in text.casefold() and len(text) <= _LONGEST_VALUE
-        ]
-        shown = hits[:_MOST_VALUES]
+        hits: list[Json] = []
+        for value, count in column.ranked():
+            text = plain_text(value)
+            if wanted in text.casefold() and len(text) <= _LONGEST_VALUE:
+                hits.append({"text": text, "count": count})
         missing = int(column.data.isna().sum())
-        if missing and not query:
-            shown.insert(0, (None, missing))
-        return {"values": [{"text": text, "count": count} for text, count in shown], "total": len(hits)}
+        empty = [{"text": None, "count": missing}] if missing and not query else []
+        return {"values": [*empty, *hits[:_MOST_VALUES]], "total": len(hits)}
 
     @asked("copy")
     def text(self, query: TableQuery, first: Number, end: Number, columns: Columns, *, names: bool = False) -> str:
