@@ -69,8 +69,8 @@ def _bars(view: Json) -> Iterator[str]:
 def _lines(view: Json) -> Iterator[str]:
     xs = view["x"]["values"]
     lines = view["series"]
-    known = [value for line in lines for value in line["values"] if value is not None] + [0.0] * view["zero"]
-    ticks = _ticks(min(known), max(known))
+    values = [value for line in lines for value in line["values"] if value is not None] + [0.0] * view["zero"]
+    ticks = _ticks(min(values), max(values))
     texts = _labels(ticks, view["format"])
     left = max(64.0, 6.5 * max(map(len, texts)) + 12)
     right = _WIDTH - (_RIGHT if len(lines) > 1 else 24)

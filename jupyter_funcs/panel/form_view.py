@@ -36,7 +36,7 @@ from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import clip, inert, listed, meant, quote, replace_surrogates
-from jupyter_funcs.panel.requests import Json, LongText, Name, NotText, Number, PageValue, PageValues, Text, asked
+from jupyter_funcs.panel.requests import Json, LongText, Name, NotText, Number, PageValue, PageValues, Text, answers
 from jupyter_funcs.panel.sources import PAGE, FieldSource
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ class FormView:
 
     # Requests of the page
 
-    @asked()
+    @answers()
     def set(self, seq: Number, field: Name, value: PageValue) -> None:
         self.take({field: value}, seq)
 
@@ -298,7 +298,7 @@ class FormView:
                 else:
                     self.form[name] = value
 
-    @asked()
+    @answers()
     def clear(self) -> None:
         with self._lock:
             self.form.clear()
@@ -308,14 +308,14 @@ class FormView:
         """Show the errors of every field from now on, as after a press of Run."""
         self._pressed = True
 
-    def refuse(self, errors: Said, said: str = "") -> list[Json]:
+    def refuse(self, errors: Said, refusal: str = "") -> list[Json]:
         """Show errors of the service, each until its field changes; return fixes for the values that it named."""
         with self._lock:
             self._refused = {name: errors[name] for name in errors if name in self._fields}
         fixes = []
         for name, source in self._sources.items():
             for value in dict.fromkeys(self._texts(name)[:_MOST_COMPARED]):
-                near = source.nearest(value) if value and value in said else ""
+                near = source.nearest(value) if value and value in refusal else ""
                 if near:
                     text = f"Use {clip(near, _LONGEST_FIX)}"
                     fixes.append({"field": name, "text": text, "use": near, "instead": value})
@@ -337,34 +337,34 @@ class FormView:
                 self._carried[name] = True
                 self.entered[name] = kind, entry
 
-    @asked(in_thread=True)
+    @answers(in_thread=True)
     def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> Json:
         """Return a page of the options that match a search, as the `OptionPage` of the protocol."""
         return self._sources[self.form.field(field).name].page(query, first, grouped=grouped)
 
-    @asked()
+    @answers()
     def list_again(self, field: Name) -> None:
         source = self._sources[self.form.field(field).name]
         if source.can_ask:
             source.ask(again=True)
 
-    @asked()
+    @answers()
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> Json:
         """Return all values that match a search, or those in one group."""
-        known = self.form.field(field)
-        choices = self._sources[known.name].choices.search(query)
-        return {"values": _bounded(known, [choice.value for choice in choices if group in ("", choice.group)])}
+        target = self.form.field(field)
+        choices = self._sources[target.name].choices.search(query)
+        return {"values": _bounded(target, [choice.value for choice in choices if group in ("", choice.group)])}
 
-    @asked(in_thread=True)
+    @answers(in_thread=True)
     def paste(self, field: Name, text: LongText) -> Json:
         """Return the values of a pasted column, row or list, those that aren't options, and how many were repeated."""
-        known = self.form.field(field)
-        lines = self._typable(known, text.splitlines())
-        values, unknown = self._sources[known.name].choices.pasted("\n".join(lines), known.kind)
-        once = _bounded(known, self._once(known, values))
+        target = self.form.field(field)
+        lines = self._typable(target, text.splitlines())
+        values, unknown = self._sources[target.name].choices.pasted("\n".join(lines), target.kind)
+        once = _bounded(target, self._once(target, values))
         return {"values": once, "unknown": unknown, "repeated": len(values) - len(once)}
 
-    @asked(refused="Variables can't be read")
+    @answers(refused="Variables can't be read")
     def variables(self, field: Name) -> Json:
         """Return the variables that a field can use, in alphabetical order."""
         takes_one = self.form.field(field).kind not in {Kind.LIST, Kind.JSON}
@@ -507,8 +507,8 @@ def _hint(field: Field, control: str) -> str:
         return "One or more"
     if control == "number" and field.minimum is not None and field.maximum is not None:
         return f"{field.minimum} to {field.maximum}"
-    known = EXAMPLES.get(field.format, "" if field.required else "Optional")
-    return {"date": "YYYY-MM-DD", "json": _json_hint(field)}.get(control, known)
+    example = EXAMPLES.get(field.format, "" if field.required else "Optional")
+    return {"date": "YYYY-MM-DD", "json": _json_hint(field)}.get(control, example)
 
 
 def _json_hint(field: Field) -> str:

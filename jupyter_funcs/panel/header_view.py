@@ -11,7 +11,7 @@ from jupyter_funcs.catalog.listing import Catalog, Contents, Function
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert
-from jupyter_funcs.panel.requests import Json, Name, Number, Text, asked
+from jupyter_funcs.panel.requests import Json, Name, Number, Text, answers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -69,7 +69,7 @@ class HeaderView:
     def card(self, call: RemoteCall) -> Json:
         return self.function(call.function, call.slug) | {"example": example_text(call)}
 
-    @asked()
+    @answers()
     def functions(self, query: Text, first: Number = 0) -> Json:
         """Return a page of the functions that a search finds; without words, all: favourites, recent ones, the rest."""
         catalog = _listed(self.session)
@@ -97,11 +97,11 @@ class HeaderView:
         functions = map(_listed(self.session).peek, names)
         return [function for function in functions if function and function.name in names]
 
-    @asked(refused="Favourites can't be changed")
+    @answers(refused="Favourites can't be changed")
     def favourite(self, function: Name, *, on: bool) -> None:
         self.session.favourites.mark(self.session[function].name, is_favourite=on)
 
-    @asked()
+    @answers()
     def about(self) -> Json:
         rows = self.status.rows if self.status else [("service", self.session.service)]
         return {"facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]}

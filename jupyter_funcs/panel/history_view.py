@@ -21,7 +21,7 @@ from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.frames.roles import flat
 from jupyter_funcs.panel.chart_view import Chart
-from jupyter_funcs.panel.requests import ChartWish, Json, Number, RunNumber, TableQuery, asked
+from jupyter_funcs.panel.requests import ChartWish, Json, Number, RunNumber, TableQuery, answers
 from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep, value_text
 
@@ -65,7 +65,7 @@ class HistoryView:
     held: Held
     _compared: tuple[object, Json, TableView | None] = (None, {}, None)  # the last runs, and what was said of them
 
-    @asked("history")
+    @answers("history")
     def rows(self, *, earlier: bool = True) -> list[Json]:
         """Return the runs of this kernel, newest first, then the saved runs of earlier kernels."""
         history = self.session.history
@@ -101,7 +101,7 @@ class HistoryView:
             return {}
         return {field.name: inert(field.label) for field in self.session[function].fields}
 
-    @asked(in_thread=True)
+    @answers(in_thread=True)
     def compare(self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False) -> Json:
         """Compare two runs, with a page of the rows that differ; `again` repeats runs that are no longer in memory."""
         pair, about, table = self._compared

@@ -15,7 +15,7 @@ from jupyter_funcs.core.errors import ArgumentError, ProtocolError
 from jupyter_funcs.core.json_decoding import decode, decode_lines
 from jupyter_funcs.core.text import clip, inert, json_text, quote, replace_surrogates, visible
 from jupyter_funcs.frames.display import nested_text
-from jupyter_funcs.panel.requests import Json, JsonPath, Number, Searched, asked
+from jupyter_funcs.panel.requests import Json, JsonPath, Number, Searched, answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ class JsonTree:
     def __init__(self, data: bytes) -> None:
         self._data = data
 
-    @asked("json")
+    @answers("json")
     def node(self, path: JsonPath, first: Number = 0) -> Json:
         """Return a value of the reply, with up to 50 of its items."""
         if len(path) > _DEEPEST:
@@ -54,14 +54,14 @@ class JsonTree:
         page = islice(_items(value), first, first + PAGE)
         return node | {"children": [{"key": _key(key), **_told(*_opened(item))} for key, item in page]}
 
-    @asked("json_text")
+    @answers("json_text")
     def text(self) -> str:
         """Return the reply as it arrived, to copy it."""
         if len(self._data) > _LONGEST_COPY:
             raise ArgumentError("The reply is longer than 5 MB.", "Save the result as JSON instead.")
         return self._data.decode("utf-8-sig", errors="replace")
 
-    @asked("json_find")
+    @answers("json_find")
     def find(self, text: Searched) -> Json:
         """Find a text in keys and values, ignoring case; a hit is a list of positions, one per level from the top."""
         until = time.monotonic() + _PATIENCE

@@ -133,7 +133,7 @@ _PLACES = {
 KINDS: dict[str, RequestKind] = {}
 
 
-def asked(kind: str = "", *, in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
+def answers(kind: str = "", *, in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
     """Let the page call a method by its name or `kind`; its parameters are the fields of the request."""
 
     def register(method: Method) -> Method:

@@ -22,7 +22,7 @@ from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
-from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Json, Name, TableQuery, asked
+from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Json, Name, TableQuery, answers
 from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import SweepJob, result_cached_text, status_text, stopped_text, value_text
 
@@ -113,11 +113,11 @@ class ResultView:
             "json": {"possible": self.reply is not None, "why": no_reply},
         }
 
-    @asked()
+    @answers()
     def table_code(self, query: TableQuery) -> Json:
         return {"code": self.table.code(query, self.held_as or self.recipe)}
 
-    @asked()
+    @answers()
     def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> Json:
         zoom = None if low is None or high is None else (low, high)
         source = self.table.code(query, self.held_as or self.recipe)
@@ -133,15 +133,15 @@ class ResultView:
         """The reply as a tree; without a reply, the page says why and asks for none."""
         return JsonTree(self.reply or b"")
 
-    @asked(refused="Files can't be saved")
+    @answers(refused="Files can't be saved")
     def save(
         self, ending: FileFormat, name: Name, filtered: TableQuery | None, *, replace: bool, download: bool
     ) -> Json:
         """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
         name = _file_name(name, ending)
-        told = {"said": "", "exists": False, "name": name, "data": ""}
+        view = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
-            return told | {"said": f"{name} exists already.", "exists": True}
+            return view | {"said": f"{name} exists already.", "exists": True}
         frame = self.table.frame(filtered or TableQuery())
         if not has_labels(frame):
             frame = frame.reset_index(drop=True)  # row numbers are no labels
@@ -150,7 +150,7 @@ class ResultView:
             if buffer.tell() > _MOST_DOWNLOADED:
                 what = f"The file has {size_text(buffer.tell())}; a page takes {size_text(_MOST_DOWNLOADED)} at most."
                 raise ArgumentError(what, "Save it beside the notebook instead.")
-            return told | {"data": base64.b64encode(buffer.getvalue()).decode()}
+            return view | {"data": base64.b64encode(buffer.getvalue()).decode()}
         path = Path(name).absolute()
         # A link may point outside the folder; is_symlink alone raises for a name that is too long.
         if os.path.lexists(path) and path.is_symlink():
@@ -159,7 +159,7 @@ class ResultView:
         rows = plural(self.table.rows, "row")
         if len(frame) < self.table.rows:
             rows = f"{len(frame):,} of {rows}"
-        return told | {"said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"}
+        return view | {"said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"}
 
 
 def _file_name(text: str, ending: str) -> str:
@@ -270,22 +270,22 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     function = result.function
     session = function.session
     args = ", ".join(f"{escaped(name)} = {escaped(value_text(value))}" for name, value in result.args.items())
-    said = [
+    lines = [
         f"<b>{escaped(function.name)}</b>{f' with {args}' if args else ''}",
         f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {escaped(session.service)}",
     ]
     if function.synthetic:
-        said[-1] += ", synthetic data"
+        lines[-1] += ", synthetic data"
     if result.held_as:
-        said.append(f"The DataFrame was kept as <code>{escaped(result.held_as)}</code>.")
+        lines.append(f"The DataFrame was kept as <code>{escaped(result.held_as)}</code>.")
     line = snippets.line(function, result.args)
     if 0 < len(line) <= LONGEST_TEXT and not session.where.startswith("["):  # a line that is cut would not work
         after = f", after <code>%funcs connect {escaped(session.where)}</code>" if session.where else ""
-        said.append(f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values{after}.")
+        lines.append(f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values{after}.")
     table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS)
     table = table.replace(' style="', ' style="white-space: nowrap; ')
     if len(table) > _LONGEST_TABLE:
         table = "<p>Its rows are too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
-    kept = f'<div class="jf-kept"><p>{"<br>".join(said)}</p>{table}</div>'
+    kept = f'<div class="jf-kept"><p>{"<br>".join(lines)}</p>{table}</div>'
     return f'<div class="jf-still">{head}{kept}{svg(result.picture) if result.picture else ""}</div>'

@@ -90,9 +90,9 @@ class FieldSource:
         self.stop()
         args = self.form.first
         missing = self._missing(args)
-        known = Choices() if again else self.function.known_choices(self.field, args)
-        if known or missing:
-            self._take(args, known, missing)
+        choices = Choices() if again else self.function.known_choices(self.field, args)
+        if choices or missing:
+            self._take(args, choices, missing)
             return
         self.asking = True
         self.is_slow = False

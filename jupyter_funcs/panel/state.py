@@ -23,7 +23,7 @@ from jupyter_funcs.panel import run_view
 from jupyter_funcs.panel.form_view import FormView, same_args
 from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
 from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
-from jupyter_funcs.panel.requests import FailedRows, Json, Name, Number, PageValues, RunNumber, Tab, asked
+from jupyter_funcs.panel.requests import FailedRows, Json, Name, Number, PageValues, RunNumber, Tab, answers
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.records.run import as_it_came
 from jupyter_funcs.sweeps.job import SweepJob, asks_text, start_sweep
@@ -70,7 +70,7 @@ class PanelState:
     """
     The state of one panel. Runs may start on any thread; they end on the background loop.
 
-    A method marked `asked` answers a request of the page: its parameters are the fields, and it returns the reply.
+    A method marked `answers` answers a request of the page: its parameters are the fields, and it returns the reply.
     """
 
     session: RecordedClient[RemoteCall]
@@ -119,7 +119,7 @@ class PanelState:
             raise ArgumentError(GONE)
         return self.chosen.result
 
-    @asked()
+    @answers()
     def choose(self, function: Name) -> None:
         self.enter(self.session[function])
 
@@ -142,7 +142,7 @@ class PanelState:
                 self.visit = visit
         return visit
 
-    @asked()
+    @answers()
     async def refresh(self) -> Json:
         """Update each function to the new listing, and keep the values of its form; a removed one stays as it was."""
         before = self.session.listed
@@ -176,7 +176,7 @@ class PanelState:
                     await example_values(call, call.form())
             self.publish()
 
-    @asked()
+    @answers()
     async def preset(self, name: Name, function: Name) -> Json:
         visit = self.enter(self.session[function]) if function else self.chosen
         form = visit.form
@@ -188,14 +188,14 @@ class PanelState:
         if name in self.session.presets.shipped(function_name):  # other values that a run needs
             form.update(await example_values(visit.function, form, broken_down=False))
         visit.inputs.preset = (name, form.args)
-        said = []
+        notes = []
         if unknown:
-            said.append(f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter.")
+            notes.append(f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter.")
         if stay:
-            said.append(f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}.")
-        return {"said": " ".join(said)}
+            notes.append(f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}.")
+        return {"said": " ".join(notes)}
 
-    @asked(refused="Presets can't be saved")
+    @answers(refused="Presets can't be saved")
     def preset_save(self, name: Name, *, replace: bool) -> Json:
         function = self.chosen.function.name
         presets = self.session.presets
@@ -206,7 +206,7 @@ class PanelState:
         self._presets = self.header.presets(function)
         return {"said": f"Saved as {quote(name, 40)}.", "exists": False}
 
-    @asked(refused="Presets can't be deleted")
+    @answers(refused="Presets can't be deleted")
     def preset_delete(self, name: Name) -> Json:
         function = self.chosen.function.name
         self.session.presets.remove(function, name)
@@ -215,7 +215,7 @@ class PanelState:
 
     # The view
 
-    @asked()
+    @answers()
     def hello(self) -> Json:
         return {"ok": True}
 
@@ -272,7 +272,7 @@ class PanelState:
 
     # A run
 
-    @asked("run")
+    @answers("run")
     def press(self, seq: Number, values: PageValues, *, confirmed: bool) -> Json:
         visit = self.chosen
         form = visit.form
@@ -291,7 +291,7 @@ class PanelState:
                 raise
         return {"asks": ""}
 
-    @asked()
+    @answers()
     def retry_failed(self, rows: FailedRows) -> None:
         """Repeat failed runs of the sweep that is shown, all or some, whatever the form contains now."""
         sweep = self.result.sweep
@@ -299,7 +299,7 @@ class PanelState:
             raise ArgumentError(GONE)
         self.start(self.chosen, partial(sweep.retry, rows))
 
-    @asked()
+    @answers()
     def so_far(self) -> None:
         """Show the results of the sweep that was cancelled."""
         visit = self.chosen
@@ -307,14 +307,14 @@ class PanelState:
             raise ArgumentError(GONE)
         self.start(visit, visit.job.so_far)
 
-    @asked()
+    @answers()
     async def example(self, function: Name) -> None:
         visit = self.enter(self.session[function])
         self.publish()
         visit.form.update(await example_values(visit.function, visit.form))
         self.run()
 
-    @asked()
+    @answers()
     def retry(self) -> None:
         self.run()
 
@@ -347,7 +347,7 @@ class PanelState:
                 visit.shown = background.start(self._follow(visit, job))
         return job
 
-    @asked()
+    @answers()
     def cancel(self) -> None:
         """Cancel the current run, if there is one."""
         if self.running:
@@ -413,21 +413,21 @@ class PanelState:
 
     # A result
 
-    @asked()
+    @answers()
     def dismiss(self) -> None:
         self.chosen.error = None
 
-    @asked("tab")
+    @answers("tab")
     def show_tab(self, tab: Tab) -> None:
         self.tab = tab
 
-    @asked()
+    @answers()
     def code(self) -> Json:
         visit = self.chosen
         variable = visit.result.variable if visit.result else ""
         return {"blocks": snippets.blocks(visit.function, visit.form, self.session.where, variable or "df")}
 
-    @asked(refused="Variables can't be renamed")
+    @answers(refused="Variables can't be renamed")
     def rename(self, name: Name, *, replace: bool) -> Json:
         visit = self.chosen
         result = self.result
@@ -445,7 +445,7 @@ class PanelState:
         background.start(self.keep_still(visit))
         return {"variable": name, "note": result.note, "exists": False}
 
-    @asked()
+    @answers()
     def again(self, number: RunNumber) -> None:
         """Repeat an earlier run, without cached results that are as old."""
         history = self.session.history
@@ -453,7 +453,7 @@ class PanelState:
         function = self._filled(run).function
         self.run(function.with_options(max_age=history.function(run).options.max_age))
 
-    @asked()
+    @answers()
     async def open(self, number: RunNumber) -> None:
         run = self.session.history.get(number)
         visit = self._filled(run)

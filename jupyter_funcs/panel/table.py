@@ -15,7 +15,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.export import tabbed
 from jupyter_funcs.frames.roles import FRAME, flat, is_to_date
-from jupyter_funcs.panel.requests import Columns, Contains, Json, Number, OneOf, Sort, TableQuery, Text, asked
+from jupyter_funcs.panel.requests import Columns, Contains, Json, Number, OneOf, Sort, TableQuery, Text, answers
 from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
 
 if TYPE_CHECKING:
@@ -56,15 +56,15 @@ class Latest:
 
     def get(self, lane: object, key: object, make: Callable[[], Result]) -> Result:
         """Return a cached result, or make it: one at a time per lane, because each takes memory."""
-        held = self._held.get(key)
-        if held is None:
+        entry = self._held.get(key)
+        if entry is None:
             with self._lanes.setdefault(lane, threading.RLock()):
-                held = self._held.get(key)
-                if held is None:
+                entry = self._held.get(key)
+                if entry is None:
                     made = make()
-                    held = made, getattr(made, "nbytes", 1)
-        self.put(key, *held)
-        result: Result = held[0]
+                    entry = made, getattr(made, "nbytes", 1)
+        self.put(key, *entry)
+        result: Result = entry[0]
         return result
 
     def put(self, key: object, result: object, size: int) -> None:
@@ -97,14 +97,14 @@ class TableView:
         columns = [self._column(at).view(summary=at < most) for at in first]
         return {"rows": self.rows, "count": self.count, "columns": columns, "page": page}
 
-    @asked()
+    @answers()
     def columns(self, columns: Columns) -> list[Json]:
         """Return columns with their summaries."""
         if len(columns) > FIRST_COLUMNS:
             raise ArgumentError(f"{len(columns):,} columns are too many at once.", f"Ask for {FIRST_COLUMNS} at most.")
         return [self._column(at).view(summary=True) for at in columns]
 
-    @asked("rows")
+    @answers("rows")
     def page(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> Json:
         """Return the texts of some rows and columns, and the sums over all rows of the view."""
         if not 0 <= end - first <= _MOST_ROWS:
@@ -120,7 +120,7 @@ class TableView:
         shown = {at: text for at, text in sums.items() if text is not None}
         return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": shown}
 
-    @asked()
+    @answers()
     def values(self, at: Number, query: Text) -> Json:
         """Return the most frequent values of a column that contain a text, with their counts."""
         column = self._column(at)
@@ -134,7 +134,7 @@ class TableView:
         empty = [{"text": None, "count": missing}] if missing and not query else []
         return {"values": [*empty, *hits[:_MOST_VALUES]], "total": len(hits)}
 
-    @asked("copy")
+    @answers("copy")
     def text(self, query: TableQuery, first: Number, end: Number, columns: Columns, *, names: bool = False) -> str:
         """Return a selection as tab-separated text, with exact numbers, and with the columns' names if asked to."""
         chosen = [*map(self._column, columns)]

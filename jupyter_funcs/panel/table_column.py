@@ -296,13 +296,13 @@ class TableColumn:
         return summary | {"distinct": len(self.factorized().values), "top": top}
 
     def _range(self) -> Json:
-        known = self.data.dropna()
-        if known.empty:
+        present = self.data.dropna()
+        if present.empty:
             return {}
-        ends = known.min(), known.max()
+        ends = present.min(), present.max()
         minimum, maximum = map(self.cell, ends)
         if self.kind == "date":
-            values = known.to_numpy(dtype="datetime64[us]").view(np.int64).astype(float)
+            values = present.to_numpy(dtype="datetime64[us]").view(np.int64).astype(float)
             short = [str(end)[:10] for end in ends]
         else:
             values = self.floats()
@@ -348,8 +348,8 @@ def _plainer(data: pd.Series[Any]) -> Any:
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind != "m":
         return _OF_ARROW.get(dtype.kind, "object")
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(data.name):
-        known = data.dropna()
-        if (known % 1 == 0).all() and known.abs().max() < 2**53:
+        present = data.dropna()
+        if (present % 1 == 0).all() and present.abs().max() < 2**53:
             return "Int64"
     return ""
 
