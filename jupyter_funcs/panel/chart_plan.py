@@ -167,7 +167,9 @@ class Plan:
     @property
     def how(self) -> str:
         """How the values of several rows become one."""
-        return "number of rows" if self.counts else "sum" if self.y.additive else "mean"
+        if self.counts:
+            return "number of rows"
+        return "sum" if self.y.additive else "mean"
 
     @property
     def first(self) -> tuple[str, bool]:

@@ -57,10 +57,12 @@ def _number(value: float, written: str) -> str:
 
 def _bars(view: Json) -> Iterator[str]:
     values = view["series"][0]["values"][:_MOST_BARS]
-    low, high = min(0.0, *values), max(0.0, *values)
-    scale = (_WIDTH - 160 - 80) / ((high - low) or 1)
+    low = min(0.0, *values)
+    scale = (_WIDTH - 160 - 80) / ((max(0.0, *values) - low) or 1)
     for at, (value, name) in enumerate(zip(values, view["x"]["labels"], strict=False)):
-        top, left, wide = _TOP + 22 * at, 160 + (min(value, 0) - low) * scale, abs(value) * scale
+        top = _TOP + 22 * at
+        left = 160 + (min(value, 0) - low) * scale
+        wide = abs(value) * scale
         yield _text(152, top + 12, name, "end")
         yield f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="16" fill="{_COLOURS[0]}"/>'
         yield _text(left + wide + 6, top + 12, _number(value, view["format"]))
@@ -75,7 +77,8 @@ def _lines(view: Json) -> Iterator[str]:
     left = max(64.0, 6.5 * max(map(len, texts)) + 12)
     right = _WIDTH - (_RIGHT if len(lines) > 1 else 24)
     foot = _HEIGHT - _BOTTOM
-    across, down = (right - left) / ((xs[-1] - xs[0]) or 1), (foot - _TOP) / (ticks[-1] - ticks[0])
+    across = (right - left) / ((xs[-1] - xs[0]) or 1)
+    down = (foot - _TOP) / (ticks[-1] - ticks[0])
     for tick, text in zip(ticks, texts, strict=True):
         y = foot - (tick - ticks[0]) * down
         yield f'<path d="M{left} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{".12" if tick else ".5"}"/>'
@@ -88,7 +91,7 @@ def _lines(view: Json) -> Iterator[str]:
         yield _text(left + (xs[at] - xs[0]) * across, _HEIGHT - 6, label, "middle", 16)
     named = [line for line in lines if line["colour"] >= 0 and len(lines) > 1][:_MOST_NAMES]
     for line in sorted(lines, key=lambda line: line["colour"] >= 0):  # grey lines below the others
-        points = [(x, value) for x, value in zip(xs, line["values"], strict=True) if value is not None]
+        points = [point for point in zip(xs, line["values"], strict=True) if point[1] is not None]
         points = points[:: -(-len(xs) // _MOST_POINTS)]
         path = "L".join(f"{left + (x - xs[0]) * across:.0f} {foot - (y - ticks[0]) * down:.1f}" for x, y in points)
         stroke = 'stroke="currentColor" stroke-opacity=".2"'
@@ -119,13 +122,12 @@ def _labels(ticks: Sequence[float], written: str) -> list[str]:
         return len(digits.partition(".")[2])
 
     power = math.floor(math.log10(high))
+    units = [*UNITS]
     if written == "percent":
-        size, unit = 0.01, "%"
+        units = [(0.01, "%")]
     elif not -5 < power < 15:
-        size, unit = 10.0**power, f"e{power}"
-    else:
-        units = (pair for pair in reversed(UNITS) if pair[0] <= high and decimals(pair[0]) < 3)
-        size, unit = next(units, UNITS[0])
+        units = [(10.0**power, f"e{power}")]
+    size, unit = next((pair for pair in reversed(units) if pair[0] <= high and decimals(pair[0]) < 3), units[0])
     places = decimals(size)
     return [with_minus(f"{tick / size:,.{places}f}{unit if tick or unit == '%' else ''}") for tick in ticks]
 

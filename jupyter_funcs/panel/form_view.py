@@ -51,10 +51,14 @@ if TYPE_CHECKING:
 _MOST_VALUES = 10_000  # of one field
 _LONGEST = 1_000_000  # characters of one field
 _LONGEST_HELP = 20_000
-_BRIEF, _LONGEST_BRIEF = 220, 600
+_BRIEF = 220
+_LONGEST_BRIEF = 600
 _MOST_SHOWN = 12  # required and optional fields without a default, before the rest is under More options
 _MOST_NAMED = 3  # values that aren't listed
-_MOST_FIXES, _MOST_COMPARED, _LONGEST_FIX = 3, 100, 60  # of a refusal
+# Of a refusal.
+_MOST_FIXES = 3
+_MOST_COMPARED = 100
+_LONGEST_FIX = 60
 _PAUSE = 0.4  # seconds without typing before values that depend on what is typed are listed
 _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.[a-z])[.!?](?=\s+[^a-z\d\s])")
 _UNTYPABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
@@ -496,16 +500,18 @@ def _is_short(field: Field, control: str) -> bool:
 
 
 def _hint(field: Field, control: str) -> str:
+    has_choices = control in {"choice", "several"}
+    is_needed = field.required or field.rule
     if field.default is not None and not field.required:
         return f"{clip(inert(field.default), 40)} (default)"
     if field.rule and not field.required and field.name != field.rule.names[0]:
-        return "Or choose" if control in {"choice", "several"} else "Or this"
-    if control in {"choice", "several"} and field.evidence.get("options") is not Evidence.ASSUMED:
-        how = "Choose" if field.required or field.rule else "Choose (optional)"
+        return "Or choose" if has_choices else "Or this"
+    if has_choices and field.evidence.get("options") is not Evidence.ASSUMED:
+        how = "Choose" if is_needed else "Choose (optional)"
         return "Code or name" if field.kind is Kind.SYMBOL else how
-    if control == "list" and (field.required or field.rule):
+    if control == "list" and is_needed:
         return "One or more"
-    if control == "number" and field.minimum is not None and field.maximum is not None:
+    if control == "number" and None not in {field.minimum, field.maximum}:
         return f"{field.minimum} to {field.maximum}"
     example = EXAMPLES.get(field.format, "" if field.required else "Optional")
     return {"date": "YYYY-MM-DD", "json": _json_hint(field)}.get(control, example)

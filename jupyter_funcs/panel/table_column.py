@@ -171,7 +171,9 @@ class TableColumn:
         data = self.data
         if data.dtype.kind in "iuf" and isinstance(data.dtype, np.dtype):
             values = data.to_numpy()
-            return values if not descending else -values if values.dtype.kind == "f" else ~values
+            if not descending:
+                return values
+            return -values if values.dtype.kind == "f" else ~values
         rows, values = self.factorized()
         return np.where(rows < 0, len(values), len(values) - 1 - rows if descending else rows)
 
@@ -358,9 +360,11 @@ def _histogram(values: NDArray[np.float64]) -> list[float]:
     """Return the heights of the bars, from 0 to 1."""
     if not len(values):
         return []
-    low, high = float(values.min()) / 4, float(values.max()) / 4  # their difference must not overflow
-    if high <= low:
+    values = values / 4  # the range must not overflow
+    low = values.min()
+    size = values.max() - low
+    if size <= 0:
         return [1.0]
-    places = ((values / 4 - low) * ((_BINS - 1e-9) / (high - low))).astype(np.int16)
+    places = ((values - low) * ((_BINS - 1e-9) / size)).astype(np.int16)
     counts = np.bincount(places, minlength=_BINS)
     return [round(max(height, 0.002), 3) if height else 0.0 for height in (counts / counts.max()).tolist()]
