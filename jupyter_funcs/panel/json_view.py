@@ -70,7 +70,12 @@ class JsonTree:
 
     @cached_property
     def _root(self) -> Opened:
-        return _read(self._data)
+        """The outermost value, if possible with its items unparsed, and its source."""
+        data = self._data.removeprefix(b"\xef\xbb\xbf")
+        with suppress(msgspec.MsgspecError, RecursionError, UnicodeError):
+            return _opened(msgspec.json.decode(data, type=msgspec.Raw))
+        value = _read(data)
+        return value, value
 
     def _at(self, path: JsonPath) -> Opened:
         opened = self._root
@@ -112,19 +117,16 @@ def _may_hold(text: str, item: Any) -> bool:
     return b"\\" in raw or text in raw.decode(errors="replace").casefold()
 
 
-def _read(data: bytes) -> Opened:
-    """Return the outermost value, if possible with its items unparsed, and its source."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    with suppress(msgspec.MsgspecError, RecursionError, UnicodeError):
-        return _opened(msgspec.json.decode(data, type=msgspec.Raw))
+def _read(data: bytes) -> Any:
+    """Parse a reply that only Python's decoder takes, which keeps NaN and the like, or only ours, or line by line."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(data)
     try:
-        with suppress(ValueError, RecursionError):
-            return (json.loads(data),) * 2  # keeps NaN and the like
-        return (decode(data),) * 2
+        return decode(data)
     except ProtocolError:
         if b"\n" in data.strip():
             with suppress(ProtocolError):
-                return (decode_lines(data),) * 2
+                return decode_lines(data)
         raise
 
 
