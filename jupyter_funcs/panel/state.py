@@ -93,7 +93,6 @@ class PanelState:
         self._presets: list[Json] = []  # read once, because every change of the form sends them
         self._visits: dict[str, Visit] = {}
         self._entered: LastEntered = {}
-
         self._numbers = count(1)  # of results
         self._beginning = threading.Lock()
         try:
@@ -133,7 +132,7 @@ class PanelState:
                     form.values[name] = as_several(form.field(name), value)
                 visit = Visit(function, form, notebook.ResultVariable(function.slug, self.cell))
                 self._visits[function.slug] = visit
-            self._presets = self.header.presets(function.name)
+            self._presets = self.header.presets(visit.function.name)
             if visit is not self.visit or visit.inputs.form is not visit.form:
                 self.close()
                 inputs = FormView(visit.function, visit.form, self.publish_soon, self._entered, trusted=self.trusted)
