@@ -91,8 +91,13 @@ class Field:
     """The ``format`` of its JSON Schema, or of the items of a list."""
     encoding: Encoding = Encoding.TEXT
     """How its values travel to the function."""
-    choices: dict[Kind, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    choices: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
     """A memo of `catalog.values`."""
+
+    @property
+    def value_kind(self) -> Kind:
+        """The kind of a value, or of each item of a list."""
+        return self.item if self.kind is Kind.LIST else self.kind
 
     def is_declared(self, part: str = "kind") -> bool:
         """Return whether a part of the field is declared, not only described or assumed."""

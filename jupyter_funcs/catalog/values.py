@@ -8,6 +8,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
@@ -19,6 +20,7 @@ from jupyter_funcs.catalog.choices import Choices, texts_in
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import problem_of, text_of
+from jupyter_funcs.core.json_decoding import as_list
 from jupyter_funcs.core.line import Entered, Sent
 from jupyter_funcs.core.text import (
     clip,
@@ -40,6 +42,7 @@ SWEEPS = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for eac
 _MOST_ERRORS = 3
 _MOST_NAMED = 60  # options in an error, which has room for fewer
 _MOST_DIGITS = 4000  # of a number; converting a longer one takes quadratic time
+_NUMERIC = {Kind.INTEGER, Kind.NUMBER}
 # The parts of a field that values may contradict.
 _CHECKED = ("kind", "options", "bounds")
 _ENFORCED = dict.fromkeys(_CHECKED, Evidence.DECLARED)
@@ -47,7 +50,8 @@ _ENFORCED = dict.fromkeys(_CHECKED, Evidence.DECLARED)
 JSON_PREFIX = "json:"
 # '$5' in quotes is a text, as in the magic, and so is 'json:5'; quotes around any other text belong to it.
 _QUOTED = re.compile(r"""(['"])([\s'"]*\$.*)\1""", re.DOTALL)
-_AS_JSON = re.compile(rf"['\"]*{JSON_PREFIX}")
+_AS_JSON = rf"['\"]*{JSON_PREFIX}"
+_QUOTED_JSON = re.compile(rf"(['\"])({_AS_JSON}.*)\1", re.DOTALL)
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?\s*", re.ASCII)
 # What no text spells, by what it is called; a call makes the value.
 CONSTANTS: dict[str, type] = {"null": type(None), "empty text": str, "empty list": list}
@@ -97,10 +101,8 @@ def entered(text: str) -> str | Variable:
     bare = text.strip()
     if bare.startswith("$"):
         return Variable(bare[1:])
-    if quoted := _QUOTED.fullmatch(bare):
-        return Entered(quoted[2])
-    plain = _plain_text(text)
-    return Entered(text) if plain == text else plain
+    quoted = _QUOTED.fullmatch(bare) or _QUOTED_JSON.fullmatch(text)
+    return quoted[2] if quoted else Entered(text)
 
 
 def spelled(value: object) -> str:
@@ -112,15 +114,9 @@ def spelled(value: object) -> str:
     return f"'{text}'" if bare.startswith("$") or _QUOTED.fullmatch(bare) else text
 
 
-def _plain_text(text: str) -> str:
-    """Return ``json:5`` for ``'json:5'``, the inverse of `literal`; any other text is itself."""
-    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" and _AS_JSON.match(text)
-    return text[1:-1] if is_quoted else text
-
-
 def literal(text: str) -> str:
     """Return a text in quotes if its field would read it as JSON, as in ``json:5``, else itself."""
-    return f"'{text}'" if _AS_JSON.match(text) else text
+    return f"'{text}'" if re.match(_AS_JSON, text) else text
 
 
 def entry_of(field: Field, value: Any) -> str:
@@ -144,36 +140,32 @@ def has_variable(value: object) -> bool:
 def resolved(value: Any, variables: Mapping[str, Any]) -> Any:
     """Look up the variables in a value; the items of a variable inside a list are inserted in its place."""
     if isinstance(value, Variable):
-        return _look_up(value, variables)
+        return _look_up(value.name, variables)
     if not has_variable(value):
         return value
     items = []
     for item in value:
-        held = _look_up(item, variables) if isinstance(item, Variable) else item
+        held = resolved(item, variables)
         # Other containers are refused as a single item, at the field.
         items += list(held) if _is_sequence(held) else [held]
     return items
 
 
-def _look_up(variable: Variable, variables: Mapping[str, Any]) -> Any:
-    if variable.name not in variables:
-        # A copy of the names: a cell may define one while we iterate.
-        hint = did_you_mean(variable.name, (name for name in list(variables) if not name.startswith("_")))
-        hint = hint or f"Define it, or quote the value: '{variable}'."
-        raise ValueError(f"There is no variable {quote(variable.name)}. {hint}")
-    return variables[variable.name]
+def _look_up(name: str, variables: Mapping[str, Any]) -> Any:
+    if name in variables:
+        return variables[name]
+    # A copy of the names: a cell may define one while we iterate.
+    hint = did_you_mean(name, (other for other in list(variables) if not other.startswith("_")))
+    hint = hint or f"Define it, or quote the value: '${name}'."
+    raise ValueError(f"There is no variable {quote(name)}. {hint}")
 
 
 def clears(field: Field, value: Any, *, validate: bool = True) -> bool:
     """Return whether a value clears its field: null, or an empty text or list, where the catalog declares none."""
-    if not is_empty(value):
+    if not is_empty(value) or (field.kind is Kind.JSON and isinstance(value, (list, dict))):
         return False
-    if field.kind is Kind.JSON and isinstance(value, (list, dict)):
-        return False
-    if field.encoding is Encoding.TEXT:
-        return True
-    if not validate:
-        return False
+    if field.encoding is Encoding.TEXT or not validate:
+        return field.encoding is Encoding.TEXT
     return not takes(field, value if value is None or isinstance(value, str) else [])
 
 
@@ -202,16 +194,14 @@ def accept(field: Field, value: Any, *, validate: bool = True, hints: bool = Tru
             value = _read_entered(field, value)
         elif isinstance(value, list):
             value = _as_plain_texts(value)
-        if not validate:
+        if not (validate and field.is_declared()):
             return _as_given(field, value)
         if value is None and takes(field, None):
             return None
         if field.kind is Kind.JSON:
             return _as_json(field, value)
-        if field.kind is Kind.LIST and field.is_declared():
+        if field.kind is Kind.LIST:
             return [_single(field, item, hints=hints) for item in items_of(field, value)]
-        if field.schema is None and not isinstance(value, str) and is_iterable(value) and not field.is_declared():
-            return _as_given(field, value)
         return _single(field, value, hints=hints)
     except WrongValueError:
         raise
@@ -223,21 +213,21 @@ def _read_entered(field: Field, text: Entered) -> Any:
     """Return what entered text is where its field takes several types, else the text."""
     if isinstance(text, Sent):
         return of_sent(field, text)
-    is_json = text.startswith(JSON_PREFIX) and (field.kind is Kind.JSON or takes(field, None))
-    if is_json:
+    if text.startswith(JSON_PREFIX) and (field.kind is Kind.JSON or takes(field, None)):
         value, wrong = _parsed(text.removeprefix(JSON_PREFIX))
         if wrong:
             raise WrongValueError(f"takes JSON after {JSON_PREFIX}, and this isn't valid ({wrong}): {quote(text)}.")
         return value
     if text.strip() == "null" and takes(field, None) and not takes(field, str(text)):
         return None
-    return _plain_text(text)
+    quoted = _QUOTED_JSON.fullmatch(text)
+    return quoted[2] if quoted else text
 
 
 def of_sent(field: Field, text: Sent) -> Any:
     """Return what a recorded text is."""
-    value, wrong = _parsed(text) if field.kind is Kind.JSON else (text, "")
-    return str(text) if wrong or value is text else value
+    value, wrong = _parsed(text)
+    return value if field.kind is Kind.JSON and not wrong else str(text)
 
 
 def _as_plain_texts(value: Any) -> Any:
@@ -283,25 +273,21 @@ def key_of(value: Any) -> Hashable:
 def shorten(texts: list[str]) -> list[str]:
     """Return the first texts, and a last one that counts the rest."""
     more = len(texts) - _MOST_ERRORS
-    if more <= 0:
-        return texts
-    return [*texts[:_MOST_ERRORS], f"And {more:,} more like these."]
+    return [*texts[:_MOST_ERRORS], f"And {more:,} more like these."] if more > 0 else texts
 
 
 def as_several(field: Field, value: Any) -> Any:
     """Return `Each` for a list of values for a field that takes one, else the value itself."""
-    several = _is_sequence(value)
-    if field.kind in {Kind.LIST, Kind.JSON}:
-        several = several and len(value) > 0 and all(map(_is_sequence, value))
-    return Each(tuple(value)) if several else value
+    is_several = _is_sequence(value)
+    if is_several and field.kind in {Kind.LIST, Kind.JSON}:
+        is_several = len(value) > 0 and all(map(_is_sequence, value))
+    return Each(tuple(value)) if is_several else value
 
 
 def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
     """Return how the values of a field contradict its description or format, or look like JSON and are text."""
     if field.kind is Kind.JSON:
-        return list(
-            dict.fromkeys(text for value in values if isinstance(value, str) and (text := _like_json(field, value)))
-        )
+        return [text for value in values if isinstance(value, str) and (text := _like_json(field, value))]
     if field.format in _READ:
         texts = [text for value in values for text in texts_in(value)]
         wrong = [text for text in texts if not _READ[field.format].fullmatch(text)]
@@ -310,21 +296,17 @@ def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
         return []
     is_assumed = field.evidence.get("kind") is Evidence.ASSUMED
     strict = replace(field, evidence=_ENFORCED, kind=Kind.TEXT if is_assumed else field.kind)
-    found: dict[str, None] = {}
+    warnings: list[str] = []
     for value in values:
         try:
-            accepted = accept(strict, value, hints=len(found) < _MOST_ERRORS)
+            accepted = accept(strict, value, hints=len(warnings) < _MOST_ERRORS)
         except ValueError as error:
-            found[str(error)] = None
+            warnings.append(str(error))
             continue
-        for item, option in zip(_listed(value), _listed(accepted), strict=True):
+        for item, option in zip(as_list(value), as_list(accepted), strict=True):
             if text_of(item) != option and option in strict.options:  # in another case, which may matter
-                found[f"has no option {quote(item)}. {meant([option])}"] = None
-    return list(found)
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+                warnings.append(f"has no option {quote(item)}. {meant([option])}")
+    return warnings
 
 
 def refuse_table(field: Field, value: Any) -> None:
@@ -356,19 +338,14 @@ def _single(field: Field, value: Any, *, hints: bool) -> Any:
             raise WrongValueError(f"takes a list of texts, not {quote(value)}.")
         given = quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)  # its items have quotes
         raise WrongValueError(f"takes one value, not {given}.{SWEEPS if _is_sequence(value) else ''}")
-    if not field.is_declared():
-        return _as_given(field, value)
-    kind = field.item if field.kind is Kind.LIST else field.kind
+    kind = field.value_kind
     read = _READERS.get(kind, _as_text)(field, value)
-    options = _declared_options(field, kind)
+    options = _declared_options(field)
     if not options:
         return _with_text(read)
     option = _option(kind, read, options, hints=hints)
-    if kind in {Kind.INTEGER, Kind.NUMBER} or (
-        isinstance(value, str) and option in field.typed and takes(field, option)
-    ):
-        return read
-    return field.typed.get(option, option)
+    is_text = isinstance(value, str) and option in field.typed and takes(field, option)
+    return read if is_text or kind in _NUMERIC else field.typed.get(option, option)
 
 
 def _with_text(value: Any) -> Any:
@@ -381,26 +358,21 @@ def _with_text(value: Any) -> Any:
 def _option(kind: Kind, value: Any, options: Choices, *, hints: bool) -> str:
     """Return the option that a value spells: exactly, or else in any case; True is a choice of Yes, No and Auto."""
     text = _comparable(kind, text_of(value))
-    flag = {"true": "yes", "false": "no"}.get(text.strip().casefold(), text)
-    option = options.spelt(text)
-    if option is None:
-        option = options.spelt(flag)
-    if option is not None:
-        return option
+    for spelling in (text, {"true": "yes", "false": "no"}.get(text.strip().casefold(), text)):
+        if (option := options.spelt(spelling)) is not None:
+            return option
     first = ["Yes", "No"] if kind is Kind.YES_NO else islice(options.values, _MOST_NAMED)
     close = options.nearest(text) if hints else ()
     hint = meant(close) if close else clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
     raise WrongValueError(f"has no option {quote(text_of(value))}. {hint}")
 
 
-def _declared_options(field: Field, kind: Kind) -> Choices:
+def _declared_options(field: Field) -> Choices:
     """Return the texts of the options that exclude other values; none if the options aren't declared."""
-    if not field.is_declared("options"):
-        return Choices()
-    if kind not in field.choices:  # by another of thousands of values
-        field.choices[kind] = Choices.of(_comparable(kind, text_of(option)) for option in allowed(field))
-    options: Choices = field.choices[kind]
-    return options
+    if not field.choices:  # by another of thousands of values
+        options = allowed(field) if field.is_declared("options") else ()
+        field.choices.append(Choices.of(_comparable(field.value_kind, text_of(option)) for option in options))
+    return field.choices[0]
 
 
 def _comparable(kind: Kind, text: str) -> str:
@@ -409,27 +381,26 @@ def _comparable(kind: Kind, text: str) -> str:
 
 def allowed(field: Field) -> tuple[Any, ...]:
     """Return the options that exclude other values, typed; for a date or a number only if every option is one."""
-    kind = field.item if field.kind is Kind.LIST else field.kind
-    if kind in {Kind.DATE, Kind.INTEGER, Kind.NUMBER}:
-        try:
-            return tuple(_READERS[kind](field, option) for option in field.options)
-        except ValueError:
-            return ()
-    return tuple(field.typed.get(option, option) for option in field.options)
+    if field.value_kind not in {Kind.DATE, *_NUMERIC}:
+        return tuple(field.typed.get(option, option) for option in field.options)
+    try:
+        return tuple(_READERS[field.value_kind](field, option) for option in field.options)
+    except ValueError:
+        return ()
 
 
 def default_of(field: Field) -> Any:
     """Return the default in its JSON type; ``None`` if there is none, or none that the field's options allow."""
     if field.default is None:
         return None
-    strict = replace(field, evidence=_ENFORCED)
-    try:
-        if field.kind is Kind.JSON or (field.kind is Kind.LIST and field.is_declared("default")):
-            default = json.loads(field.default)
-            return default if field.kind is Kind.JSON or isinstance(default, list) else None
-        return accept(strict, field.default)
-    except (ValueError, RecursionError):
-        return None
+    with suppress(ValueError, RecursionError):
+        if field.kind is Kind.JSON:
+            return json.loads(field.default)
+        if field.kind is not Kind.LIST or not field.is_declared("default"):
+            return accept(replace(field, evidence=_ENFORCED), field.default)
+        default = json.loads(field.default)
+        return default if isinstance(default, list) else None
+    return None
 
 
 # JSON
@@ -437,47 +408,47 @@ def default_of(field: Field) -> Any:
 
 def _as_json(field: Field, value: Any) -> Any:
     """Return a value for a field that takes JSON of a schema, or any object where the function is in this process."""
-    schema = field.schema or {}
     if isinstance(value, str):
         return _with_text(_json_of_text(field, value))
-    if field.encoding is Encoding.OBJECT:
-        try:
-            plain = _jsonable(field, value)
-        except Exception:  # noqa: BLE001  # an object that JSON has no type for: the function's annotation decides
+    is_object = field.encoding is Encoding.OBJECT
+    try:
+        plain = _jsonable(field, value)
+    except Exception:
+        if is_object:  # that JSON has no type for: the function's annotation decides
             return value
-        kept = value
-    else:
-        refuse_table(field, value)
-        plain = kept = _jsonable(field, value)
-    problem = problem_of(schema, plain)
-    if problem:
-        raise WrongValueError(f"does not take {quote(value)}: {clip(inert(problem), 300).rstrip('.')}.")
-    return kept
+        raise
+    if problem := problem_of(field.schema or {}, plain):
+        raise _refusal(value, problem)
+    return value if is_object else plain
+
+
+def _refusal(value: Any, problem: str) -> WrongValueError:
+    return WrongValueError(f"does not take {quote(value)}: {clip(inert(problem), 300).rstrip('.')}.")
 
 
 def _json_of_text(field: Field, text: str) -> Any:
     """Return a text where the schema takes it, else the JSON that it contains."""
     schema = field.schema or {}
-    if not problem_of(schema, str(text)):
-        return _like_default(field, text)
     value, wrong = _parsed(text)
+    if not problem_of(schema, str(text)):
+        is_as_default = isinstance(text, Entered) and _is_like_default(field, value)
+        return value if is_as_default else str(text)
     problem = f"it isn't valid JSON ({wrong})" if wrong else problem_of(schema, value)
     if not problem:
         return value
+    refusal = _refusal(text, problem)
     items, wrong = _parsed(f"[{text}]")
-    hint = "" if wrong or problem_of(schema, items) else f" Enter {clip(f'[{text}]', 100)}."
-    raise WrongValueError(f"does not take {quote(text)}: {clip(inert(problem), 300).rstrip('.')}.{hint}")
+    if wrong or problem_of(schema, items):
+        raise refusal
+    raise WrongValueError(f"{refusal} Enter {clip(f'[{text}]', 100)}.")
 
 
-def _like_default(field: Field, text: str) -> Any:
-    """Return an entered number or flag where the default is one and nothing else is declared, else the text."""
-    if not isinstance(text, Entered) or field.default is None:
-        return str(text)
-    default, value = _parsed(field.default)[0], _parsed(text)[0]
-    is_alike = isinstance(default, (int, float)) and isinstance(value, (int, float))
-    is_alike = is_alike and isinstance(default, bool) == isinstance(value, bool)
-    is_untyped = is_alike and takes(field, {}) and takes(field, [])
-    return value if is_untyped else str(text)
+def _is_like_default(field: Field, value: Any) -> bool:
+    """Return whether a value is a number or a flag as the default is, where nothing else is declared."""
+    default = _parsed(field.default or "")[0]
+    are_flags = isinstance(default, bool) and isinstance(value, bool)
+    are_numbers = type(default) in {int, float} and type(value) in {int, float}
+    return (are_flags or are_numbers) and takes(field, {}) and takes(field, [])
 
 
 def _parsed(text: str) -> tuple[Any, str]:
@@ -496,13 +467,9 @@ def _no_constant(name: str) -> None:
 
 def _like_json(field: Field, text: str) -> str:
     """Return a warning about a text that is sent as one, although it looks like JSON that the field takes too."""
-    begin = text.lstrip()[:1]
-    if begin not in {"[", "{"}:
-        return ""
+    empty = {"[": [], "{": {}}.get(text.lstrip()[:1])
     value, wrong = _parsed(text)
-    if wrong:
-        value = [] if begin == "[" else {}
-    if not takes(field, value):
+    if empty is None or not takes(field, empty if wrong else value):
         return ""
     if wrong:
         return f"looks like JSON, but isn't valid ({wrong})."
@@ -515,7 +482,9 @@ def _jsonable(field: Field, value: Any) -> Any:
         return value
     value = _record(value)
     if isinstance(value, Mapping):
-        return {_key(field, key): _jsonable(field, item) for key, item in value.items()}
+        if any(map(is_several, value)):
+            raise TypeError
+        return {text_of(_jsonable(field, key)): _jsonable(field, item) for key, item in value.items()}
     if is_several(value):
         refuse_table(field, value)
         if hasattr(value, "__next__"):
@@ -536,12 +505,6 @@ def _record(value: Any) -> Any:
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-
-
-def _key(field: Field, key: Any) -> str:
-    if is_several(key):
-        raise TypeError
-    return text_of(_jsonable(field, key))
 
 
 def _as_given(field: Field, value: Any) -> Any:

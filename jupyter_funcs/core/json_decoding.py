@@ -71,6 +71,11 @@ def only(kind: type[T], value: Any) -> T:
     return value if isinstance(value, kind) else kind()
 
 
+def as_list(value: Any) -> list[Any]:
+    """Return a list as it is, and any other value as the only item of one."""
+    return value if isinstance(value, list) else [value]
+
+
 def read_object(data: bytes | str) -> dict[str, Any]:
     """Return a JSON object, or an empty one in place of anything else."""
     with suppress(ValueError, RecursionError):
