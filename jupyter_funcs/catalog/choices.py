@@ -7,10 +7,12 @@ import datetime as dt
 import re
 from bisect import bisect_left
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
+from jupyter_funcs.core.json_decoding import as_list
 from jupyter_funcs.core.text import folded, meant, nearest
 
 if TYPE_CHECKING:
@@ -62,29 +64,28 @@ class Choices:
     @cached_property
     def _spelt(self) -> dict[str, str]:
         """The values by how they are spelt without case; of two that differ in case only, the first."""
-        spelt: dict[str, str] = {}
-        for value in self.values:
-            spelt.setdefault(_caseless(value), value)
+        spelt = {_caseless(choice.value): choice.value for choice in reversed(self.listed)}
         spelt.pop("", None)  # a tab is another value than a space
         return spelt
 
     @cached_property
     def _folded(self) -> dict[str, str]:
-        """The values by their letters, and by those of their labels."""
-        by_letters: dict[str, str] = {}
-        for choice in self.listed:
-            for text in (choice.value, choice.label):
-                by_letters.setdefault(folded(text), choice.value)
-        by_letters.pop("", None)
-        return by_letters
+        """The values by their letters, and by those of their labels; of two, the first."""
+        return {
+            folded(text): choice.value
+            for choice in reversed(self.listed)
+            for text in (choice.label, choice.value)
+            if folded(text)
+        }
 
     @cached_property
     def _sorted(self) -> list[tuple[str, str]]:
         return sorted(self._spelt.items())
 
     @cached_property
-    def _first_words(self) -> set[str]:
-        return {spelt.partition(" ")[0] for spelt in self._spelt}
+    def _begun(self) -> set[str]:
+        """The values without case, and their first words."""
+        return {*self._spelt, *(spelt.partition(" ")[0] for spelt in self._spelt)}
 
     def spelt(self, text: str) -> str | None:
         """Return the value that a text is: exactly, or else in any case."""
@@ -103,12 +104,12 @@ class Choices:
 
     def unknown(self, texts: Iterable[str]) -> list[str]:
         """Return the texts that are no value in any case, nor the first word of one."""
-        return [text for text in texts if not {_caseless(text)} & (self._spelt.keys() | self._first_words)]
+        return [text for text in texts if _caseless(text) not in self._begun]
 
     def nearest(self, text: str) -> list[str]:
         """Return up to three values that look like one that isn't listed, or whose label does; best first."""
         if text not in self._near:
-            self._near[text] = self._alike(text)
+            self._near[text] = self._alike(text)[:_MOST]
         return self._near[text]
 
     def _alike(self, text: str) -> list[str]:
@@ -116,14 +117,15 @@ class Choices:
         if len(compared) > _MOST_COMPARED:
             first = text[:1].casefold()
             compared = [choice for choice in compared if choice.value[:1].casefold() == first]
-        by_value = [(self._ticker(choice.value), choice.value) for choice in compared]
-        by_label = [(choice.label, choice.value) for choice in compared]
-        alike = [value for _, value in by_value if folded(value) == folded(text)]
-        if alike or folded(text) in {folded(ticker) for ticker, _ in by_value}:
-            return [] if text in alike else alike[:_MOST]
-        for wanted, values in ((self._ticker(text), by_value), (text, by_label)):
-            if close := nearest(wanted, (spelling for spelling, _ in values)):
-                return [value for spelling in close for known, value in values if known == spelling][:_MOST]
+        alike = [choice.value for choice in compared if folded(choice.value) == folded(text)]
+        tickers = [self._ticker(choice.value) for choice in compared]
+        if alike or folded(text) in map(folded, tickers):
+            return [] if text in alike else alike
+        labels = [choice.label for choice in compared]
+        for wanted, spellings in ((self._ticker(text), tickers), (text, labels)):
+            if close := nearest(wanted, spellings):
+                pairs = list(zip(spellings, compared, strict=True))
+                return [choice.value for near in close for spelling, choice in pairs if spelling == near]
         return []
 
     def _ticker(self, value: str) -> str:
@@ -134,35 +136,30 @@ class Choices:
         wanted = query.strip().casefold()
         if not wanted:
             return self.listed
-        words = wanted.split()
-
-        def rank(choice: Choice) -> int:
-            value, label = choice.value.casefold(), choice.label.casefold()
-            places = [value.startswith(wanted), label.startswith(wanted), f" {wanted}" in f" {label}"]
-            if True in places:
-                return places.index(True)
-            every = f"{value} {label} {choice.group.casefold()}"
-            return 3 if all(word in every for word in words) else 4
-
-        ranked = sorted((rank(choice), at) for at, choice in enumerate(self.listed))
-        return [self.listed[at] for place, at in ranked if place < 4]
+        ranked: list[list[Choice]] = [[], [], [], []]
+        for choice in self.listed:
+            value, label, group = map(str.casefold, choice)
+            every = f"{value} {label} {group}"
+            begins = [value.startswith(wanted), label.startswith(wanted), f" {wanted}" in label, True]
+            if all(word in every for word in wanted.split()):
+                ranked[begins.index(True)].append(choice)
+        return list(chain.from_iterable(ranked))
 
     def pasted(self, text: str, kind: Kind) -> tuple[list[str], list[str]]:
         """Return the values of a pasted column, row or list, and what is not among the choices."""
-        values: list[str] = []
-        unknown: list[str] = []
-        between = _NUMBERS if kind in {*_NUMERIC, Kind.DATE} else _LINES
-        lines = [part.strip() for part in between.split(text) if part.strip()]
+        pasted = []
+        lines = _parts(text, _NUMBERS if kind in {*_NUMERIC, Kind.DATE} else _LINES)
         for line in lines:
             # A comma may belong to a name, such as 'Acme, Inc.'.
-            parts = [part.strip() for part in _COMMAS.split(line) if part.strip()]
-            split = self.meant(line) is None and (len(lines) == 1 or all(map(self.meant, parts)))
-            for part in parts if split else [line]:
-                value = self.meant(part)
-                values.append(value or part)
-                if self.listed and value is None:
-                    unknown.append(part)
-        return values, unknown
+            parts = _parts(line, _COMMAS)
+            is_split = self.meant(line) is None and (len(lines) == 1 or all(map(self.meant, parts)))
+            pasted += parts if is_split else [line]
+        unknown = [part for part in pasted if self.listed and self.meant(part) is None]
+        return [self.meant(part) or part for part in pasted], unknown
+
+
+def _parts(text: str, between: re.Pattern[str]) -> list[str]:
+    return [part.strip() for part in between.split(text) if part.strip()]
 
 
 def _caseless(text: str) -> str:
@@ -196,19 +193,18 @@ def _nearest_number(field: Field, text: str) -> str:
 
 def _day(text: str) -> tuple[int, int, int]:
     """Return the year, month and day that a text means; zeros if it could mean two days, or none."""
-    if found := _DAY.fullmatch(text):
-        year, month, day = map(int, found.groups())
-        return year, month, day
-    one, other, year = map(int, found.groups()) if (found := _YEAR_LAST.fullmatch(text)) else (0, 0, 0)
-    if one == other or max(one, other) > 12:  # 31/12/2024 or 12/31/2024, but not 3/4/2024
-        return year, min(one, other), max(one, other)
+    if parts := _DAY.fullmatch(text):
+        return int(parts[1]), int(parts[2]), int(parts[3])
+    parts = _YEAR_LAST.fullmatch(text)
+    low, high = sorted([int(parts[1]), int(parts[2])]) if parts else (0, 0)
+    if parts and (low == high or high > 12):  # 31/12/2024 or 12/31/2024, but not 3/4/2024
+        return int(parts[3]), low, high
     return 0, 0, 0
 
 
 def texts_in(value: Any) -> list[str]:
     """Return the texts in an argument: itself, or items of a list."""
-    items = value if isinstance(value, list) else [value]
-    return [item for item in items if isinstance(item, str)]
+    return [item for item in as_list(value) if isinstance(item, str)]
 
 
 def refused(refusal: FuncsError, field: Field, args: Mapping[str, Any]) -> list[str]:
@@ -232,5 +228,5 @@ def suggest(
             if near and near[0] not in refusal.what:
                 hints.append(meant(near))
                 if field.name in errors:
-                    errors[field.name][-1:] = [f"{errors[field.name][-1]} {hints[-1]}"]
+                    errors[field.name][-1] += f" {hints[-1]}"
     refusal.hint = " ".join([*hints[:_MOST], refusal.hint]).strip()

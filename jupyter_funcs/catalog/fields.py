@@ -186,7 +186,7 @@ def schema_problems(functions: Iterable[Function]) -> list[str]:
 def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the arguments for the function that lists a field's values, and the names of those still missing."""
     by_name = {folded(name): value for name, value in values.items()}
-    args: dict[str, Any] = {}
+    args = {}
     missing = []
     for wanted in (other for other in listing if other.required):
         # An option named like the field selects it: Brand calls Get Panel Dimensions with Dimensions=['Brand'].

@@ -180,7 +180,7 @@ class Form:
         ArgumentError
             Some names are not parameters of the function, or two are spellings of one; all of them are listed.
         """
-        errors: dict[str, list[str]] = {}
+        errors = {}
         given: dict[str, str] = {}
         for name in values:
             try:
@@ -250,7 +250,7 @@ class Form:
         self, args: Args, swept: Sequence[str], *, compare_listed: bool = True
     ) -> dict[str, list[str]]:
         """Return the warnings for each value by itself; swept fields have lists of values."""
-        warnings: dict[str, list[str]] = {}
+        warnings = {}
         for name, field in self._by_name.items() if self.validate else ():
             if name not in args:
                 continue
@@ -339,7 +339,7 @@ class Form:
         return found
 
     def _read(self) -> tuple[Args, dict[str, list[str]]]:
-        args: Args = {}
+        args = {}
         errors: dict[str, list[str]] = {}
         variables = self.variables()
         for name, field in self._by_name.items():

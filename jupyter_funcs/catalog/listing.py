@@ -301,7 +301,7 @@ def _other_kind(document: Any) -> str:
     """Return what a reply without parameters looks like if another kind of source sent it."""
     lists = [each for each in document.values() if isinstance(each, list)] if isinstance(document, dict) else [document]
     parts = [document, *(part for each in lists if isinstance(each, list) for part in each)]
-    keys: set[str] = set().union(*(part for part in parts if isinstance(part, dict)))
+    keys = set().union(*(part for part in parts if isinstance(part, dict)))
     if "jsonrpc" in keys:
         return "a JSON-RPC message"
     if "params" in keys:

@@ -188,7 +188,7 @@ def _by_text(word: str, listed: Any) -> dict[str, Any]:
 
 def _either(alternatives: list[Any]) -> _Options | None:
     """Return the values of alternatives that all list some."""
-    values: list[Any] = []
+    values = []
     parts = alternatives[::-1]
     while parts:
         part = parts.pop()

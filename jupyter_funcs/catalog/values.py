@@ -372,7 +372,8 @@ def _declared_options(field: Field) -> Choices:
     if not field.choices:  # by another of thousands of values
         options = allowed(field) if field.is_declared("options") else ()
         field.choices.append(Choices.of(_comparable(field.value_kind, text_of(option)) for option in options))
-    return field.choices[0]
+    choices: Choices = field.choices[0]
+    return choices
 
 
 def _comparable(kind: Kind, text: str) -> str:
@@ -467,9 +468,11 @@ def _no_constant(name: str) -> None:
 
 def _like_json(field: Field, text: str) -> str:
     """Return a warning about a text that is sent as one, although it looks like JSON that the field takes too."""
-    empty = {"[": [], "{": {}}.get(text.lstrip()[:1])
+    begin = text.lstrip()[:1]
     value, wrong = _parsed(text)
-    if empty is None or not takes(field, empty if wrong else value):
+    if wrong:
+        value = [] if begin == "[" else {}
+    if begin not in {"[", "{"} or not takes(field, value):
         return ""
     if wrong:
         return f"looks like JSON, but isn't valid ({wrong})."

@@ -107,7 +107,7 @@ class Parameter:
         many = get_origin(base) is list
         item, own, _ = _unwrapped(get_args(base)[0]) if many else (base, [], False)
         by_type = {type(marker): marker for marker in (*own, *markers)}
-        options: Any = by_type[Options].values if Options in by_type else ()
+        options = by_type[Options].values if Options in by_type else ()
         kind = item
         if get_origin(item) is Literal:
             options = tuple(map(_spelled, get_args(item)))
@@ -307,7 +307,7 @@ class Parameter:
             return self._read_any(value, known, typed=typed)
         if isinstance(value, list) and not self.many:
             return None, [f"{self.name} must be a single value, not a list."]
-        read: list[Any] = []
+        read = []
         errors: list[str] = []
         for item in value if isinstance(value, list) else [value]:
             if not typed and (item is None or (self._is_blank(item) and not self._keeps_blanks)):

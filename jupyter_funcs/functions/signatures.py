@@ -106,13 +106,13 @@ def called(
 
     An argument is passed by keyword wherever Python allows it. After each item, `check` gets their number.
     """
-    rest: Sequence[Any] = ()
+    rest = ()
     for parameter in parameters:
         if parameter.passing == "VAR_POSITIONAL":
             rest = values.get(parameter.name, ())
     by_position = {"POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD"} if rest else {"POSITIONAL_ONLY"}
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
+    positional = []
+    named = {}
     for parameter in parameters:
         value = values.get(parameter.name, parameter.default)
         if parameter.passing in by_position:

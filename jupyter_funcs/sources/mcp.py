@@ -122,7 +122,7 @@ class McpSource:
 async def _list(link: Link, ask: Ask) -> Callable[[], Catalog]:
     """Return what reads the tools of all pages."""
     ask.max_bytes = min(ask.max_bytes, _MAX_LISTING)
-    tools: list[Any] = []
+    tools = []
     cursor, before = None, link.received
     for _ in range(_MOST_PAGES):
         cursor = await link.list_tools(cursor, ask)
@@ -136,7 +136,7 @@ async def _list(link: Link, ask: Ask) -> Callable[[], Catalog]:
 
 def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
     """Return the functions of listed tools; those that can't be one are left out with one warning."""
-    functions: dict[str, Function] = {}
+    functions = {}
     left_out = []
     for tool in tools[:_MOST_TOOLS]:
         function = _function(tool, link.server)

@@ -183,8 +183,8 @@ def _function(name: str, python: Callable[..., Any]) -> tuple[Function, list[Par
 
 def _arguments(function: Function, parameters: list[Parameter], args: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments as the annotations say."""
-    values: dict[str, Any] = {}
-    errors: dict[str, str] = {}
+    values = {}
+    errors = {}
     for parameter in parameters:
         name = parameter.name
         if name in args:

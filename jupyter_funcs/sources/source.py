@@ -114,7 +114,7 @@ def _encoded(param: Param, value: Any) -> Any:
 
 async def detected(transport: Transport, terms: Terms, progress: Progress) -> tuple[Source, Callable[[], Catalog]]:
     """Return the source that an address answers as, and what reads its listing, else raise the service's own error."""
-    refusals: list[FuncsError] = []
+    refusals = []
     connection, has_mcp = transport.connection, find_spec("mcp") is not None
     is_public = connection.token is NO_TOKEN  # a service needs one
     for kind in (("service", "mcp", "openapi") if has_mcp else ("service", "openapi"))[is_public:]:
