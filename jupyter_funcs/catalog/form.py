@@ -104,7 +104,7 @@ class Form:
         self.choices: Callable[[Field, Args], Choices] = lambda _field, _args: Choices()
         self.shows_labels = False
         self.watchers: list[Callable[[str], None]] = []
-        self._converted: dict[str, tuple[Each, tuple[list[Any], list[str]]]] = {}  # the last result by field
+        self._converted: dict[str, tuple[Each, list[Any], list[str]]] = {}  # the last result by field
         self._by_name = by_name(self.fields)
         self._by_identifier = {field.identifier: field for field in self.fields}
         self._spellings = spellings(self._by_name)
@@ -185,11 +185,10 @@ class Form:
         for name in values:
             try:
                 first = given.setdefault(self.field(name).name, name)
-            except ArgumentError as error:
-                errors.update(error.errors)
-            else:
                 if first != name:
                     errors[name] = [f"{quote(name)} is the same parameter as {quote(first)}. Pass only one of them."]
+            except ArgumentError as error:
+                errors.update(error.errors)
         if errors:
             raise ArgumentError(errors=errors)
         for name, value in values.items():
@@ -266,8 +265,8 @@ class Form:
             return {}
         warnings = self._between(args, Evidence.DESCRIBED)
         unmet: dict[tuple[str, ...], str] = {}  # with the text of the first field that has the rule
-        for rule in (field.rule for field in self._by_name.values() if field.rule):
-            if not any(name in args for name in rule.names):
+        for rule in (field.rule for field in self._by_name.values()):
+            if rule and args.keys().isdisjoint(rule.names):
                 unmet.setdefault(rule.names, rule.text)
         for names, text in unmet.items():
             called = [self._called(self._by_name[name]) if name in self._by_name else name for name in names]
@@ -346,10 +345,9 @@ class Form:
             if self.is_set(name):
                 try:
                     args.update(self._convert(field, variables, errors))
-                except WrongValueError as error:
-                    errors.setdefault(name, []).append(f"{self._called(field)} {error}")
-                except ValueError as error:  # about a variable
-                    errors.setdefault(name, []).append(str(error))
+                except ValueError as error:
+                    called = [self._called(field)] if isinstance(error, WrongValueError) else []  # or of a variable
+                    errors.setdefault(name, []).append(" ".join([*called, str(error)]))
             elif self.validate and _must(field):
                 errors.setdefault(name, []).append(self._required(field))
         if self.validate:
@@ -364,16 +362,14 @@ class Form:
             if isinstance(held, Variable) and clears(field, value, validate=self.validate):
                 raise ValueError(f"{held} is empty: {quote(value)}.")
             return {field.name: accept(field, value, validate=self.validate)}
-        known = self._converted.get(field.name)
-        if known is not None and known[0] is held:  # there may be thousands, and each key stroke reads them
-            sent, wrong = known[1]
-        else:
+        before, sent, wrong = self._converted.get(field.name, (None, [], []))
+        if before is not held:  # there may be thousands, and each key stroke reads them
             sent, wrong = accept_each(field, held, variables, self._called(field), validate=self.validate)
             if not has_variable(held):
-                self._converted[field.name] = (held, (sent, wrong))
+                self._converted[field.name] = held, sent, wrong
         if wrong:
             errors.setdefault(field.name, []).extend(wrong)
-        return {field.name: list(sent)} if sent else {}
+        return {field.name: [*sent]} if sent else {}
 
     def _called(self, field: Field) -> str:
         return field.label if self.shows_labels else field.identifier
@@ -388,15 +384,13 @@ class Form:
     def _compare(self, args: Args, errors: dict[str, list[str]], least: Evidence = Evidence.DECLARED) -> None:
         """Add the dates in the wrong order, where the less certain of both is known to be a date by this evidence."""
         for name, field in self._by_name.items():
-            known = {one.evidence.get("kind") for one in (field, self._by_name.get(field.not_before or "")) if one}
-            if known - {Evidence.DECLARED} != {least} - {Evidence.DECLARED}:
-                continue
+            earlier = self._by_name.get(field.not_before or "", field)
+            known = {field.evidence.get("kind"), earlier.evidence.get("kind"), Evidence.DECLARED}
             # A sweep combines every first date with every last one.
-            first = max(texts_in(args.get(field.not_before or "")), default="")
+            first = max(texts_in(args.get(earlier.name)), default="")
             last = min(texts_in(args.get(name)), default="")
-            if first and last and last < first:
-                earlier = self._called(self._by_name[field.not_before or ""])
-                text = f"{self._called(field)} {last} is before {earlier} {first}."
+            if earlier is not field and known == {least, Evidence.DECLARED} and "" < last < first:
+                text = f"{self._called(field)} {last} is before {self._called(earlier)} {first}."
                 errors.setdefault(name, []).append(text)
 
 
@@ -415,24 +409,25 @@ def _must(field: Field) -> bool:
 
 def _property(field: Field, *, validate: bool) -> dict[str, Any]:
     if field.kind is Kind.JSON and validate:
-        one = {word: part for word, part in (field.schema or {}).items() if word not in {"default", "description"}}
-        # References start at the root of a document; this makes the property one of its own.
-        one |= {"$id": f"urn:parameter:{quote_url(field.name, errors='replace')}"} if "$ref" in str(one) else {}
+        schema = {word: part for word, part in (field.schema or {}).items() if word not in {"default", "description"}}
+        if "$ref" in str(schema):
+            # References start at the root of a document; this makes the property one of its own.
+            schema["$id"] = f"urn:parameter:{quote_url(field.name, errors='replace')}"
     else:
-        one = _value(field, validate=validate)
+        schema = _value(field, validate=validate)
     if field.kind is Kind.LIST:
-        one = {"type": "array", "items": one} | ({"minItems": 1} if field.required else {})
+        schema = {"type": "array", "items": schema} | ({"minItems": 1} if field.required else {})
     if field.kind is not Kind.JSON and takes(field, None):
-        one = {"anyOf": [one, {"type": "null"}]}
+        schema = {"anyOf": [schema, {"type": "null"}]}
     default = default_of(field)
     if default is not None:
-        one["default"] = default
-    return one | ({"description": field.help} if field.help else {})
+        schema["default"] = default
+    return schema | ({"description": field.help} if field.help else {})
 
 
 def _value(field: Field, *, validate: bool) -> dict[str, Any]:
     """Return the schema of one value, or of one item of a list."""
-    kind = (field.item if field.kind is Kind.LIST else field.kind) if validate and field.is_declared() else Kind.TEXT
+    kind = field.value_kind if validate and field.is_declared() else Kind.TEXT
     enforced = validate and field.is_declared("options")
     options = list(allowed(field))
     if kind is Kind.TEXT:

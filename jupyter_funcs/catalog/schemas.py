@@ -11,19 +11,20 @@ from decimal import Decimal
 from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.core.json_decoding import Once, only, referred
+from jupyter_funcs.core.json_decoding import Once, as_list, only, referred
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _MOST_STEPS = 50  # references that lead to one parameter's schema
 _MOST_FOLLOWED = 2000  # references followed to check one value: a small schema may need exponentially many
 _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "yes/no", "array": "list"}
 # What says something about the values, unlike title or description.
 _SAYING = {"type", "enum", "const", "format", "anyOf", "oneOf", "allOf", "$ref", "properties", "items", "not", "if"}
-_LOWER, _UPPER = ("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")
+_LOWER = {"minimum", "exclusiveMinimum"}
+_UPPER = {"maximum", "exclusiveMaximum"}
 _PROBLEM: Any = object()  # the key for how a schema contradicts itself, which no document has
-_READ = _SAYING | {"default", "description", *_LOWER, *_UPPER, _PROBLEM}
+_READ = _SAYING | _LOWER | _UPPER | {"default", "description", _PROBLEM}
 _MAX_TEXT = 4000  # characters of a description, which many parameters may share
 _NULL = {"type": "null"}
 
@@ -69,24 +70,28 @@ class Schemas(Once):
             return Declaration("json")
         if not isinstance(schema, dict) or not schema.keys() & _SAYING:
             return None
-        one = self._simplified(schema, schema)
-        of, kind, item, options = one, self._kind(one), "text", self._options(one)
+        whole = part = self._simplified(schema, schema)
+        kind = self._kind(whole)
+        item = "text"
         if kind == "list":
-            of = self._simplified(one["items"], schema)
-            item, options = self._kind(of), self._options(of)
-            if item in {"json", "list"}:
-                kind, item, options = "json", "text", None
-        problem = one.get(_PROBLEM) or of.get(_PROBLEM, "")
+            part = self._simplified(whole["items"], schema)
+            item = self._kind(part)
+        is_nested = kind == "list" and item in {"json", "list"}
+        if is_nested:
+            kind, item = "json", "text"
+        options = None if is_nested else self._options(part)
+        problem = whole.get(_PROBLEM) or part.get(_PROBLEM, "")
         if options is None:
             options = _FLAGS if "yes/no" in {kind, item} else _NO_OPTIONS
         elif not options.texts:
             problem = problem or "it has no options"
             kind = "text" if kind == "choice" else kind
-        low, high = _bound(of, _LOWER, max), _bound(of, _UPPER, min)
+        low = _bound(part, "minimum", "exclusiveMinimum", max)
+        high = _bound(part, "maximum", "exclusiveMaximum", min)
         if low is not None and high is not None and low > high:
             problem = problem or f"no number is between {text_of(low)} and {text_of(high)}"
             low = high = None
-        default = one.get("default")
+        default = whole.get("default")
         return Declaration(
             kind,
             item,
@@ -94,52 +99,44 @@ class Schemas(Once):
             options.typed,
             None if default is None else self.once("default", default, text_of),
             *((low, high) if {"integer", "number"} & {kind, item} else (None, None)),
-            only(str, one.get("description"))[:_MAX_TEXT],
+            only(str, whole.get("description"))[:_MAX_TEXT],
             problem,
-            only(str, of.get("format")),
+            only(str, part.get("format")),
         )
 
     def _simplified(self, part: Mapping[str, Any], root: Any) -> dict[str, Any]:
         """Return a schema with its references followed, its parts merged and null left out, where that is simple."""
-        one = _plain(part)
+        schema = _plain(part)
         for _ in range(_MOST_STEPS):
-            if isinstance(ref := one.pop("$ref", None), str):
+            if isinstance(ref := schema.pop("$ref", None), str):
                 inner = referred(ref, root)
-            elif isinstance(parts := one.pop("allOf", None), list):
+            elif isinstance(parts := schema.pop("allOf", None), list):
                 inner = self.once("parts", parts, lambda parts: reduce(self._merged, parts, dict[str, Any]()))
             else:
-                for word in ("anyOf", "oneOf"):
-                    few = only(list, one.get(word))[:3]
-                    alternatives = [part for part in few if part != _NULL]
-                    if len(alternatives) == 1 and len(few) < 3:
-                        inner = alternatives[0]
-                        del one[word]
-                        break
-                else:
-                    return one
-            one = self._merged(one, inner)
+                word = next((word for word in ("anyOf", "oneOf") if _only_one(schema.get(word))), "")
+                if not word:
+                    return schema
+                inner = _only_one(schema.pop(word))[0]
+            schema = self._merged(schema, inner)
         return {"anyOf": []}  # any JSON value
 
-    def _merged(self, one: dict[str, Any], other: Any) -> dict[str, Any]:
-        """Return a schema that accepts what both accept; where that is not simple, what `one` says."""
+    def _merged(self, own: dict[str, Any], other: Any) -> dict[str, Any]:
+        """Return a schema that accepts what both accept; where that is not simple, what `own` says."""
         if not isinstance(other, dict):
             return {"anyOf": []}
-        merged = {**_plain(other), **one}
-        for word in one.keys() & other.keys() & {"enum", "type"}:
+        merged = {**_plain(other), **own}
+        for word in own.keys() & other.keys() & {"enum", "type"}:
             # Once for two lists, which many parameters may share.
-            both = self.once(("both", word, id(other[word])), one[word], partial(self._common, word, other[word]))
+            both = self.once((word, id(other[word])), own[word], partial(self._common, word, other[word]))
             if word == "type" and not both:
-                problem = f"no value is of the types {text_of(one[word])} and {text_of(other[word])}"
+                problem = f"no value is of the types {text_of(own[word])} and {text_of(other[word])}"
                 return {"anyOf": [], _PROBLEM: problem}
             merged[word] = both
-        for words, tightest in ((_LOWER, max), (_UPPER, min)):
-            for word in words:
-                bounds = [each[word] for each in (one, other) if _is_number(each.get(word))]
-                if bounds:
-                    merged[word] = tightest(bounds)
-        if {"anyOf", "oneOf", "allOf"} & one.keys() & other.keys():
-            return {"anyOf": []}
-        return merged
+        for word in _LOWER | _UPPER:
+            bounds = [part[word] for part in (own, other) if _is_number(part.get(word))]
+            if bounds:
+                merged[word] = max(bounds) if word in _LOWER else min(bounds)
+        return {"anyOf": []} if {"anyOf", "oneOf", "allOf"} & own.keys() & other.keys() else merged
 
     def _common(self, word: str, other: Any, own: Any) -> list[Any]:
         """Return the options or types that are in both of two lists."""
@@ -149,28 +146,26 @@ class Schemas(Once):
             both.remove("integer")
         return both
 
-    def _kind(self, one: Mapping[str, Any]) -> str:
-        options = self._options(one)
+    def _kind(self, schema: Mapping[str, Any]) -> str:
+        options = self._options(schema)
         if options is not None:
             return options.kind
-        types = one.get("type")
-        known = [each for each in (types[:9] if isinstance(types, list) else [types]) if each != "null"]
-        if one.get("format") == "decimal" and "number" in known:
+        types = [kind for kind in as_list(schema.get("type"))[:9] if kind != "null"]
+        if schema.get("format") == "decimal" and "number" in types:
             return "number"
-        if one.get("anyOf") is not None or one.get("oneOf") is not None or len(known) != 1:
+        is_alternative = schema.get("anyOf") is not None or schema.get("oneOf") is not None
+        kind = _TYPES.get(str(types[0]), "json") if len(types) == 1 and not is_alternative else "json"
+        if kind == "list" and not only(dict, schema.get("items")):
             return "json"
-        kind = _TYPES.get(known[0], "json") if isinstance(known[0], str) else "json"
-        if kind == "list":
-            return "list" if isinstance(one.get("items"), dict) and one["items"] else "json"
-        return "date" if kind == "text" and one.get("format") == "date" else kind
+        return "date" if kind == "text" and schema.get("format") == "date" else kind
 
-    def _options(self, one: Mapping[str, Any]) -> _Options | None:
+    def _options(self, schema: Mapping[str, Any]) -> _Options | None:
         """Return the plain values that a schema lists, if it lists any."""
-        if "const" in one:
-            return _options([one["const"]])
-        if isinstance(one.get("enum"), list):
-            return self.once("options", one["enum"], _options)
-        alternatives = one.get("anyOf") or one.get("oneOf")
+        if "const" in schema:
+            return _options([schema["const"]])
+        if isinstance(schema.get("enum"), list):
+            return self.once("options", schema["enum"], _options)
+        alternatives = schema.get("anyOf") or schema.get("oneOf")
         return self.once("either", alternatives, _either) if isinstance(alternatives, list) else None
 
 
@@ -178,9 +173,16 @@ def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
     return {word: part[word] for word in _READ & part.keys()}
 
 
+def _only_one(alternatives: Any) -> list[Any]:
+    """Return the only alternative to null, if there is one."""
+    few = only(list, alternatives)[:3]
+    others = [part for part in few if part != _NULL]
+    return others if len(others) == 1 and len(few) < 3 else []
+
+
 def _by_text(word: str, listed: Any) -> dict[str, Any]:
     """Return options or types by their JSON; numbers include integers."""
-    values = listed if isinstance(listed, list) else [listed]
+    values = as_list(listed)
     if word == "type" and "number" in values:
         values = [*values, "integer"]
     return {json.dumps(value): value for value in values}
@@ -191,9 +193,7 @@ def _either(alternatives: list[Any]) -> _Options | None:
     values = []
     parts = alternatives[::-1]
     while parts:
-        part = parts.pop()
-        if not isinstance(part, dict):
-            return None
+        part = only(dict, parts.pop())
         inner = part.get("anyOf") or part.get("oneOf")
         if "const" in part:
             values.append(part["const"])
@@ -208,16 +208,15 @@ def _either(alternatives: list[Any]) -> _Options | None:
 
 def _options(values: list[Any]) -> _Options | None:
     values = [value for value in values if value is not None]
-    if not all(isinstance(value, (str, bool, int, float)) for value in values):
+    kinds = set(map(type, values))
+    if not kinds <= {str, bool, int, float}:
         return None
-    kinds = {type(value) for value in values}
     flags = {value.casefold() if isinstance(value, str) else value for value in values}
     kind = "yes/no" if flags in ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {True, False}) else "choice"
     if kinds and kinds <= {int, float}:
         kind = "integer" if kinds == {int} else "number"
-    pairs = [(text_of(value), value) for value in values]
-    typed = {text: value for text, value in pairs if not isinstance(value, str)}
-    return _Options(kind, tuple(dict(pairs)), typed)
+    typed = {text_of(value): value for value in values if not isinstance(value, str)}
+    return _Options(kind, tuple(dict.fromkeys(map(text_of, values))), typed)
 
 
 def text_of(value: Any) -> str:
@@ -231,16 +230,15 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _bound(one: Mapping[str, Any], words: tuple[str, str], tightest: Any) -> float | None:
+def _bound(schema: Mapping[str, Any], word: str, exclusive: str, tightest: Callable[..., float]) -> float | None:
     """Return the inclusive bound of a number; an exclusive one counts as inclusive where fractions are allowed."""
-    inclusive, exclusive = (one.get(word) for word in words)
-    # OpenAPI 3.0 writes exclusiveMinimum: true.
-    beyond = inclusive if exclusive is True else exclusive
-    bounds = [inclusive] if _is_number(inclusive) and exclusive is not True else []
-    if _is_number(beyond) and beyond is not None:
-        whole = one.get("type") in ("integer", ["integer"]) and beyond == int(beyond)
-        bounds.append(beyond + (1 if tightest is max else -1) if whole else beyond)
-    return tightest(bounds) if bounds else None
+    inside: Any = schema.get(word)
+    outside: Any = schema.get(exclusive)
+    if outside is True:  # as OpenAPI 3.0 writes it
+        inside, outside = None, inside
+    if _is_number(outside) and schema.get("type") in ("integer", ["integer"]) and outside == int(outside):
+        outside += 1 if tightest is max else -1
+    return tightest(filter(_is_number, [inside, outside]), default=None)
 
 
 _followed: ContextVar[Iterator[int]] = ContextVar("followed")
