@@ -17,6 +17,7 @@ from jupyter_funcs.connection.replies import Reply, too_large
 from jupyter_funcs.connection.retries import Proof, pause
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core import json_decoding
+from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError, ProtocolError
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import folded, quote, replace_surrogates, size_text, some
@@ -87,8 +88,7 @@ class McpSource:
     @property
     def is_open(self) -> bool:
         """Whether the server has answered as one."""
-        opened = self._link.opened if self._link else None
-        return opened is not None and opened.done() and opened.exception() is None
+        return self._link is not None and self._link.opened.done() and self._link.opened.exception() is None
 
     async def _repeat(self, work: Callable[[Link, Ask], Awaitable[T]], terms: Terms, progress: Progress) -> T:
         """Do something with an open connection, as often as its failures allow."""
@@ -97,24 +97,23 @@ class McpSource:
             from_sdk = await asyncio.to_thread(__import__, "jupyter_funcs.sources.mcp_connection", fromlist=["Link"])
         except ImportError:
             raise ConfigError("MCP servers need another package.", "pip install 'jupyter-funcs[mcp]'") from None
-        clock = asyncio.get_running_loop().time
-        done = -1
+        done = 0
         while True:
-            done += 1
             progress.attempts += 1
-            if self._link is None or not self._link.is_usable:
-                self._started_in = self._start()
-                self._link = from_sdk.Link(self._transport)
             link = self._link
+            if link is None or not link.is_usable:
+                self._started_in = self._start()
+                link = self._link = from_sdk.Link(self._transport)
             try:
                 return await work(link, from_sdk.Ask(terms.max_bytes))
             except from_sdk.UnansweredError as unanswered:
                 error, proof, retry_after, _ = unanswered.failure
             again = proof is Proof.NOT_SENT and not done and not link.is_usable
-            left = terms.until - clock()
+            left = terms.until - loop_time()
             seconds = pause(proof, terms.purpose, done=done, left=left, retry_after=retry_after, most=terms.retries)
+            done += 1
             if seconds is None and not again:
-                error.attempts = done + 1
+                error.attempts = done
                 raise error
             await asyncio.sleep(seconds or 0)
 
@@ -208,7 +207,7 @@ def _data(result: dict[str, Any], name: str) -> bytes:
         raise FunctionError(f"The function failed: {text}", "Check its arguments first.")
     value = result.get("structuredContent")
     if value is None:
-        values = [_value(text) for text in texts]
+        values = list(map(_value, texts))
         value = values[0] if len(values) == 1 else values or None
     elif isinstance(value, dict) and value.keys() == {"result"}:  # how the SDK's servers wrap what isn't an object
         value = value["result"]

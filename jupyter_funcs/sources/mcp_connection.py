@@ -57,11 +57,12 @@ T = TypeVar("T")
 _OPEN_SECONDS = 60.0
 _NOTIFY_SECONDS = 5.0
 _EXIT_SECONDS, _TERM_SECONDS, _POLL = 0.6, 0.3, 0.01
-_LONG = 2**16  # bytes
 _LONGEST = 300
 # What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
 _NO_HANDSHAKE = {types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST}
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
+_CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+_OF_SDK = (MCPError, ValueError, RuntimeError)
 
 for _name in ("mcp", "client", "httpx2"):  # our errors say what these log, which goes to stderr if nobody listens
     logging.getLogger(_name).addHandler(logging.NullHandler())
@@ -140,7 +141,7 @@ class Link:
             except asyncio.CancelledError:
                 task.cancel()  # this tells the server, and nobody has to wait for that
                 raise
-        except (MCPError, ValueError, RuntimeError) as error:
+        except _OF_SDK as error:
             raise UnansweredError(self._failure(error, ask, refusal)) from None
 
     async def close(self) -> None:
@@ -173,7 +174,7 @@ class Link:
             ):
                 try:
                     await _negotiate(session)
-                except (MCPError, ValueError, RuntimeError) as error:
+                except _OF_SDK as error:
                     failure = self._failure(error, ask, ProtocolError)
                     failure = Failure(failure.error) if self.command else failure  # it would end again
                 else:
@@ -240,15 +241,13 @@ class Link:
             while True:
                 line = await stdout.receive_until(b"\n", MAX_BYTES)
                 self.received += len(line)
-                is_long = len(line) > _LONG
-                message = await asyncio.to_thread(self._message, line) if is_long else self._message(line)
-                if message is not None:
+                if message := await asyncio.to_thread(self._message, line):  # a long one takes a while
                     await received.send(message)
         except anyio.DelimiterNotFound:
             self._why = too_large(MAX_BYTES)
         except FuncsError as error:
             self._why = error
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session is closed
+        except _CLOSED:  # the session is
             return
         except anyio.IncompleteRead:
             await _has_exited(process, _EXIT_SECONDS)
@@ -267,9 +266,9 @@ class Link:
         return None
 
     async def _write(self, process: Process, sent: Any) -> None:
-        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            async for one in sent:
-                line = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+        with suppress(OSError, *_CLOSED):
+            async for item in sent:
+                line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await cast("Any", process.stdin).send(f"{line}\n".encode())
 
     async def _read_errors(self, process: Process) -> None:
@@ -279,8 +278,8 @@ class Link:
     def _last_words(self, before: str) -> str:
         """Return the last line that the server wrote about an error, or wrote at all."""
         lines = [line for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()]
-        word = next((line for line in reversed(lines) if "error" in line.casefold()), lines[-1] if lines else "")
-        return before + redacted_line(word) if word else ""
+        last = [line for line in lines if "error" in line.casefold()] or lines
+        return before + redacted_line(last[-1]) if last else ""
 
     async def _on_notification(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
@@ -312,8 +311,8 @@ class Link:
             what = f"{self.name} closed the connection before its reply ended."
             return Failure(ServiceConnectionError(what, "Try again."), Proof.BROKEN)
         code = self._process.returncode
-        what = "closed its output" if code is None else f"ended with exit code {code}"
-        what = f"The server of {self.name} {what}{self._last_words(': ') or '.'}"
+        end = "closed its output" if code is None else f"ended with exit code {code}"
+        what = f"The server of {self.name} {end}{self._last_words(': ') or '.'}"
         hint = f"Run it in a terminal to see why: {redacted_line(' '.join(self.command))}"
         if self._noise:
             hint = f"It wrote {quote(redacted_all(self._noise.decode('utf-8', 'replace')))} where a message belongs."
@@ -353,11 +352,11 @@ def _plain(tool: Any) -> dict[str, Any] | None:
     return {"name": tool["name"], "inputSchema": own}
 
 
+@dataclass(eq=False)
 class _HttpTransport(httpx2.AsyncBaseTransport):
     """Sends the SDK's requests with our own client: with the token, to one origin, within limits."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    link: Link
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         ask, body = _asking.get(), await request.aread()
@@ -372,7 +371,7 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
             ask.failure = reply if isinstance(reply, Failure) else None
         if not isinstance(reply, Failure):
             headers = [(name, text) for name, text in reply.response.headers.items() if name.lower() not in _FRAMING]
-            return httpx2.Response(reply.response.status_code, headers=headers, stream=_Pieces(self._link, ask, reply))
+            return httpx2.Response(reply.response.status_code, headers=headers, stream=_Pieces(self.link, ask, reply))
         if not is_answered:
             return httpx2.Response(202 if request.method == "POST" else 405)
         # As an error of this request: what is raised here ends all the others too.
@@ -380,7 +379,7 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})
 
     async def _open(self, request: httpx2.Request, body: bytes) -> Opened | Failure:
-        link, url = self._link, request.url
+        link, url = self.link, request.url
         if not same_origin(str(url), link.transport.connection.base_url):
             return Failure(ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS))
         headers = {**request.headers, "accept-encoding": "gzip"}
@@ -395,30 +394,32 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         return reply
 
 
+@dataclass(eq=False)
 class _Pieces(httpx2.AsyncByteStream):
     """The body of a reply, up to the limit of its request."""
 
-    def __init__(self, link: Link, ask: Ask, reply: Opened) -> None:
-        self._link, self._ask, self._reply = link, ask, reply
+    link: Link
+    ask: Ask
+    reply: Opened
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         try:
-            async for piece in self._reply.pieces:
+            async for piece in self.reply.pieces:
                 size += len(piece)
-                self._link.received += len(piece)
-                if size > self._ask.max_bytes:
-                    raise too_large(self._ask.max_bytes)
+                self.link.received += len(piece)
+                if size > self.ask.max_bytes:
+                    raise too_large(self.ask.max_bytes)
                 yield piece
         except FuncsError as error:
             is_broken = isinstance(error, ServiceConnectionError)
-            self._ask.failure = Failure(error, Proof.BROKEN if is_broken else Proof.FINAL)
+            self.ask.failure = Failure(error, Proof.BROKEN if is_broken else Proof.FINAL)
             # Those that the SDK takes for the failure of one request.
-            is_events = self._reply.response.headers.get("content-type", "").startswith("text/event-stream")
+            is_events = self.reply.response.headers.get("content-type", "").startswith("text/event-stream")
             raise (httpx2.SSEError if is_events else httpx2.StreamError)(error.what) from None
 
     async def aclose(self) -> None:
-        await self._reply.stack.aclose()
+        await self.reply.stack.aclose()
 
 
 async def _negotiate(session: ClientSession) -> None:
@@ -435,9 +436,9 @@ async def _has_exited(process: Process, seconds: float) -> bool:
     """Wait for the process, whoever else holds its pipes."""
     for _ in range(round(seconds / _POLL)):
         if process.returncode is not None:
-            break
+            return True
         await asyncio.sleep(_POLL)
-    return process.returncode is not None
+    return False
 
 
 def _reason(error: Exception) -> str:

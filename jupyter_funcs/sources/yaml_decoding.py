@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ConfigError, ProtocolError
+from jupyter_funcs.core.json_decoding import as_list, only
 from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
@@ -27,8 +29,8 @@ def decode(data: bytes, *, what: str) -> Any:
         raise ConfigError(f"The {what} is in YAML.", "pip install 'jupyter-funcs[yaml]'") from None
     try:
         events = yaml.parse(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        first = next(each for each in events if _kind(each) not in {"StreamStartEvent", "DocumentStartEvent"})
-        return None if _kind(first) == "StreamEndEvent" else _Reader(events, what).value(first)
+        first = next(event for event in events if _kind(event) not in {"StreamStart", "DocumentStart"})
+        return None if _kind(first) == "StreamEnd" else _Reader(events, what, _MAX_NODES).value(first)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f" at line {mark.line + 1:,}" if mark else ""
@@ -36,59 +38,59 @@ def decode(data: bytes, *, what: str) -> Any:
     raise ProtocolError(f"The {what} is not YAML{at}: {reason}.", "Check the document.")
 
 
+@dataclass
 class _Reader:
     """Builds values from the parser's events; the library's own way recurses, and its aliases may grow without end."""
 
-    def __init__(self, events: Iterator[Any], what: str) -> None:
-        self._events, self._what = events, what
-        self._anchored: dict[str, tuple[Any, int]] = {}
-        self._left = _MAX_NODES
+    events: Iterator[Any]
+    what: str
+    left: int
+    anchored: dict[str, tuple[Any, int]] = field(default_factory=dict)
 
     def value(self, event: Any, depth: int = 0) -> Any:
         """Return the value that begins with an event."""
+        before = self.left
+        self.left -= 1
         if depth > _MAX_DEPTH:
-            raise self._refused(f"more than {_MAX_DEPTH} levels")
-        before, kind, anchor = self._left, _kind(event), event.anchor
-        if kind == "AliasEvent":
-            value, nodes = self._anchored.get(anchor, (None, before + 1))  # of what has no end
-            self._left -= nodes
+            raise self.refused(f"more than {_MAX_DEPTH} levels")
+        if _kind(event) == "Alias":
+            value, nodes = self.anchored.get(event.anchor, (None, before + 1))  # of what has no end
+            self.left = before - nodes
         else:
-            self._anchored.pop(anchor, None)
-            self._left -= 1
-            if kind == "ScalarEvent":
-                value = _plain(event.value) if event.implicit[0] else event.value
-            elif kind == "SequenceStartEvent":
-                value = [self.value(each, depth + 1) for each in self._parts()]
-            else:
-                value = self._mapping(depth)
-            if anchor:
-                self._anchored[anchor] = value, before - self._left
-        if self._left < 0:
-            raise self._refused(f"more than {_MAX_NODES:,} values, or aliases without end")
+            self.anchored.pop(event.anchor, None)
+            value = self.begun(event, depth + 1)
+            if event.anchor:
+                self.anchored[event.anchor] = value, before - self.left
+        if self.left < 0:
+            raise self.refused(f"more than {_MAX_NODES:,} values, or aliases without end")
         return value
 
-    def _mapping(self, depth: int) -> dict[str, Any]:
-        found = {}
-        for key in self._parts():
-            if _kind(key) != "ScalarEvent":
-                raise self._refused("a key that is not text")
-            found[key.value] = self.value(next(self._events), depth + 1)
-        merged = found.pop("<<", None)
-        for each in merged if isinstance(merged, list) else [merged]:
-            found = {**each, **found} if isinstance(each, dict) else found
-        return found
+    def begun(self, event: Any, depth: int) -> Any:
+        """Return the text, number, list or object that begins with an event."""
+        if _kind(event) == "Scalar":
+            return _plain(event.value) if event.implicit[0] else event.value
+        if _kind(event) == "SequenceStart":
+            return [self.value(part, depth) for part in self.parts()]
+        named = {}
+        for key in self.parts():
+            if _kind(key) != "Scalar":
+                raise self.refused("a key that is not text")
+            named[key.value] = self.value(next(self.events), depth)
+        for base in as_list(named.pop("<<", None)):
+            named = {**only(dict, base), **named}
+        return named
 
-    def _parts(self) -> Iterator[Any]:
+    def parts(self) -> Iterator[Any]:
         """Yield what is in the list or object that has begun."""
-        while _kind(each := next(self._events)) not in {"SequenceEndEvent", "MappingEndEvent"}:
-            yield each
+        while _kind(event := next(self.events)) not in {"SequenceEnd", "MappingEnd"}:
+            yield event
 
-    def _refused(self, what: str) -> ProtocolError:
-        return ProtocolError(f"The {self._what} has {what}.", "Simplify it, or convert it to JSON.")
+    def refused(self, what: str) -> ProtocolError:
+        return ProtocolError(f"The {self.what} has {what}.", "Simplify it, or convert it to JSON.")
 
 
 def _kind(event: Any) -> str:
-    return type(event).__name__
+    return type(event).__name__.removesuffix("Event")
 
 
 def _plain(text: str) -> Any:
