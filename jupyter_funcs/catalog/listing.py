@@ -7,8 +7,10 @@ import json
 import keyword
 import re
 import unicodedata
+from contextlib import suppress
 from enum import StrEnum
 from functools import cache, cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -48,6 +50,14 @@ _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _OPTIONS = re.compile(r"\bOptions are ([^.]*)")
 _MOST_LEVELS = 2  # of a schema, whose parts others may share: its definitions, and each of them
 _MOST_SEARCHED = 500  # characters of a parameter's name or options, which many functions may share
+# What a reply without parameters is, by a key in it; the first counts.
+_KINDS_BY_KEY = {
+    "jsonrpc": "a JSON-RPC message",
+    "params": "",
+    "openapi": "an OpenAPI document",
+    "swagger": "an OpenAPI document",
+    "inputSchema": "a list of MCP tools",
+}
 # Stripped from search words, so that "companies" also finds "company".
 _ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
 # The local service ends the descriptions of functions on demo data with this.
@@ -175,14 +185,15 @@ class Catalog:
     """The functions of one user, by sort value and then in listing order."""
 
     def __init__(self, functions: Iterable[Function]) -> None:
-        self.functions: tuple[Function, ...] = tuple(functions)
-        self.slugs: tuple[str, ...] = identifiers([function.name for function in self.functions], lower=True)
+        self.functions = tuple(functions)
+        self._names = [function.name for function in self.functions]
+        self.slugs = identifiers(self._names, lower=True)
         by_slug = dict(zip(self.slugs, self.functions, strict=True))
         # By identity: two functions may be equal in every field.
         self._slug_of = {id(function): slug for slug, function in by_slug.items()}
         by_id = {str(function.id): function for function in reversed(self.functions) if function.id}
         self._exact = by_id | by_slug | {function.name: function for function in reversed(self.functions)}
-        self._spellings = spellings(function.name for function in self.functions)
+        self._spellings = spellings(self._names)
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -199,7 +210,7 @@ class Catalog:
         if found := self.peek(name):
             return found
         wanted = str(name).strip()
-        hint = did_you_mean(wanted, (function.name for function in self.functions))
+        hint = did_you_mean(wanted, self._names)
         raise NotFoundError(
             f"There is no function {quote(wanted)} in your catalog.",
             hint or "List the functions: %funcs find, funcs.names, or jupyter funcs list.",
@@ -213,19 +224,19 @@ class Catalog:
 
     def search(self, words: str = "") -> list[Function]:
         """Return the functions that contain every word, else half of them: an exact name first, then by their names."""
-        typed = [folded(word) for word in words.split() if folded(word)]
-        if not typed:
-            return list(self.functions)
-        whole, wanted = "".join(typed), [_ENDING.sub("", word) for word in typed]
+        typed = [*filter(None, map(folded, words.split()))]
+        wanted = [_ENDING.sub("", word) for word in typed]
         counts = [sum(word in name or word in texts for word in wanted) for name, texts in self.search_texts]
         most = max(counts, default=0)
         if 2 * most < len(wanted):
             return []
+
+        def place(at: int) -> tuple[bool, bool]:
+            name, _ = self.search_texts[at]
+            return name != "".join(typed), not all(word in name for word in wanted)
+
         best = [at for at, count in enumerate(counts) if count == most]
-        if most == len(wanted):
-            names = [name for name, _ in self.search_texts]
-            best.sort(key=lambda at: (names[at] != whole, not all(word in names[at] for word in wanted)))
-        return [self.functions[at] for at in best]
+        return [self.functions[at] for at in (sorted(best, key=place) if 0 < most == len(wanted) else best)]
 
     @cached_property
     def search_texts(self) -> list[tuple[str, str]]:
@@ -234,12 +245,11 @@ class Catalog:
         fold, joined = cache(folded), cache(" ".join)
         found = []
         for function in self.functions:
-            texts = [fold(function.group), fold(function.asset_name), fold(function.description)]
-            texts += [fold(param.name[:_MOST_SEARCHED]) for param in function.params]
-            # Options too, for searches such as "spend by region".
-            options = (text for param in function.params for text in _OPTIONS.findall(param.description))
-            texts += [fold(text[:_MOST_SEARCHED]) for text in options]
-            found.append((folded(function.name), joined(tuple(texts))))
+            texts = [function.group, function.asset_name, function.description]
+            for param in function.params:
+                # Options too, for searches such as "spend by region".
+                texts += [text[:_MOST_SEARCHED] for text in (param.name, *_OPTIONS.findall(param.description))]
+            found.append((folded(function.name), joined(tuple(map(fold, texts)))))
         return found
 
 
@@ -299,38 +309,28 @@ def _named(entries: list[Any]) -> list[dict[str, Any]]:
 
 def _other_kind(document: Any) -> str:
     """Return what a reply without parameters looks like if another kind of source sent it."""
-    lists = [each for each in document.values() if isinstance(each, list)] if isinstance(document, dict) else [document]
-    parts = [document, *(part for each in lists if isinstance(each, list) for part in each)]
-    keys = set().union(*(part for part in parts if isinstance(part, dict)))
-    if "jsonrpc" in keys:
-        return "a JSON-RPC message"
-    if "params" in keys:
-        return ""
-    is_document = isinstance(document, dict) and {"openapi", "swagger"} & document.keys()
-    return "an OpenAPI document" if is_document else "a list of MCP tools" if "inputSchema" in keys else ""
+    inside = document.values() if isinstance(document, dict) else [document]
+    parts = [document, *chain.from_iterable(only(list, part) for part in inside)]
+    keys = set().union(*(only(dict, part) for part in parts))
+    return next((kind for key, kind in _KINDS_BY_KEY.items() if key in keys), "")
 
 
 def _entries(listing: object) -> list[Any]:
     """Return an array, or the one array of function-like objects under any key of an object."""
     if isinstance(listing, list):
         return listing
-    if isinstance(listing, dict):
-        arrays = [array for value in listing.values() if (array := _array(value)) is not None]
-        # Groups and assets have names too; only functions have parameters.
-        named = [array for array in arrays if any(_has_name(entry) for entry in array)]
-        with_params = [array for array in named if any(isinstance(entry.get("params"), list) for entry in array)]
-        for functions in (arrays, named, with_params):
-            if len(functions) == 1:
-                return functions[0]
+    arrays = [array for value in only(dict, listing).values() if (array := _array(value)) is not None]
+    # Groups and assets have names too; only functions have parameters.
+    named = [array for array in arrays if any(map(_has_name, array))]
+    with_params = [array for array in named if any(isinstance(entry.get("params"), list) for entry in array)]
+    for functions in (arrays, named, with_params):
+        if len(functions) == 1:
+            return functions[0]
     raise ProtocolError("The listing contains no list of functions.", "Check that the URL is the function service's.")
 
 
 def _array(value: object) -> list[Any] | None:
     if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
+        with suppress(ProtocolError):  # of text that only starts like an array
             value = json_decoding.decode(value, what="listing")
-        except ProtocolError:  # text that only starts like an array
-            return None
-    if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
-        return value
-    return None
+    return value if isinstance(value, list) and all(isinstance(entry, dict) for entry in value) else None

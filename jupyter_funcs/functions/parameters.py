@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import msgspec
 import typing_extensions
 
+from jupyter_funcs.core.json_decoding import as_list
 from jupyter_funcs.core.wording import did_you_mean, inert, listed, quoted
 from jupyter_funcs.functions.markers import (
     AtLeastOne,
@@ -309,7 +310,7 @@ class Parameter:
             return None, [f"{self.name} must be a single value, not a list."]
         read = []
         errors: list[str] = []
-        for item in value if isinstance(value, list) else [value]:
+        for item in as_list(value):
             if not typed and (item is None or (self._is_blank(item) and not self._keeps_blanks)):
                 continue
             if len(errors) == _MAX_ERRORS:
@@ -327,14 +328,14 @@ class Parameter:
             return value, []
         from pydantic import ValidationError
 
+        is_text = isinstance(value, str) and not typed
+        if is_text:
+            value = known.get(value.casefold().strip(), value)
         readers = [partial(self.adapter.validate_python, value)]
-        if isinstance(value, str) and not typed:
-            text = known.get(value.casefold().strip(), value)
-            readers = [partial(self.adapter.validate_python, text)]
-            if not self._keeps_blanks:
-                readers.append(partial(self.adapter.validate_json, text, strict=True))
-            if self.many:
-                readers.append(partial(self.adapter.validate_python, [text]))
+        if is_text and not self._keeps_blanks:
+            readers.append(partial(self.adapter.validate_json, value, strict=True))
+        if is_text and self.many:
+            readers.append(partial(self.adapter.validate_python, [value]))
         errors = []
         for reader in readers:
             try:
@@ -356,21 +357,21 @@ class Parameter:
         if self._keeps_blanks:
             return text
         text = text.strip()
-        if options:
-            if (folded := text.casefold()) not in known:
-                near = did_you_mean(text, options)
-                raise ValueError(f"has no option {quoted(text)}.{near} Options are {listed(options)}.")
-            text = known[folded]
+        if options and text.casefold() not in known:
+            near = did_you_mean(text, options)
+            raise ValueError(f"has no option {quoted(text)}.{near} Options are {listed(options)}.")
+        text = known.get(text.casefold(), text)
         if self.type is str:
             return self._matched(text, reference)
         try:
-            found = _parsed(self.type, text)
+            number = _parsed(self.type, text)
         except ValueError:
             raise ValueError(f"must be {_NAMES[self.type]}, not {quoted(text)}.") from None
-        if not self._is_in_bounds(found):
+        limits = [self.bounds, _INT64 if self.type is int else None]
+        if not all(bounds.low <= number <= bounds.high for bounds in limits if bounds):
             bounds = self.bounds or _INT64
             raise ValueError(f"must be between {bounds.low} and {bounds.high}, not {quoted(text)}.")
-        return found
+        return number
 
     def _matched(self, text: str, reference: Any) -> str:
         if not self.source or not self.source.match:
@@ -379,10 +380,6 @@ class Parameter:
             return self.source.match(reference, text)
         except ValueError as error:
             raise ValueError(f"{quoted(text)} {error} {self.source.sentence}") from None
-
-    def _is_in_bounds(self, value: Any) -> bool:
-        limits = (self.bounds, _INT64 if self.type is int else None)
-        return all(bounds.low <= value <= bounds.high for bounds in limits if bounds)
 
 
 def described(annotation: Any, default: Any = None) -> tuple[TypeAdapter[Any], dict[str, Any]]:
@@ -419,11 +416,9 @@ def _with_extensions(annotation: Any) -> Any:
 
 def _code(kind: Any, item: Any, source: ListedBy | None, *, many: bool) -> TypeCode:
     """Return the type code of a parameter without one of its own."""
-    if many:
-        return TypeCode.LIST
-    if int in (kind, item):
-        return TypeCode.INTEGER
-    return _LISTED_CODES.get(source.function, TypeCode.TEXT) if source else TypeCode.TEXT
+    if many or int in (kind, item):
+        return TypeCode.LIST if many else TypeCode.INTEGER
+    return _LISTED_CODES.get(source.function if source else "", TypeCode.TEXT)
 
 
 def _types(schema: Mapping[str, Any]) -> set[str]:
@@ -474,13 +469,11 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
     if get_origin(annotation) is Annotated:
         inner, markers, nullable = _unwrapped(annotation.__origin__)
         return inner, [*markers, *annotation.__metadata__], nullable
-    if get_origin(annotation) in (Union, UnionType):
-        inner = [part for part in get_args(annotation) if part is not NoneType]
-        nullable = NoneType in get_args(annotation)
-        if len(inner) == 1:
-            return *_unwrapped(inner[0])[:2], nullable
-        return annotation, [], nullable
-    return annotation, [], False
+    nullable = get_origin(annotation) in (Union, UnionType) and NoneType in get_args(annotation)
+    if nullable and len(get_args(annotation)) == 2:
+        inner = next(part for part in get_args(annotation) if part is not NoneType)
+        return *_unwrapped(inner)[:2], nullable
+    return annotation, [], nullable
 
 
 def _type_of(default: Any) -> Any:

@@ -55,15 +55,13 @@ def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
         return value.as_table().to_pyarrow()
     if callable(getattr(type(value), "to_undirected", None)) and hasattr(type(value), "edges"):
         return _edges(value)
-    pandas = sys.modules.get("pandas")  # imported by whoever made the frame
-    if pandas and hasattr(pandas, "DataFrame"):  # otherwise another thread is importing it
-        if isinstance(value, pandas.DataFrame):
-            return value
-        if isinstance(value, pandas.Index):
-            value = value.to_frame(index=False)
-            return value.rename(columns={0: SCALAR} if value.shape[1] == 1 else str)
-        if isinstance(value, pandas.Series):
-            return value.to_frame(SCALAR if value.name is None else value.name)
+    if isinstance(value, _of_pandas("DataFrame")):
+        return value
+    if isinstance(value, _of_pandas("Index")):
+        value = value.to_frame(index=False)
+        return value.rename(columns={0: SCALAR} if value.shape[1] == 1 else str)
+    if isinstance(value, _of_pandas("Series")):
+        return value.to_frame(SCALAR if value.name is None else value.name)
     if hasattr(type(value), "__arrow_c_stream__"):
         import pyarrow as pa
 
@@ -77,6 +75,11 @@ def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
     return None
 
 
+def _of_pandas(name: str) -> Any:
+    """Return a class of pandas, if whoever made a value has imported it."""
+    return getattr(sys.modules.get("pandas"), name, ())
+
+
 def _edges(graph: Any) -> pd.DataFrame:
     """Return the edges of a graph of networkx, with their attributes."""
     import pandas as pd
@@ -88,11 +91,10 @@ def _edges(graph: Any) -> pd.DataFrame:
 
 def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     """Return several tables as one: side by side if they have the same rows, else one below the other."""
-    kind = getattr(sys.modules.get("pandas"), "DataFrame", ())
-    if isinstance(parts.get("frame"), kind):  # scikit-learn's name for the data with its target
+    if isinstance(parts.get("frame"), _of_pandas("DataFrame")):  # scikit-learn's name for the data with its target
         return parts["frame"]
     tables = {str(name): table for name, part in parts.items() if (table := _table(part)) is not None}
-    frames = [part for part in parts.values() if isinstance(part, kind)]
+    frames = [part for part in parts.values() if isinstance(part, _of_pandas("DataFrame"))]
     are_arrays = is_tuple and len(tables) == len(parts) and len(set(map(len, tables.values()))) == 1
     if not frames and not are_arrays:
         return None
@@ -101,19 +103,11 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     index = (frames or [*tables.values()])[0].index
     if not all(len(table) == len(index) and _has_rows_of(table, index) for table in tables.values()):
         return pd.concat(tables, names=["Part"]).reset_index(level=0)
-    names = [part if name == SCALAR else name for part, table in tables.items() for name in table.columns]
-    is_repeated = len({*names}) < len(names)
-    columns = []
-    for part, table in tables.items():
-        labels = [_label(part, column, is_repeated=is_repeated) for column in table.columns]
-        columns.append(table.set_axis(index).set_axis(labels, axis=1))
-    return pd.concat(columns, axis=1)
-
-
-def _label(part: str, column: Any, *, is_repeated: bool) -> Any:
-    if column == SCALAR:
-        return part
-    return f"{part} {column}" if is_repeated else column
+    columns = [(part, column) for part, table in tables.items() for column in table.columns]
+    names = [part if column == SCALAR else column for part, column in columns]
+    if len({*names}) < len(names):
+        names = [part if column == SCALAR else f"{part} {column}" for part, column in columns]
+    return pd.concat([table.set_axis(index) for table in tables.values()], axis=1).set_axis(names, axis=1)
 
 
 def _has_rows_of(table: pd.DataFrame, index: Any) -> bool:
@@ -160,23 +154,20 @@ def infinite(value: Any) -> int:
         return int(value.is_infinite())
     if isinstance(value, Mapping):
         return sum(map(infinite, value.values()))
-    if isinstance(value, (list, tuple)):
-        return sum(map(infinite, value))
-    return 0
+    return sum(map(infinite, value)) if isinstance(value, (list, tuple)) else 0
 
 
 def lost_text(count: int) -> str:
     """Return the warning for infinite numbers that became null in JSON; empty if there are none."""
-    if not count:
-        return ""
-    return f"The result has {plural(count, 'infinite number')}, which JSON doesn't have (read as null)."
+    return (
+        f"The result has {plural(count, 'infinite number')}, which JSON doesn't have (read as null)." if count else ""
+    )
 
 
 def plain(value: Any) -> Any:
     """Return a value of a type that msgspec knows; raises `TypeError` if there is none."""
     for kind in type(value).__mro__:
-        convert = _CONVERTERS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
-        if convert is not None:
+        if convert := _CONVERTERS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}"):
             return convert(value)
     record = _record(value)
     if record is not value:
