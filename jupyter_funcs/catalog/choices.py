@@ -11,12 +11,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.catalog.fields import Field, Kind
-from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.json_decoding import as_list
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, Messages
+from jupyter_funcs.core.json_decoding import Values, as_list
 from jupyter_funcs.core.text import folded, meant, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
 _LINES = re.compile(r"[\r\n\t]+")
@@ -44,7 +44,7 @@ class Choices:
     def __init__(self, listed: Iterable[Choice] = (), kind: Kind = Kind.TEXT) -> None:
         self.listed = list(listed)
         self._has_tickers = kind is Kind.SYMBOL
-        self._near: dict[str, list[str]] = {}
+        self._near: Messages = {}
 
     @classmethod
     def of(cls, values: Iterable[str]) -> Choices:
@@ -207,7 +207,7 @@ def texts_in(value: Any) -> list[str]:
     return [item for item in as_list(value) if isinstance(item, str)]
 
 
-def refused(refusal: FuncsError, field: Field, args: Mapping[str, Any]) -> list[str]:
+def refused(refusal: FuncsError, field: Field, args: Values) -> list[str]:
     """Return the texts of a field that a refusal is about."""
     is_named = isinstance(refusal, ArgumentError) and field.name in refusal.errors
     return [text for text in texts_in(args.get(field.name)) if is_named or text in refusal.what]
@@ -216,7 +216,7 @@ def refused(refusal: FuncsError, field: Field, args: Mapping[str, Any]) -> list[
 def suggest(
     refusal: FuncsError,
     fields: Iterable[Field],
-    args: Mapping[str, Any],
+    args: Values,
     known: Callable[[Field], Choices],
 ) -> None:
     """Add suggestions to a refusal that concerns a value that isn't listed."""

@@ -15,6 +15,8 @@ from jupyter_funcs.core.text import folded, quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
+
 
 class Kind(StrEnum):
     """What a field holds; decides which control shows it."""
@@ -81,11 +83,11 @@ class Field:
     """The name of the date field that this date must not precede."""
     evidence: Mapping[str, Evidence] = field(default_factory=dict, hash=False)
     """How ``kind``, ``options``, ``default``, ``required``, ``bounds``, ``rule`` and ``source`` are known, if there."""
-    schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    schema: Values | None = field(default=None, hash=False)
     """The JSON Schema that the catalog declares."""
     item: Kind = Kind.TEXT
     """The kind of each item of a list."""
-    typed: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    typed: Values = field(default_factory=dict, hash=False)
     """The JSON values of options that are not texts."""
     format: str = ""
     """The ``format`` of its JSON Schema, or of the items of a list."""
@@ -183,7 +185,7 @@ def schema_problems(functions: Iterable[Function]) -> list[str]:
     ]
 
 
-def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def listing_args(field: Field, listing: Sequence[Field], values: Values) -> tuple[JsonObject, list[str]]:
     """Return the arguments for the function that lists a field's values, and the names of those still missing."""
     by_name = {folded(name): value for name, value in values.items()}
     args = {}

@@ -24,12 +24,14 @@ from jupyter_funcs.catalog.values import (
     shorten,
     takes,
 )
-from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.line import JsonList
 from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, meant, quote, recorded, spellings, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
 
 
 _MOST_COMPARED = 3  # values that are not listed
@@ -99,8 +101,8 @@ class Form:
         self.function = function.name
         self.fields: tuple[Field, ...] = tuple(function.fields)
         self.validate = validate is not False
-        self.values: dict[str, Any] = {}
-        self.variables: Callable[[], Mapping[str, Any]] = dict
+        self.values: JsonObject = {}
+        self.variables: Callable[[], Values] = dict
         self.choices: Callable[[Field, Args], Choices] = lambda _field, _args: Choices()
         self.shows_labels = False
         self.watchers: list[Callable[[str], None]] = []
@@ -171,7 +173,7 @@ class Form:
         self.values.pop(field.name, None)
         self._tell(field)
 
-    def update(self, values: Mapping[str, Any]) -> None:
+    def update(self, values: Values) -> None:
         """
         Set several values, or none of them if a name is unknown.
 
@@ -228,16 +230,16 @@ class Form:
         return {name: value[0] if name in swept else value for name, value in self.args.items()}
 
     @property
-    def errors(self) -> dict[str, list[str]]:
+    def errors(self) -> Messages:
         """The errors by wire name, in parameter order; those that concern several fields under ``""``."""
         return self._read()[1]
 
     @property
-    def warnings(self) -> dict[str, list[str]]:
+    def warnings(self) -> Messages:
         """How the values contradict descriptions and listings, like `errors`; they are sent anyway."""
         return self.warnings_of(self.args)
 
-    def warnings_of(self, args: Args, *, compare_listed: bool = True) -> dict[str, list[str]]:
+    def warnings_of(self, args: Args, *, compare_listed: bool = True) -> Messages:
         """Return the warnings for arguments, of which swept fields may have several values."""
         found = self.warnings_of_values(args, self.swept, compare_listed=compare_listed)
         warnings = {name: shorten(texts) for name, texts in found.items()}
@@ -245,9 +247,7 @@ class Form:
             warnings.setdefault(name, []).extend(texts)
         return warnings
 
-    def warnings_of_values(
-        self, args: Args, swept: Sequence[str], *, compare_listed: bool = True
-    ) -> dict[str, list[str]]:
+    def warnings_of_values(self, args: Args, swept: Sequence[str], *, compare_listed: bool = True) -> Messages:
         """Return the warnings for each value by itself; swept fields have lists of values."""
         warnings = {}
         for name, field in self._by_name.items() if self.validate else ():
@@ -259,7 +259,7 @@ class Form:
                 warnings[name] = list(dict.fromkeys(texts))
         return warnings
 
-    def warnings_between(self, args: Args) -> dict[str, list[str]]:
+    def warnings_between(self, args: Args) -> Messages:
         """Return the warnings for what is missing, and for dates in the wrong order."""
         if not self.validate:
             return {}
@@ -305,7 +305,7 @@ class Form:
             raise ArgumentError(hint=f"{self.function} was not run.", errors=errors)
         return args
 
-    def json_schema(self) -> dict[str, Any]:
+    def json_schema(self) -> JsonObject:
         """
         Return the JSON Schema (2020-12) of the arguments, which the form, the stubs and any tool caller share.
 
@@ -323,11 +323,11 @@ class Form:
             "additionalProperties": False,
         }
 
-    def errors_of(self, args: Args) -> dict[str, list[str]]:
+    def errors_of(self, args: Args) -> Messages:
         """Return the errors of arguments that are each valid on their own, in the same form as `errors`."""
         return self._between(args, Evidence.DECLARED)
 
-    def _between(self, args: Args, known: Evidence) -> dict[str, list[str]]:
+    def _between(self, args: Args, known: Evidence) -> Messages:
         """Return what is missing and which dates are in the wrong order, as far as it is known by this evidence."""
         found = {
             name: [self._required(field)]
@@ -337,9 +337,9 @@ class Form:
         self._compare(args, found, known)
         return found
 
-    def _read(self) -> tuple[Args, dict[str, list[str]]]:
+    def _read(self) -> tuple[Args, Messages]:
         args = {}
-        errors: dict[str, list[str]] = {}
+        errors: Messages = {}
         variables = self.variables()
         for name, field in self._by_name.items():
             if self.is_set(name):
@@ -354,7 +354,7 @@ class Form:
             self._compare(args, errors)
         return args, errors
 
-    def _convert(self, field: Field, variables: Mapping[str, Any], errors: dict[str, list[str]]) -> dict[str, Any]:
+    def _convert(self, field: Field, variables: Values, errors: Messages) -> JsonObject:
         """Return the argument of a field by name; empty if no value is valid."""
         held = self.values[field.name]
         if not isinstance(held, Each):
@@ -381,7 +381,7 @@ class Form:
         options = f" Options are {listed(map(quote, first), 'and')}." if first else ""
         return f"{self._called(field)} is required.{source}{options}"
 
-    def _compare(self, args: Args, errors: dict[str, list[str]], least: Evidence = Evidence.DECLARED) -> None:
+    def _compare(self, args: Args, errors: Messages, least: Evidence = Evidence.DECLARED) -> None:
         """Add the dates in the wrong order, where the less certain of both is known to be a date by this evidence."""
         for name, field in self._by_name.items():
             earlier = self._by_name.get(field.not_before or "", field)
@@ -394,7 +394,7 @@ class Form:
                 errors.setdefault(name, []).append(text)
 
 
-def with_json(form: Form, values: Mapping[str, Any]) -> dict[str, Any]:
+def with_json(form: Form, values: Values) -> JsonObject:
     """Return entered values, of which a list that is JSON has JSON's types where its field takes any."""
     read = dict(values)
     for name, value in values.items():
@@ -407,7 +407,7 @@ def _must(field: Field) -> bool:
     return field.required and field.is_declared("required")
 
 
-def _property(field: Field, *, validate: bool) -> dict[str, Any]:
+def _property(field: Field, *, validate: bool) -> JsonObject:
     if field.kind is Kind.JSON and validate:
         schema = {word: part for word, part in (field.schema or {}).items() if word not in {"default", "description"}}
         if "$ref" in str(schema):
@@ -425,14 +425,14 @@ def _property(field: Field, *, validate: bool) -> dict[str, Any]:
     return schema | ({"description": field.help} if field.help else {})
 
 
-def _value(field: Field, *, validate: bool) -> dict[str, Any]:
+def _value(field: Field, *, validate: bool) -> JsonObject:
     """Return the schema of one value, or of one item of a list."""
     kind = field.value_kind if validate and field.is_declared() else Kind.TEXT
     enforced = validate and field.is_declared("options")
     options = list(allowed(field))
     if kind is Kind.TEXT:
         options = [text_of(option) for option in options]
-    one: dict[str, Any] = {"type": "string"}
+    one: JsonObject = {"type": "string"}
     if kind in {Kind.INTEGER, Kind.NUMBER}:
         one = {"type": str(kind)}
         if field.is_declared("bounds"):

@@ -17,12 +17,12 @@ import msgspec
 
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
-from jupyter_funcs.core.json_decoding import Once, only
+from jupyter_funcs.core.json_decoding import JsonObject, Once, Values, only
 from jupyter_funcs.core.text import LONGEST, did_you_mean, distinct, folded, quote, spellings
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 def _whole(value: object) -> int:
@@ -80,7 +80,7 @@ class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", r
     model_extra: dict[str, Any] = {}
 
     @classmethod
-    def read(cls, entry: Mapping[str, Any]) -> Self:
+    def read(cls, entry: Values) -> Self:
         """Read an entry of a listing, which has at least a name."""
         extra = dict(entry)
         wires = cls.__struct_encode_fields__[1:]  # without `model_extra`
@@ -301,7 +301,7 @@ def _has_name(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("name"), str) and bool(entry["name"].strip())
 
 
-def _named(entries: list[Any]) -> list[dict[str, Any]]:
+def _named(entries: list[Any]) -> list[JsonObject]:
     """Return the entries with a name, by sort value; one without has its position as such."""
     values = {at: entry.get("sortValue") for at, entry in enumerate(entries) if _has_name(entry)}
     return [entries[at] for at in sorted(values, key=lambda at: at if values[at] is None else _whole(values[at]))]

@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.core.json_decoding import Once, as_list, only, referred
+from jupyter_funcs.core.json_decoding import JsonObject, Once, Values, as_list, only, referred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -54,7 +54,7 @@ class _Options(NamedTuple):
 
     kind: str
     texts: tuple[str, ...]
-    typed: Mapping[str, Any]
+    typed: Values
 
 
 _NO_OPTIONS = _Options("", (), {})
@@ -104,14 +104,14 @@ class Schemas(Once):
             only(str, part.get("format")),
         )
 
-    def _simplified(self, part: Mapping[str, Any], root: Any) -> dict[str, Any]:
+    def _simplified(self, part: Values, root: Any) -> JsonObject:
         """Return a schema with its references followed, its parts merged and null left out, where that is simple."""
         schema = _plain(part)
         for _ in range(_MOST_STEPS):
             if isinstance(ref := schema.pop("$ref", None), str):
                 inner = referred(ref, root)
             elif isinstance(parts := schema.pop("allOf", None), list):
-                inner = self.once("parts", parts, lambda parts: reduce(self._merged, parts, dict[str, Any]()))
+                inner = self.once("parts", parts, lambda parts: reduce(self._merged, parts, JsonObject()))
             else:
                 word = next((word for word in ("anyOf", "oneOf") if _only_one(schema.get(word))), "")
                 if not word:
@@ -120,7 +120,7 @@ class Schemas(Once):
             schema = self._merged(schema, inner)
         return {"anyOf": []}  # any JSON value
 
-    def _merged(self, own: dict[str, Any], other: Any) -> dict[str, Any]:
+    def _merged(self, own: JsonObject, other: Any) -> JsonObject:
         """Return a schema that accepts what both accept; where that is not simple, what `own` says."""
         if not isinstance(other, dict):
             return {"anyOf": []}
@@ -146,7 +146,7 @@ class Schemas(Once):
             both.remove("integer")
         return both
 
-    def _kind(self, schema: Mapping[str, Any]) -> str:
+    def _kind(self, schema: Values) -> str:
         options = self._options(schema)
         if options is not None:
             return options.kind
@@ -159,7 +159,7 @@ class Schemas(Once):
             return "json"
         return "date" if kind == "text" and schema.get("format") == "date" else kind
 
-    def _options(self, schema: Mapping[str, Any]) -> _Options | None:
+    def _options(self, schema: Values) -> _Options | None:
         """Return the plain values that a schema lists, if it lists any."""
         if "const" in schema:
             return _options([schema["const"]])
@@ -169,7 +169,7 @@ class Schemas(Once):
         return self.once("either", alternatives, _either) if isinstance(alternatives, list) else None
 
 
-def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(part: Values) -> JsonObject:
     return {word: part[word] for word in _READ & part.keys()}
 
 
@@ -180,7 +180,7 @@ def _only_one(alternatives: Any) -> list[Any]:
     return others if len(others) == 1 and len(few) < 3 else []
 
 
-def _by_text(word: str, listed: Any) -> dict[str, Any]:
+def _by_text(word: str, listed: Any) -> JsonObject:
     """Return options or types by their JSON; numbers include integers."""
     values = as_list(listed)
     if word == "type" and "number" in values:
@@ -230,7 +230,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _bound(schema: Mapping[str, Any], word: str, exclusive: str, tightest: Callable[..., float]) -> float | None:
+def _bound(schema: Values, word: str, exclusive: str, tightest: Callable[..., float]) -> float | None:
     """Return the inclusive bound of a number; an exclusive one counts as inclusive where fractions are allowed."""
     inside: Any = schema.get(word)
     outside: Any = schema.get(exclusive)
@@ -270,7 +270,7 @@ def _validator() -> Any:
     return extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]  # jsonschema's
 
 
-def problem_of(schema: Mapping[str, Any], value: Any) -> str:
+def problem_of(schema: Values, value: Any) -> str:
     """Return why a schema does not accept a JSON value, on one line; empty if it does, or if nobody can tell."""
     from jsonschema.exceptions import best_match
 

@@ -20,7 +20,7 @@ from jupyter_funcs.catalog.choices import Choices, texts_in
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import problem_of, text_of
-from jupyter_funcs.core.json_decoding import as_list
+from jupyter_funcs.core.json_decoding import Values, as_list
 from jupyter_funcs.core.line import Entered, Sent
 from jupyter_funcs.core.text import (
     clip,
@@ -137,7 +137,7 @@ def has_variable(value: object) -> bool:
     return isinstance(value, Variable)
 
 
-def resolved(value: Any, variables: Mapping[str, Any]) -> Any:
+def resolved(value: Any, variables: Values) -> Any:
     """Look up the variables in a value; the items of a variable inside a list are inserted in its place."""
     if isinstance(value, Variable):
         return _look_up(value.name, variables)
@@ -151,7 +151,7 @@ def resolved(value: Any, variables: Mapping[str, Any]) -> Any:
     return items
 
 
-def _look_up(name: str, variables: Mapping[str, Any]) -> Any:
+def _look_up(name: str, variables: Values) -> Any:
     if name in variables:
         return variables[name]
     # A copy of the names: a cell may define one while we iterate.
@@ -238,7 +238,7 @@ def _as_plain_texts(value: Any) -> Any:
 
 
 def accept_each(
-    field: Field, each: Each, variables: Mapping[str, Any], called: str, *, validate: bool
+    field: Field, each: Each, variables: Values, called: str, *, validate: bool
 ) -> tuple[list[Any], list[str]]:
     """Read the values of a swept field; return the valid ones, without repeats, and the errors of the others."""
     valid: dict[Hashable, Any] = {}

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 TRY_AGAIN = "Try again. If it happens again, tell the operator of the service."
+Messages = dict[str, list[str]]
+"""What is wrong with arguments, by their wire names; what concerns several is under an empty name."""
 _MAX_LINE = 600
 
 _last: list[TracebackException] = []  # the error shown last, if any
@@ -124,7 +126,7 @@ class ArgumentError(FuncsError, ValueError):
         errors: Mapping[str, Sequence[str]] | None = None,
         excerpt: tuple[str, int] | None = None,
     ) -> None:
-        self.errors: dict[str, list[str]] = {name: list(texts) for name, texts in (errors or {}).items()}
+        self.errors: Messages = {name: list(texts) for name, texts in (errors or {}).items()}
         self.excerpt = excerpt
         super().__init__(what or " ".join(text for texts in self.errors.values() for text in texts), hint)
 

@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
+JsonObject = dict[str, Any]
+Values = Mapping[str, Any]
+"""Any values by name."""
 
 # CPython and msgspec refuse longer integers, because parsing them takes quadratic time.
 _MAX_DIGITS = 4300

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.core.wording import listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
+
+    from jupyter_funcs.core.errors import Messages
+    from jupyter_funcs.core.json_decoding import Values
 
     Text = str | Callable[[Any], str]
     Texts = tuple[str, ...] | Callable[[Any], tuple[str, ...]]
@@ -124,7 +127,7 @@ class AtLeastOne:
     def __init__(self, *names: str) -> None:
         object.__setattr__(self, "names", names)
 
-    def __call__(self, _values: Mapping[str, Any], given: frozenset[str], _reference: Any) -> dict[str, list[str]]:
+    def __call__(self, _values: Values, given: frozenset[str], _reference: Any) -> Messages:
         """Return the errors of a call with the arguments `given`, by argument name."""
         if given.intersection(self.names):
             return {}

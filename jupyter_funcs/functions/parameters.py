@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import msgspec
 import typing_extensions
 
-from jupyter_funcs.core.json_decoding import as_list
+from jupyter_funcs.core.json_decoding import JsonObject, Values, as_list
 from jupyter_funcs.core.wording import did_you_mean, inert, listed, quoted
 from jupyter_funcs.functions.markers import (
     AtLeastOne,
@@ -162,7 +162,7 @@ class Parameter:
 
         name, annotation, default = _declared(declared)
         adapter = TypeAdapter[Any](Any)
-        schema: dict[str, Any] = {}
+        schema: JsonObject = {}
         with suppress(Exception):  # annotations may be anything, and fail in any way
             adapter, schema = described(Any if annotation is ABSENT else annotation, default)
         for marker in _unwrapped(annotation)[1]:
@@ -234,11 +234,11 @@ class Parameter:
             schema["default"] = values if self.many else values[0]
         return schema
 
-    def _item_schema(self, reference: Any) -> dict[str, Any]:
+    def _item_schema(self, reference: Any) -> JsonObject:
         options = _of(self.options, reference)
         if options and self.type is int and all(map(_WHOLE.fullmatch, options)):
             return {"type": "integer", "enum": [*map(int, options)]}
-        schema: dict[str, Any] = {"type": "string", "enum": [*options]}
+        schema: JsonObject = {"type": "string", "enum": [*options]}
         if not options:
             schema = msgspec.json.schema(self.type)
         if self.bounds and not options:
@@ -382,13 +382,13 @@ class Parameter:
             raise ValueError(f"{quoted(text)} {error} {self.source.sentence}") from None
 
 
-def described(annotation: Any, default: Any = None) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+def described(annotation: Any, default: Any = None) -> tuple[TypeAdapter[Any], JsonObject]:
     """Return what reads the values of an annotation, and their schema; raises anything for what isn't JSON."""
     from pydantic import TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
 
     class DecimalSchemas(GenerateJsonSchema):
-        def decimal_schema(self, schema: Any) -> dict[str, Any]:  # else the same as that of float | str
+        def decimal_schema(self, schema: Any) -> JsonObject:  # else the same as that of float | str
             number = super().decimal_schema(schema)["anyOf"][0]
             return {**number, "type": ["number", "string"], "format": "decimal"}
 
@@ -421,7 +421,7 @@ def _code(kind: Any, item: Any, source: ListedBy | None, *, many: bool) -> TypeC
     return _LISTED_CODES.get(source.function if source else "", TypeCode.TEXT)
 
 
-def _types(schema: Mapping[str, Any]) -> set[str]:
+def _types(schema: Values) -> set[str]:
     """Return the types of which a value has one; ``value`` stands for one that is a text only on the wire."""
     definitions = schema.get("$defs", {})
     types = set()

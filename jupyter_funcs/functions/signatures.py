@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.functions.parameters import Parameter
 
 # Words that stay lower-case within a title, and words with a spelling of their own.
@@ -98,7 +99,7 @@ def _line(text: str | None) -> str:
 def called(
     python: Callable[..., Any],
     parameters: Sequence[Parameter],
-    values: Mapping[str, Any],
+    values: Values,
     check: Callable[[int], None],
 ) -> Any:
     """

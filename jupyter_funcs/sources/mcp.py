@@ -19,7 +19,7 @@ from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError, ProtocolError
-from jupyter_funcs.core.json_decoding import only
+from jupyter_funcs.core.json_decoding import JsonObject, only
 from jupyter_funcs.core.text import folded, quote, replace_surrogates, size_text, some
 from jupyter_funcs.core.warn import collect_warnings, warn
 
@@ -59,7 +59,7 @@ class McpSource:
             raise too_large(terms.max_bytes)
         return Reply(data, await self._transport.secret(), lines=False)
 
-    def request(self, function: Function, args: Args) -> dict[str, Any]:
+    def request(self, function: Function, args: Args) -> JsonObject:
         arguments = args.get(_WHOLE, {}) if function.context == _WHOLE else args
         # A half of a surrogate pair can't be sent, and the SDK would close the connection over it.
         arguments = json.loads(replace_surrogates(json.dumps(arguments, ensure_ascii=False)))
@@ -157,7 +157,7 @@ def _function(given: Any, group: str) -> Function | None:
     name, schema, hints = only(str, tool.get("name")), tool.get("inputSchema"), only(dict, tool.get("annotations"))
     if not name.strip() or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
-    required: dict[str, Any] = {each: {} for each in only(list, schema.get("required")) if isinstance(each, str)}
+    required: JsonObject = {each: {} for each in only(list, schema.get("required")) if isinstance(each, str)}
     properties = only(dict, schema.get("properties"))
     is_whole = not properties and any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref"))
     params = {_WHOLE: schema} if is_whole else {**required, **properties}
@@ -184,7 +184,7 @@ def _function(given: Any, group: str) -> Function | None:
     )
 
 
-async def _call(function: Function, arguments: dict[str, Any], progress: Progress, link: Link, ask: Ask) -> bytes:
+async def _call(function: Function, arguments: JsonObject, progress: Progress, link: Link, ask: Ask) -> bytes:
     if link.functions is None:
         with collect_warnings([]):
             await asyncio.to_thread(await _list(link, type(ask)()))
@@ -197,7 +197,7 @@ async def _call(function: Function, arguments: dict[str, Any], progress: Progres
     return await asyncio.to_thread(_data, ask.result, function.name.casefold())
 
 
-def _data(result: dict[str, Any], name: str) -> bytes:
+def _data(result: JsonObject, name: str) -> bytes:
     """Return the result of a call as JSON: what is structured in it, else its texts."""
     texts = [_text(block) for block in only(list, result.get("content")) if isinstance(block, dict)]
     if result.get("isError") is True:
@@ -214,7 +214,7 @@ def _data(result: dict[str, Any], name: str) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _text(block: dict[str, Any]) -> str:
+def _text(block: JsonObject) -> str:
     """Return a text, or a line that says what else was sent."""
     own = {**block, **only(dict, block.get("resource"))}
     if isinstance(own.get("text"), str):

@@ -39,7 +39,7 @@ from jupyter_funcs.core.errors import (
     ProtocolError,
     ServiceConnectionError,
 )
-from jupyter_funcs.core.json_decoding import only
+from jupyter_funcs.core.json_decoding import JsonObject, only
 from jupyter_funcs.core.text import quote
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Ask:
     """One request of ours: its limit, its result as received, or why there is none."""
 
     max_bytes: int = MAX_BYTES
-    result: dict[str, Any] = field(default_factory=dict)
+    result: JsonObject = field(default_factory=dict)
     failure: Failure | None = None
 
 
@@ -119,7 +119,7 @@ class Link:
         listed = await self._send(lambda session: session.list_tools(params=page), ask, ProtocolError)
         return listed.next_cursor
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], ask: Ask, run: Progress) -> None:
+    async def call_tool(self, name: str, arguments: JsonObject, ask: Ask, run: Progress) -> None:
         """Call a tool; its result is that of `ask`."""
 
         async def told(progress: float, total: float | None, message: str | None) -> None:
@@ -332,7 +332,7 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
         for number in list(self._pending):
             super()._resolve_pending(number, types.ErrorData(code=types.PARSE_ERROR, message=text))
 
-    async def send_raw_request(self, method: str, *rest: Any, **options: Any) -> dict[str, Any]:
+    async def send_raw_request(self, method: str, *rest: Any, **options: Any) -> JsonObject:
         raw = await super().send_raw_request(method, *rest, **options)
         if method == "tools/list" and isinstance(raw.get("tools"), list):
             _asking.get().result = raw
@@ -343,7 +343,7 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
         return raw
 
 
-def _plain(tool: Any) -> dict[str, Any] | None:
+def _plain(tool: Any) -> JsonObject | None:
     """Return the parts of a tool that the SDK needs for calls."""
     schema = only(dict, tool).get("inputSchema")
     if not isinstance(schema, dict) or not isinstance(tool.get("name"), str):

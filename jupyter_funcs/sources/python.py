@@ -29,13 +29,14 @@ from jupyter_funcs.functions.results import infinite, lost_text, plain, tabular
 from jupyter_funcs.functions.signatures import called, declared, documented, evaluated, name_of, title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.transport import Terms
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
 
 _MOST_ITEMS = 1_000_000  # read from a generator, which may have no end
 
@@ -67,7 +68,7 @@ class PythonSource:
         progress.received = len(data)
         return Reply(data, self._connection.token(), lines=False, warning=lost_text(lost))
 
-    def request(self, function: Function, args: Args) -> dict[str, Any]:
+    def request(self, function: Function, args: Args) -> JsonObject:
         return {"function": function.name, "arguments": {name: recorded(value) for name, value in args.items()}}
 
     def identity(self, function: Function) -> str:
@@ -181,7 +182,7 @@ def _function(name: str, python: Callable[..., Any]) -> tuple[Function, list[Par
     return Function(name=title(name), description=about.text, params=tuple(params), group_name=group), parameters
 
 
-def _arguments(function: Function, parameters: list[Parameter], args: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(function: Function, parameters: list[Parameter], args: Values) -> JsonObject:
     """Return the arguments as the annotations say."""
     values = {}
     errors = {}
@@ -203,7 +204,7 @@ def _arguments(function: Function, parameters: list[Parameter], args: Mapping[st
 
 
 def _result(
-    function: Function, python: Callable[..., Any], parameters: list[Parameter], args: Mapping[str, Any]
+    function: Function, python: Callable[..., Any], parameters: list[Parameter], args: Values
 ) -> tuple[bytes, int] | pd.DataFrame:
     """Call a function; return its frame, or its result as JSON and how many infinite numbers are lost in it."""
     values = _arguments(function, parameters, args)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.transport import Terms, Transport
+    from jupyter_funcs.core.json_decoding import JsonObject
 
 _FINAL = {401, 403, 408, 429}  # statuses that say nothing about the kind
 _AS_MCP = {400, 405, 406}  # how an MCP server may answer a GET
@@ -42,7 +43,7 @@ class Source(Protocol):
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
         """Run a listed function, and return its reply, or a frame that stays as it is."""
 
-    def request(self, function: Function, args: Args) -> dict[str, Any]:
+    def request(self, function: Function, args: Args) -> JsonObject:
         """Return what `run` sends, in JSON types and without a token; a single HTTP request has a ``url``."""
 
     def identity(self, function: Function) -> Any:
@@ -89,7 +90,7 @@ class ServiceSource:
         terms = terms._replace(takes_arrow=terms.takes_arrow and self._offers_arrow)
         return await self._transport.post(RUN_PATH, self.request(function, args), terms, progress, self.headers)
 
-    def request(self, function: Function, args: Args) -> dict[str, Any]:
+    def request(self, function: Function, args: Args) -> JsonObject:
         params = {param.name: param for param in reversed(function.params)}
         sent = {name: _encoded(params[name], value) for name, value in args.items()}
         return {"FunctionName": function.name, "Args": sent}
