@@ -7,6 +7,7 @@ import json
 import keyword
 import re
 import unicodedata
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from functools import cache, cached_property, partial
@@ -22,7 +23,7 @@ from jupyter_funcs.core.text import LONGEST, did_you_mean, distinct, folded, quo
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 def _whole(value: object) -> int:
@@ -251,6 +252,9 @@ class Catalog:
                 texts += [text[:_MOST_SEARCHED] for text in (param.name, *_OPTIONS.findall(param.description))]
             found.append((folded(function.name), joined(tuple(map(fold, texts)))))
         return found
+
+
+ReadCatalog = Callable[[], Catalog]
 
 
 def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.catalog.changes import drift
-from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
+from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog
 from jupyter_funcs.connection.profiles import command_environment
 from jupyter_funcs.connection.replies import Reply, too_large
 from jupyter_funcs.connection.retries import Proof, pause
@@ -48,7 +48,7 @@ class McpSource:
         self._link: Link | None = None
         self._started_in = ""  # what `_start` returned for the link
 
-    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+    async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
         return await self._repeat(_list, terms, progress)
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
@@ -118,7 +118,7 @@ class McpSource:
             await asyncio.sleep(seconds or 0)
 
 
-async def _list(link: Link, ask: Ask) -> Callable[[], Catalog]:
+async def _list(link: Link, ask: Ask) -> ReadCatalog:
     """Return what reads the tools of all pages."""
     ask.max_bytes = min(ask.max_bytes, _MAX_LISTING)
     tools = []

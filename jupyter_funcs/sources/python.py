@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from jupyter_funcs.catalog.descriptions import read_options
 from jupyter_funcs.catalog.fields import read_fields
-from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
+from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core.background import Progress, in_thread
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.transport import Terms
+
+    Python = Callable[..., Any]
     from jupyter_funcs.core.json_decoding import JsonObject, Values
 
 _MOST_ITEMS = 1_000_000  # read from a generator, which may have no end
@@ -48,9 +50,9 @@ class PythonSource:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._callables: dict[str, tuple[Callable[..., Any], list[Parameter]]] = {}
+        self._callables: dict[str, tuple[Python, list[Parameter]]] = {}
 
-    async def listing(self, _terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+    async def listing(self, _terms: Terms, progress: Progress) -> ReadCatalog:
         progress.attempts = 1
         return self._list
 
@@ -102,7 +104,7 @@ class PythonSource:
         return Catalog(functions)
 
 
-def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python]]:
     """Yield functions with their names: those given, or the public ones of a module; note the names that fail."""
     if isinstance(target, (list, tuple)):
         for python in target:
@@ -134,7 +136,7 @@ def _imported(name: str) -> Any:
         raise ConfigError(f"The module {quote(name)} can't be imported: {_text(error)}{at}.", hint) from error
 
 
-def _parameter(declared: inspect.Parameter, python: Callable[..., Any], words: str, text: str) -> Parameter:
+def _parameter(declared: inspect.Parameter, python: Python, words: str, text: str) -> Parameter:
     """Read a parameter; where it has no annotation, its default and its type in the docstring tell something."""
     default = declared.default
     if declared.annotation is declared.empty and words.startswith("{") and (options := read_options(words)):
@@ -162,7 +164,7 @@ def _meant(options: tuple[str, ...], text: Any) -> Any:
     return text
 
 
-def _function(name: str, python: Callable[..., Any]) -> tuple[Function, list[Parameter]]:
+def _function(name: str, python: Python) -> tuple[Function, list[Parameter]]:
     """Return a function as a catalog lists it, and its parameters; raises `TypeError` if it can't be called."""
     about = documented(python)
     parameters = [
@@ -204,7 +206,7 @@ def _arguments(function: Function, parameters: list[Parameter], args: Values) ->
 
 
 def _result(
-    function: Function, python: Callable[..., Any], parameters: list[Parameter], args: Values
+    function: Function, python: Python, parameters: list[Parameter], args: Values
 ) -> tuple[bytes, int] | pd.DataFrame:
     """Call a function; return its frame, or its result as JSON and how many infinite numbers are lost in it."""
     values = _arguments(function, parameters, args)

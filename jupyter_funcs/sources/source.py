@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_funcs.catalog.fields import Kind, schema_problems, unknown_codes
-from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, parse_listing
+from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog, parse_listing
 from jupyter_funcs.catalog.schemas import Schemas, text_of
 from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, TAKES_JSON, Reply
@@ -19,8 +19,6 @@ from jupyter_funcs.core.text import some
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
 
     from jupyter_funcs.catalog.form import Args
@@ -37,7 +35,7 @@ class Source(Protocol):
     kind: str
     """What `%funcs status` calls it: service, openapi, mcp or python."""
 
-    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+    async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
         """Ask for the listing, and return what reads the catalog."""
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
@@ -80,7 +78,7 @@ class ServiceSource:
         self._offers_arrow = False
         self.headers: dict[str, str] = {}  # of each run
 
-    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+    async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
         reply = await self._transport.post(LIST_PATH, {}, terms, progress)
         self._offers_arrow = reply.offers_arrow
         self.headers = TAKES_JSON if reply.takes_json else {}
@@ -113,7 +111,7 @@ def _encoded(param: Param, value: Any) -> Any:
     return text_of(value)
 
 
-async def detected(transport: Transport, terms: Terms, progress: Progress) -> tuple[Source, Callable[[], Catalog]]:
+async def detected(transport: Transport, terms: Terms, progress: Progress) -> tuple[Source, ReadCatalog]:
     """Return the source that an address answers as, and what reads its listing, else raise the service's own error."""
     refusals = []
     connection, has_mcp = transport.connection, find_spec("mcp") is not None
@@ -143,7 +141,7 @@ async def detected(transport: Transport, terms: Terms, progress: Progress) -> tu
     raise own
 
 
-async def read_listing(source: Source, transport: Transport, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+async def read_listing(source: Source, transport: Transport, terms: Terms, progress: Progress) -> ReadCatalog:
     """Read a listing in a thread, and return what warns of it in the caller's thread."""
     warned: list[UserWarning] = []
     read = await source.listing(terms, progress)
