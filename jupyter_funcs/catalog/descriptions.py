@@ -11,6 +11,8 @@ from jupyter_funcs.core.text import folded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+Words = tuple[str, ...]
+
 # The quantifiers are bounded, so that reading takes time linear in the length of the description.
 LONGEST = 250_000  # characters; a longer description is shown, but not read
 LONGEST_PROSE = 40_000  # of which rules are read, whose patterns are the slowest
@@ -198,14 +200,14 @@ _SIGN = re.compile(r"(?i)\b(non-?negative|positive) (?:integer|whole number|numb
 def read_marker(description: str) -> tuple[bool, str]:
     """Return whether a description is marked as required, and its text on one line without the marker."""
     marker = _MARKER.match(description)
-    text = " ".join(description[marker.end() if marker else 0 :].split())
-    return bool(marker and "required" in marker[0].lower()), text
+    before = marker[0] if marker else ""
+    return "required" in before.lower(), " ".join(description.removeprefix(before).split())
 
 
 def without(text: str, *shown: bool) -> str:
     """Return a text without the sentences about options, default, source and date format, each if `shown`."""
     says = list(compress(_SAYS, shown))
-    return " ".join(one for one in _SENTENCE_END.split(text) if not any(pattern.match(one) for pattern in says))
+    return " ".join(said for said in _SENTENCE_END.split(text) if not any(pattern.match(said) for pattern in says))
 
 
 def about(name: str, text: str, others: Mapping[str, str]) -> str:
@@ -225,18 +227,18 @@ def is_yes_no(options: Iterable[str]) -> bool:
     return {option.casefold() for option in options} in [set(pair) for pair in _YES_NO]
 
 
-def read_options(text: str, others: Mapping[str, str] = {}) -> tuple[str, ...]:
+def read_options(text: str, others: Mapping[str, str] = {}) -> Words:
     """Return the values that a description lists, as spelled there, and not a list of parameters (`others`)."""
 
-    def valid(words: Iterable[str], lead: str = "") -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(word.strip() for word in words))
-        plain = {folded(word) for word in found}
+    def valid(words: Iterable[str], lead: str = "") -> Words:
+        listed = tuple(dict.fromkeys(map(str.strip, words)))
+        plain = set(map(folded, listed))
         of_parameters = plain <= others.keys() and not re.search("(?i)option|value|choice", lead)
-        are_times = all(word[:4].isdecimal() and word[10:11] == "T" for word in found)  # examples of their format
-        return found if len(found) > 1 and all(plain) and not (of_parameters or are_times) else ()
+        are_times = all(word[:4].isdecimal() and word[10:11] == "T" for word in listed)  # examples of their format
+        return listed if len(listed) > 1 and all(plain) and not (of_parameters or are_times) else ()
 
     start = _SET.match(text)
-    if words := valid(_QUOTED_WORD.findall(start[0] if start else "")):
+    if start and (words := valid(_QUOTED_WORD.findall(start[0]))):
         return words
     for lead in islice(_ANNOUNCED.finditer(text), _MOST_ANNOUNCED):
         words = valid(_announced(text[lead.end() :]), lead[0])
@@ -251,12 +253,13 @@ def read_options(text: str, others: Mapping[str, str] = {}) -> tuple[str, ...]:
     return _flag(text) or next(filter(None, map(valid, _one_by_one(text))), ())
 
 
-def _flag(text: str) -> tuple[str, ...]:
+def _flag(text: str) -> Words:
     """Return the two words of a flag that are not quoted."""
     if yes_no := _BARE_YES_NO.search(text):
         return tuple(word.strip() for word in _SEPARATOR.split(yes_no[1]))
-    flag = _FLAG.search(text)
-    return () if not flag else ("true", "false") if (flag[2] or "t").islower() else ("True", "False")
+    if flag := _FLAG.search(text):
+        return ("true", "false") if (flag[2] or "t").islower() else ("True", "False")
+    return ()
 
 
 def _one_by_one(text: str) -> Iterator[Iterable[str]]:
@@ -272,8 +275,8 @@ def _announced(text: str) -> list[str]:
         if run := _QUOTED_RUN.match(text):
             words = _QUOTED_WORD.findall(_NOTES.sub("", run[0]))
         return [word.rstrip(".,;") for word in words]
-    found = _LIST_END.match(text)
-    items = [item for item in map(str.strip, _SEPARATOR.split(_NOTES.sub("", found[0] if found else ""))) if item]
+    listed = _LIST_END.match(text)
+    items = [*filter(None, map(str.strip, _SEPARATOR.split(_NOTES.sub("", listed[0] if listed else ""))))]
     while items and re.match(r"(?i)defaults?\b", items[-1]):
         items.pop()
     if len(items) > 1 and all(_BARE_OPTION.fullmatch(item) and not _NO_OPTION.search(item) for item in items):
@@ -281,7 +284,7 @@ def _announced(text: str) -> list[str]:
     return _EXPLAINED_WORD.findall(text) if _EXPLAINED_WORD.match(text) else []
 
 
-def read_flag(text: str, default: str | None) -> tuple[str, ...]:
+def read_flag(text: str, default: str | None) -> Words:
     """Return both words of a flag if the description quotes only one: Set to 'Yes' for growth."""
     named = [*_QUOTED_WORD.findall(text), *filter(None, [default])]
     for pair in _YES_NO:
@@ -291,12 +294,12 @@ def read_flag(text: str, default: str | None) -> tuple[str, ...]:
     return ()
 
 
-def read_default(text: str, options: tuple[str, ...]) -> str | None:
+def read_default(text: str, options: Words) -> str | None:
     """Return the default that a description names, in the spelling of the options, or ``None``."""
     spelt = {option.casefold(): option for option in options}
     for pattern in _DEFAULTS:
-        if found := pattern.search(text):
-            value = next(group for group in found.groups() if group)
+        if named := pattern.search(text):
+            value = next(filter(None, named.groups()))
             return None if value.casefold() in {"none", "null"} else spelt.get(value.casefold(), value)
     for lead in re.finditer(_DEFAULT_LEAD, text, re.IGNORECASE):  # default is Age Group
         for option in options:
@@ -310,7 +313,7 @@ def read_source(text: str) -> str | None:
     return next((found[1].strip() for pattern in _SOURCES if (found := pattern.search(text))), None)
 
 
-def read_rule(name: str, text: str, spelt: Mapping[str, str]) -> tuple[tuple[str, ...], str, bool] | None:
+def read_rule(name: str, text: str, spelt: Mapping[str, str]) -> tuple[Words, str, bool] | None:
     """Return the names of which one is required, the sentence that says so, and whether in the service's own words."""
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
@@ -325,7 +328,7 @@ def read_rule(name: str, text: str, spelt: Mapping[str, str]) -> tuple[tuple[str
 
 def read_bounds(name: str, text: str, *, whole: bool) -> tuple[int | None, int | None]:
     """Return the inclusive lower and upper bounds of a number, if they are in its own unit."""
-    text = " ".join(one for one in _SENTENCE_END.split(text) if not _NO_BOUND.search(one))
+    text = " ".join(said for said in _SENTENCE_END.split(text) if not _NO_BOUND.search(said))
 
     def bound(side: int) -> int | None:
         """Return the first lower (0) or upper (-1) bound."""

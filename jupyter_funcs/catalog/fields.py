@@ -164,8 +164,8 @@ def read_fields(function: Function, schemas: Schemas | None = None) -> tuple[Fie
     names = [param.name for param in function.params]
     spelt = {spelling: name for name in names if (spelling := folded(name))}
     schemas = schemas or Schemas()
-    python_names = identifiers(names)
-    return tuple(_read(param, python_names[at], spelt, schemas) for at, param in enumerate(function.params))
+    params = zip(function.params, identifiers(names), strict=True)
+    return tuple(_read(param, identifier, spelt, schemas) for param, identifier in params)
 
 
 def unknown_codes(functions: Iterable[Function]) -> list[int]:
@@ -187,18 +187,14 @@ def schema_problems(functions: Iterable[Function]) -> list[str]:
 
 def listing_args(field: Field, listing: Sequence[Field], values: Values) -> tuple[JsonObject, list[str]]:
     """Return the arguments for the function that lists a field's values, and the names of those still missing."""
+    required = {other.name: other for other in listing if other.required}
     by_name = {folded(name): value for name, value in values.items()}
-    args = {}
-    missing = []
-    for wanted in (other for other in listing if other.required):
+    args = {name: by_name[folded(name)] for name in required if folded(name) in by_name}
+    for name, wanted in required.items():
         # An option named like the field selects it: Brand calls Get Panel Dimensions with Dimensions=['Brand'].
         if own := [option for option in wanted.options if folded(option) == folded(field.name)]:
-            args[wanted.name] = own if wanted.kind is Kind.LIST else own[0]
-        elif folded(wanted.name) in by_name:
-            args[wanted.name] = by_name[folded(wanted.name)]
-        else:
-            missing.append(wanted.name)
-    return args, missing
+            args[name] = own if wanted.kind is Kind.LIST else own[0]
+    return args, [name for name in required if name not in args]
 
 
 def _read(param: Param, identifier: str, spelt: Mapping[str, str], schemas: Schemas) -> Field:

@@ -20,8 +20,22 @@ _TYPES: dict[Kind, tuple[Any, str]] = {
     Kind.DATE: (dt.date | str, "date, or str as YYYY-MM-DD"),
     Kind.JSON: (dict[str, Any] | list[Any] | str | float, "dict, list or JSON text"),
 }
+_TEXT = (str, "str")
 _MOST_OPTIONS = 1000  # a longer Literal is slow in every editor
 _MOST_SHOWN = 30
+_RETURNS = """\
+Returns
+-------
+DataFrame
+    ``attrs["funcs"]`` holds the function, arguments, time and service that it came from.
+
+Raises
+------
+FuncsError
+    A value is missing or not valid, or the run failed.
+
+Notes
+-----"""
 
 
 def signature(fields: tuple[Field, ...]) -> inspect.Signature:
@@ -41,17 +55,19 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
 
 def _annotation(field: Field) -> Any:
     options = allowed(field)[: _MOST_OPTIONS + 1]
-    kind = field.item if field.kind is Kind.LIST else field.kind
-    one: Any = _TYPES.get(kind, (str, ""))[0]
-    if 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float
+    kind = field.value_kind
+    value: Any = _TYPES.get(kind, _TEXT)[0]
+    if set(options) == {True, False}:
+        value = bool
+    elif 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float
         known: Any = Literal[options]
-        one = dt.date | known if kind is Kind.DATE else known if field.is_declared("options") else known | one
-        one = bool if set(options) == {True, False} else one
+        value = dt.date if kind is Kind.DATE else value
+        value = known if field.is_declared("options") and kind is not Kind.DATE else known | value
     if not field.is_declared() and kind is not Kind.DATE:
-        one |= str
+        value |= str
     if field.kind is Kind.LIST:
-        return list[one] | one
-    return one | bool if kind is Kind.YES_NO else one
+        return list[value] | value
+    return value | bool if kind is Kind.YES_NO else value
 
 
 def docstring(function: Function, fields: tuple[Field, ...]) -> str:
@@ -60,21 +76,18 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
     if fields:
         lines += ["Parameters", "----------"]
     for field in by_name(fields).values():
-        lines.append(f"{field.identifier} : {_type_in_words(field)}")
         sent = "" if field.identifier == field.name else f" Sent as {quote(field.name)}."
+        lines.append(f"{field.identifier} : {_type_in_words(field)}")
         lines.append(f"    {inert(field.help) or inert(field.label)}{sent}")
-    lines += [""] * bool(fields) + ["Returns", "-------", "DataFrame"]
-    lines.append('    ``attrs["funcs"]`` holds the function, arguments, time and service that it came from.')
-    lines += ["", "Raises", "------", "FuncsError", "    A value is missing or not valid, or the run failed."]
-    lines += ["", "Notes", "-----", f"The function {quote(function.name)}; only the arguments you pass are sent."]
-    lines += [
-        f"{listed(map(inert, names))} is required." for names in {one.rule.names: 0 for one in fields if one.rule}
-    ]
-    return "\n".join(lines)
+    lines += [""] * bool(fields)
+    lines.append(_RETURNS)
+    lines.append(f"The function {quote(function.name)}; only the arguments you pass are sent.")
+    rules = dict.fromkeys(field.rule.names for field in fields if field.rule)
+    return "\n".join([*lines, *(f"{listed(map(inert, names))} is required." for names in rules)])
 
 
 def _type_in_words(field: Field) -> str:
-    words = _TYPES.get(field.item if field.kind is Kind.LIST else field.kind, (str, "str"))[1]
+    words = _TYPES.get(field.value_kind, _TEXT)[1]
     options = allowed(field)
     if options:
         more = [f"… ({len(options)} in all)"] * (len(options) > _MOST_SHOWN)

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.functions.parameters import Parameter
 
 # Words that stay lower-case within a title, and words with a spelling of their own.
-_SMALL = frozenset(
-    ("a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "per", "the", "to", "vs")
-)
+_SMALL = {"a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "per", "the", "to", "vs"}
 _SPELLED = {word.casefold(): word for word in ("FQ", "ID", "IDs", "KPI", "KPIs", "SKU", "SKUs", "YoY")}
 
 
@@ -41,9 +39,7 @@ def title(name: str) -> str:
 def written(python: Any) -> Any:
     """Return the function that was written: inside a partial, a wrapper or an object that can be called."""
     python = inspect.unwrap(getattr(python, "func", python))
-    if hasattr(python, "__name__"):
-        return python
-    return type(python).__call__
+    return python if hasattr(python, "__name__") else type(python).__call__
 
 
 def name_of(python: Any) -> str:
@@ -115,11 +111,10 @@ def called(
     positional = []
     named = {}
     for parameter in parameters:
-        value = values.get(parameter.name, parameter.default)
         if parameter.passing in by_position:
-            positional.append(value)
+            positional.append(values.get(parameter.name, parameter.default))
         elif parameter.passing != "VAR_POSITIONAL" and parameter.name in values:
-            named[parameter.name] = value
+            named[parameter.name] = values[parameter.name]
     result = python(*positional, *rest, **named)
     if inspect.iscoroutine(result):
         result = asyncio.run(result)
