@@ -45,19 +45,18 @@ def relisted(before: Catalog | None, now: Catalog) -> str:
     """Describe which functions were added, removed or changed since an earlier listing; empty without one."""
     if before is None:
         return ""
-    was, are = (Counter(each.name for each in catalog) for catalog in (before, now))  # two may have the same name
+    was, are = (Counter(function.name for function in catalog) for catalog in (before, now))  # two may have one name
     contents = Contents()
     known = {repr(contents.of(function)) for function in before}
-    others = [
-        function.name
-        for function in now
-        if was[function.name] == are[function.name] and repr(contents.of(function)) not in known
+    others = [function.name for function in now if repr(contents.of(function)) not in known]
+    changed = dict.fromkeys(name for name in others if was[name] == are[name])
+    news = {"added": [*(are - was).elements()], "removed": [*(was - are).elements()], "changed": [*changed]}
+    texts = [
+        f"{len(names):,} {what} ({some([clip(inert(name), _LONGEST_NAME) for name in names])})"
+        for what, names in news.items()
+        if names
     ]
-    added, removed = ([*more.elements()] for more in (are - was, was - are))
-    news = {"added": added, "removed": removed, "changed": list(dict.fromkeys(others))}
-    shown = {what: some([clip(inert(name), _LONGEST_NAME) for name in names]) for what, names in news.items() if names}
-    texts = [f"{len(news[what]):,} {what} ({names})" for what, names in shown.items()]
-    return f"Listed again: {', '.join(texts) if texts else 'nothing has changed'}."
+    return f"Listed again: {', '.join(texts) or 'nothing has changed'}."
 
 
 def drift(before: Function, now: Function) -> str:
@@ -68,23 +67,19 @@ def drift(before: Function, now: Function) -> str:
 def changes(name: str, before: Interface, now: Interface) -> str:
     """Describe the differences between two interfaces of a function, as `drift` does."""
     renamed = _renamed(before, now)
-    added = [
-        quote(name) + " (required)" * param.required
-        for name, param in now.items()
-        if name not in before and name not in renamed.values()
-    ]
     same = {name: name for name in before if name in now} | renamed
+    new = {name: param for name, param in now.items() if name not in before and name not in renamed.values()}
     required = [quote(today) for then, today in same.items() if now[today].required and not before[then].required]
     rules = dict.fromkeys(param.one_of for param in now.values() if param.one_of)
     known = {tuple(same.get(name, name) for name in param.one_of) for param in before.values()}
     required += [listed(map(quote, one_of)) for one_of in rules if one_of not in known]
-    found = {
+    news = {
         "renamed": [f"{quote(then)} to {quote(today)}" for then, today in renamed.items()],
         "removed": [quote(name) for name in before if name not in same],
-        "added": added,
+        "added": [quote(name) + " (required)" * param.required for name, param in new.items()],
         "now requires": required,
     }
-    texts = [f"{verb} {listed(names, 'and')}" for verb, names in found.items() if names]
+    texts = [f"{verb} {listed(names, 'and')}" for verb, names in news.items() if names]
     return f"The service has changed {quote(name)}: {', '.join(texts)}." if texts else ""
 
 

@@ -46,7 +46,7 @@ class Evidence(StrEnum):
     """From the parameter's name, or a suggestion of the description: nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """At least one of `names` is required; `text` is the sentence of the description that says so."""
 
@@ -54,7 +54,7 @@ class Rule:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Field:
     """One field of a form: what the form, the callable, the magic and the JSON Schema know of a parameter."""
 

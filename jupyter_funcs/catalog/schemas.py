@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 import json
 import math
@@ -12,6 +11,7 @@ from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.core.json_decoding import JsonObject, Once, Values, as_list, only, referred
+from jupyter_funcs.core.text import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -221,7 +221,7 @@ def _options(values: list[Any]) -> _Options | None:
 
 def text_of(value: Any) -> str:
     """Return a JSON value as the text of an option or a default; a date or a Decimal is its own text."""
-    if isinstance(value, (dt.date, dt.time, dt.timedelta, Decimal)):
+    if isinstance(value, (*TIMES, Decimal)):
         return str(value)
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 

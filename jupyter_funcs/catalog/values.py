@@ -23,6 +23,7 @@ from jupyter_funcs.catalog.schemas import problem_of, text_of
 from jupyter_funcs.core.json_decoding import Values, as_list
 from jupyter_funcs.core.line import Entered, Sent
 from jupyter_funcs.core.text import (
+    TIMES,
     clip,
     did_you_mean,
     folded,
@@ -71,7 +72,7 @@ class WrongValueError(ValueError):
 # What a form holds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Each:
     """Several values for a field, one run each. For a field that takes a list, each value is a list."""
 
@@ -86,7 +87,7 @@ def only(value: Any) -> Any:
     return next(iter(value.values), None) if isinstance(value, Each) else value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Variable:
     """A variable by name; its value is looked up each time the form is read."""
 
@@ -253,10 +254,9 @@ def accept_each(
         for value_of_run in value.values if isinstance(value, Each) else (value,):
             try:
                 accepted = accept(field, value_of_run, validate=validate, hints=len(errors) < _MOST_ERRORS)
+                valid.setdefault(key_of(accepted), accepted)
             except WrongValueError as error:
                 errors[f"{called} {error}"] = None
-            else:
-                valid.setdefault(key_of(accepted), accepted)
     return list(valid.values()), shorten(list(errors))
 
 
@@ -498,7 +498,7 @@ def _jsonable(field: Field, value: Any) -> Any:
         return plain
     if isinstance(plain, numbers.Number):
         return _number_of(field, plain, value)
-    if not isinstance(plain, (str, dt.date, dt.time, dt.timedelta)):
+    if not isinstance(plain, (str, *TIMES)):
         raise TypeError
     return _as_text(field, plain)
 
@@ -532,14 +532,13 @@ def _as_given(field: Field, value: Any) -> Any:
 
 def _as_text(field: Field, value: Any) -> Any:
     is_object = field.encoding is Encoding.OBJECT and field.format and not _is_missing(value)
-    if is_object and isinstance(value, (dt.date, dt.time, dt.timedelta, Decimal)):
+    if is_object and isinstance(value, (*TIMES, Decimal)):
         return value  # the function's annotation reads it, with all its digits and its time zone
     value = _plain(value)
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, dt.datetime):
-        is_day = _is_midnight(value) and not value.tzinfo
-        return value.date().isoformat() if is_day else value.isoformat()
+    if isinstance(value, dt.datetime) and _is_midnight(value) and not value.tzinfo:
+        value = value.date()
     if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
     if isinstance(value, dt.timedelta) and field.format == "duration":
@@ -563,8 +562,8 @@ def _as_yes_no(field: Field, value: Any) -> str:
 def _as_integer(field: Field, value: Any) -> int:
     number = _exact(_plain(value))
     # A service may keep 64 bits only.
-    is_whole = number is not None and number == number.to_integral_value()
-    if number is None or not is_whole or (field.encoding is Encoding.TEXT and not -(2**63) <= number < 2**63):
+    is_too_long = field.encoding is Encoding.TEXT and number is not None and not -(2**63) <= number < 2**63
+    if number is None or is_too_long or number != number.to_integral_value():
         raise WrongValueError(f"takes a whole number, not {quote(value)}.")
     _check_bounds(field, number)
     return int(number)
@@ -579,12 +578,9 @@ def _as_number(field: Field, value: Any) -> Any:
 def _number_of(field: Field, plain: Any, value: Any) -> int | float | Decimal | str:
     """Return a number as an integer or a float where that loses no digits, else as a Decimal where one can be sent."""
     number = _exact(plain)
-    if number is None:
-        is_number = isinstance(plain, (float, Decimal))
+    if number is None or not math.isfinite(float(number)):
+        is_number = number is not None or isinstance(plain, (float, Decimal))
         raise WrongValueError(f"takes a {'finite number' if is_number else 'number'}, not {quote(value)}.")
-    nearest = float(number)
-    if not math.isfinite(nearest):
-        raise WrongValueError(f"takes a finite number, not {quote(value)}.")
     if Kind.NUMBER in {field.kind, field.item}:
         _check_bounds(field, number)
     if field.format == "decimal":
@@ -593,8 +589,8 @@ def _number_of(field: Field, plain: Any, value: Any) -> int | float | Decimal | 
         return plain
     if number.as_tuple().exponent == 0:  # written without a fraction
         return int(number)
-    if Decimal(repr(nearest)) == number:
-        return nearest
+    if Decimal(repr(float(number))) == number:
+        return float(number)
     if field.encoding is Encoding.JSON:
         raise WrongValueError(f"takes a number of up to 17 digits, not {quote(value)}.")
     return number
@@ -640,9 +636,7 @@ def _check_bounds(field: Field, number: Decimal) -> None:
 
 def in_words(field: Field) -> tuple[str, str, str]:
     """Return whether a field is required, its default, and its options or where they are, as a table shows them."""
-    required = "yes" if field.required else ""
-    if field.rule:
-        required = " or ".join(field.rule.names)
+    required = " or ".join(field.rule.names) if field.rule else "yes" * field.required
     options = ", ".join(field.options) or (f"see {field.source}" if field.source else _bounds(field))
     return required, field.default or "", options
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+TIMES = (dt.date, dt.time, dt.timedelta)
 _UNUSUAL = re.compile(r"[^\n\t -~]")
 _ACTIVE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 # Characters of other categories that are shown as nothing: Unicode's Default_Ignorable_Code_Point. A variation selector
@@ -88,7 +89,7 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if isinstance(value, (dt.date, dt.time, dt.timedelta, Decimal)):
+    if isinstance(value, (*TIMES, Decimal)):
         return str(value)
     raise TypeError(f"<{type(value).__name__}>")
 

@@ -22,7 +22,7 @@ else:  # what a worker sends, of which msgspec reads the types
     Text, Texts, Match = str, tuple[str, ...], None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Help:
     """
     What a parameter means, in a sentence or two: the first part of its description.
@@ -36,7 +36,7 @@ class Help:
     text: Text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ListedBy:
     """
     The function that lists a parameter's valid values.
@@ -63,7 +63,7 @@ class ListedBy:
         return f"Use function {quoted(self.function)} to get list of available {values}."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Options:
     """
     The valid values, where `Literal` can't express them: ``Options("a", "b")``.
@@ -99,7 +99,7 @@ class Options:
         yield WithJsonSchema({"type": "string", "enum": [*values]})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Between:
     """The bounds of a number, both inclusive."""
 
@@ -118,7 +118,7 @@ class Between:
             yield Le(self.high)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AtLeastOne:
     """A rule that requires at least one of several parameters, as in ``AtLeastOne("Symbol", "Brand")``."""
 

@@ -73,7 +73,7 @@ _MARKERS = {AtLeastOne, Between, Help, ListedBy, Options, TypeCode}
 _JSON = {"object", "array"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter:
     """
     A parameter; `passing` is its kind in Python.

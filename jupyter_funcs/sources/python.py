@@ -16,7 +16,7 @@ import msgspec
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from jupyter_funcs.catalog.descriptions import read_options
-from jupyter_funcs.catalog.fields import read_fields
+from jupyter_funcs.catalog.fields import by_name, read_fields
 from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_line
@@ -50,7 +50,7 @@ class PythonSource:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._callables: dict[str, tuple[Python, list[Parameter]]] = {}
+        self._callables: dict[str, tuple[Python, Function, list[Parameter]]] = {}
 
     async def listing(self, _terms: Terms, progress: Progress) -> ReadCatalog:
         progress.attempts = 1
@@ -62,7 +62,8 @@ class PythonSource:
         if function.name not in self._callables:
             raise NotFoundError(f"{function.name} is no longer in {self._connection.name}.", "See %funcs find.")
         progress.attempts = 1
-        work = partial(_result, function, *self._callables[function.name], args)
+        python, _, parameters = self._callables[function.name]
+        work = partial(_result, function, python, parameters, args)
         result = await asyncio.wrap_future(in_thread(work, "python"))
         if not isinstance(result, tuple):
             return result
@@ -79,8 +80,7 @@ class PythonSource:
 
         if not self._callables:
             self._list()
-        python = self._callables.get(function.name, (None,))[0]  # a run says that it is gone
-        return fingerprint(python)
+        return fingerprint(self._callables.get(function.name, (None,))[0])  # a run says that it is gone
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -93,15 +93,12 @@ class PythonSource:
                 entries.append((python, *_function(name, python)))
             except TypeError as error:
                 skipped.append(f"{name} ({error})")
-        titles = distinct([function.name for _, function, _ in entries], "{} {}", 2)
-        functions = []
-        self._callables = {}
-        for at, (name, (python, function, parameters)) in enumerate(zip(titles, entries, strict=True), 1):
-            functions.append(function.changed(id=at, name=name))
-            self._callables[name] = (python, parameters)
         if skipped:
             warn(f"{self._connection.name}: left out {some(skipped)}.")
-        return Catalog(functions)
+        titles = distinct([function.name for _, function, _ in entries], "{} {}", 2)
+        self._callables = dict(zip(titles, entries, strict=True))
+        listed = enumerate(self._callables.items(), 1)
+        return Catalog(function.changed(id=at, name=name) for at, (name, (_, function, _)) in listed)
 
 
 def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python]]:
@@ -118,9 +115,9 @@ def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python
         except BaseException as error:  # noqa: BLE001  # a module may import its parts when they are asked for
             failing.append(f"{name} ({_text(error)})")
             continue
-        if not callable(python) or inspect.isclass(python) or name.startswith("_") or not hasattr(python, "__name__"):
-            continue
-        if listed is not None or f"{getattr(python, '__module__', '')}.".startswith(f"{module.__name__}."):
+        is_own = f"{getattr(python, '__module__', '')}.".startswith(f"{module.__name__}.")
+        is_function = callable(python) and hasattr(python, "__name__") and not inspect.isclass(python)
+        if is_function and not name.startswith("_") and (is_own or listed is not None):
             yield name, python
 
 
@@ -129,7 +126,7 @@ def _imported(name: str) -> Any:
         return importlib.import_module(name)
     except BaseException as error:  # a module may even exit
         # The first place is the line above.
-        places = [each for each in traceback.extract_tb(error.__traceback__) if "importlib" not in each.filename][1:]
+        places = [line for line in traceback.extract_tb(error.__traceback__) if "importlib" not in line.filename][1:]
         at = f" ({places[-1].filename}, line {places[-1].lineno})" if places else ""
         missing = "Check its name, install it, or add its folder to PYTHONPATH."
         hint = missing if isinstance(error, ModuleNotFoundError) else "Fix the module, and try again."
@@ -138,23 +135,20 @@ def _imported(name: str) -> Any:
 
 def _parameter(declared: inspect.Parameter, python: Python, words: str, text: str) -> Parameter:
     """Read a parameter; where it has no annotation, its default and its type in the docstring tell something."""
-    default = declared.default
-    if declared.annotation is declared.empty and words.startswith("{") and (options := read_options(words)):
-        words += f", default {default!r}" if default in options else ""
+    if declared.annotation is not declared.empty:
+        annotation = declared.empty
+        with suppress(Exception):  # annotations may be anything, and fail in any way
+            annotation = evaluated(declared, python).annotation
+        return Parameter.of_python(declared.replace(annotation=annotation), text)
+    if words.startswith("{") and (options := read_options(words)):
+        words += f", default {declared.default!r}" if declared.default in options else ""
         adapter = TypeAdapter[Any](Annotated[Any, BeforeValidator(partial(_meant, options))])
         return replace(Parameter.of_python(declared, f"{words}. {text}"), structure=None, adapter=adapter)
-    if declared.annotation is declared.empty and words:
-        text = f"{words}. {text}"
-    if declared.annotation is declared.empty and isinstance(default, bool):  # alone, it may also be that of a level
+    if isinstance(declared.default, bool):  # alone, it may also be that of a level
         is_flag = words in {"bool", "boolean"}
-        declared = declared.replace(
-            annotation=bool if is_flag else Annotated[bool | Any, Field(union_mode="left_to_right")]
-        )
-    try:
-        known = evaluated(declared, python)
-    except Exception:  # noqa: BLE001  # annotations may be anything, and fail in any way
-        known = declared.replace(annotation=declared.empty)
-    return Parameter.of_python(known, text)
+        either = Annotated[bool | Any, Field(union_mode="left_to_right")]
+        declared = declared.replace(annotation=bool if is_flag else either)
+    return Parameter.of_python(declared, f"{words}. {text}" if words else text)
 
 
 def _meant(options: tuple[str, ...], text: Any) -> Any:
@@ -199,8 +193,8 @@ def _arguments(function: Function, parameters: list[Parameter], args: Values) ->
         elif parameter.required and parameter.passing == "POSITIONAL_ONLY":
             errors[name] = "is required."
     if errors:
-        labels = {field.name: field.label for field in read_fields(function)}
-        texts = {name: [f"{labels[name]} {text}"] for name, text in errors.items()}
+        fields = by_name(read_fields(function))
+        texts = {name: [f"{fields[name].label} {text}"] for name, text in errors.items()}
         raise ArgumentError(hint=f"{function.name} was not run.", errors=texts)
     return values
 
