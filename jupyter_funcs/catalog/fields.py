@@ -97,9 +97,17 @@ class Field:
     """A memo of `catalog.values`."""
 
     @property
+    def is_list(self) -> bool:
+        return self.kind is Kind.LIST
+
+    @property
+    def is_json(self) -> bool:
+        return self.kind is Kind.JSON
+
+    @property
     def value_kind(self) -> Kind:
         """The kind of a value, or of each item of a list."""
-        return self.item if self.kind is Kind.LIST else self.kind
+        return self.item if self.is_list else self.kind
 
     def is_declared(self, part: str = "kind") -> bool:
         """Return whether a part of the field is declared, not only described or assumed."""
@@ -193,7 +201,7 @@ def listing_args(field: Field, listing: Sequence[Field], values: Values) -> tupl
     for name, wanted in required.items():
         # An option named like the field selects it: Brand calls Get Panel Dimensions with Dimensions=['Brand'].
         if own := [option for option in wanted.options if folded(option) == folded(field.name)]:
-            args[name] = own if wanted.kind is Kind.LIST else own[0]
+            args[name] = own if wanted.is_list else own[0]
     return args, [name for name in required if name not in args]
 
 

@@ -99,7 +99,7 @@ class Form:
             what = f"A form needs a function, not {quote(function)} ({type(function).__name__})."
             raise ArgumentError(what, 'Write jf.Form(funcs["Get Panel Daily"]).')
         self.function = function.name
-        self.fields: tuple[Field, ...] = tuple(function.fields)
+        self.fields = tuple(function.fields)
         self.validate = validate is not False
         self.values: JsonObject = {}
         self.variables: Callable[[], Values] = dict
@@ -408,16 +408,16 @@ def _must(field: Field) -> bool:
 
 
 def _property(field: Field, *, validate: bool) -> JsonObject:
-    if field.kind is Kind.JSON and validate:
+    if field.is_json and validate:
         schema = {word: part for word, part in (field.schema or {}).items() if word not in {"default", "description"}}
         if "$ref" in str(schema):
             # References start at the root of a document; this makes the property one of its own.
             schema["$id"] = f"urn:parameter:{quote_url(field.name, errors='replace')}"
     else:
         schema = _value(field, validate=validate)
-    if field.kind is Kind.LIST:
+    if field.is_list:
         schema = {"type": "array", "items": schema} | ({"minItems": 1} if field.required else {})
-    if field.kind is not Kind.JSON and takes(field, None):
+    if not field.is_json and takes(field, None):
         schema = {"anyOf": [schema, {"type": "null"}]}
     default = default_of(field)
     if default is not None:
@@ -440,7 +440,7 @@ def _value(field: Field, *, validate: bool) -> JsonObject:
             one |= {name: bound for name, bound in bounds.items() if bound is not None}
     elif kind is Kind.DATE:
         one["format"] = "date"
-    elif field.required and not (enforced and options) and field.kind is not Kind.LIST and not takes(field, ""):
+    elif field.required and not (enforced and options) and not field.is_list and not takes(field, ""):
         one["minLength"] = 1  # an empty value does not satisfy a requirement
     if options and enforced:
         one["enum"] = options

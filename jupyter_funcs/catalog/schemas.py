@@ -124,7 +124,7 @@ class Schemas(Once):
         """Return a schema that accepts what both accept; where that is not simple, what `own` says."""
         if not isinstance(other, dict):
             return {"anyOf": []}
-        merged = {**_plain(other), **own}
+        merged = _plain(other) | own
         for word in own.keys() & other.keys() & {"enum", "type"}:
             # Once for two lists, which many parameters may share.
             both = self.once((word, id(other[word])), own[word], partial(self._common, word, other[word]))
@@ -227,7 +227,7 @@ def text_of(value: Any) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _bound(schema: Values, word: str, exclusive: str, tightest: Callable[..., float]) -> float | None:

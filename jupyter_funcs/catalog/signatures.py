@@ -47,7 +47,7 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
             default = inspect.Parameter.empty
         else:  # an argument that is left out is not sent; the service uses the default shown here
             annotation |= None
-            default = default[0] if field.kind is Kind.LIST and default and len(default) == 1 else default
+            default = default[0] if field.is_list and default and len(default) == 1 else default
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(field.identifier, keyword, default=default, annotation=annotation))
     return inspect.Signature(parameters, return_annotation="pandas.DataFrame")
@@ -65,7 +65,7 @@ def _annotation(field: Field) -> Any:
         value = known if field.is_declared("options") and kind is not Kind.DATE else known | value
     if not field.is_declared() and kind is not Kind.DATE:
         value |= str
-    if field.kind is Kind.LIST:
+    if field.is_list:
         return list[value] | value
     return value | bool if kind is Kind.YES_NO else value
 
@@ -93,7 +93,7 @@ def _type_in_words(field: Field) -> str:
         more = [f"… ({len(options)} in all)"] * (len(options) > _MOST_SHOWN)
         words = f"{{{', '.join([*map(quote, options[:_MOST_SHOWN]), *more])}}}"
         words += "" if field.is_declared("options") else " or another text"
-    if field.kind is Kind.LIST:
+    if field.is_list:
         words = f"list of {words}"
     elif field.kind is Kind.YES_NO:
         words += " or bool"

@@ -7,7 +7,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from decimal import Decimal
@@ -125,7 +125,7 @@ def entry_of(field: Field, value: Any) -> str:
     if isinstance(value, str):
         return literal(value)
     text = text_of(value)
-    is_text_too = value is None or (field.kind is Kind.JSON and takes(field, text))
+    is_text_too = value is None or (field.is_json and takes(field, text))
     return f"{JSON_PREFIX}{text}" if is_text_too else text
 
 
@@ -163,7 +163,7 @@ def _look_up(name: str, variables: Values) -> Any:
 
 def clears(field: Field, value: Any, *, validate: bool = True) -> bool:
     """Return whether a value clears its field: null, or an empty text or list, where the catalog declares none."""
-    if not is_empty(value) or (field.kind is Kind.JSON and isinstance(value, (list, dict))):
+    if not is_empty(value) or (field.is_json and isinstance(value, list | dict)):
         return False
     if field.encoding is Encoding.TEXT or not validate:
         return field.encoding is Encoding.TEXT
@@ -199,9 +199,9 @@ def accept(field: Field, value: Any, *, validate: bool = True, hints: bool = Tru
             return _as_given(field, value)
         if value is None and takes(field, None):
             return None
-        if field.kind is Kind.JSON:
+        if field.is_json:
             return _as_json(field, value)
-        if field.kind is Kind.LIST:
+        if field.is_list:
             return [_single(field, item, hints=hints) for item in items_of(field, value)]
         return _single(field, value, hints=hints)
     except WrongValueError:
@@ -214,7 +214,7 @@ def _read_entered(field: Field, text: Entered) -> Any:
     """Return what entered text is where its field takes several types, else the text."""
     if isinstance(text, Sent):
         return of_sent(field, text)
-    if text.startswith(JSON_PREFIX) and (field.kind is Kind.JSON or takes(field, None)):
+    if text.startswith(JSON_PREFIX) and (field.is_json or takes(field, None)):
         value, wrong = _parsed(text.removeprefix(JSON_PREFIX))
         if wrong:
             raise WrongValueError(f"takes JSON after {JSON_PREFIX}, and this isn't valid ({wrong}): {quote(text)}.")
@@ -228,7 +228,7 @@ def _read_entered(field: Field, text: Entered) -> Any:
 def of_sent(field: Field, text: Sent) -> Any:
     """Return what a recorded text is."""
     value, wrong = _parsed(text)
-    return value if field.kind is Kind.JSON and not wrong else str(text)
+    return value if field.is_json and not wrong else str(text)
 
 
 def _as_plain_texts(value: Any) -> Any:
@@ -286,7 +286,7 @@ def as_several(field: Field, value: Any) -> Any:
 
 def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
     """Return how the values of a field contradict its description or format, or look like JSON and are text."""
-    if field.kind is Kind.JSON:
+    if field.is_json:
         return [text for value in values if isinstance(value, str) and (text := _like_json(field, value))]
     if field.format in _READ:
         texts = [text for value in values for text in texts_in(value)]
@@ -334,7 +334,7 @@ def items_of(field: Field, value: Any) -> list[Any]:
 def _single(field: Field, value: Any, *, hints: bool) -> Any:
     """Read one value, or one item of a list."""
     if not isinstance(value, str) and is_iterable(value):
-        if field.kind is Kind.LIST:
+        if field.is_list:
             raise WrongValueError(f"takes a list of texts, not {quote(value)}.")
         given = quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)  # its items have quotes
         raise WrongValueError(f"takes one value, not {given}.{SWEEPS if _is_sequence(value) else ''}")
@@ -395,9 +395,9 @@ def default_of(field: Field) -> Any:
     if field.default is None:
         return None
     with suppress(ValueError, RecursionError):
-        if field.kind is Kind.JSON:
+        if field.is_json:
             return json.loads(field.default)
-        if field.kind is not Kind.LIST or not field.is_declared("default"):
+        if not field.is_list or not field.is_declared("default"):
             return accept(replace(field, evidence=_ENFORCED), field.default)
         default = json.loads(field.default)
         return default if isinstance(default, list) else None
@@ -516,7 +516,7 @@ def _as_given(field: Field, value: Any) -> Any:
         return str(value) if isinstance(value, Entered) else value
     if isinstance(value, str):
         return _with_text(str.__str__(value))
-    if value is None or field.encoding is Encoding.JSON or field.kind is Kind.JSON:
+    if value is None or field.encoding is Encoding.JSON or field.is_json:
         return _jsonable(field, value)
     if is_several(value):
         items = items_of(field, value)
@@ -539,13 +539,13 @@ def _as_text(field: Field, value: Any) -> Any:
         return str.__str__(value)
     if isinstance(value, dt.datetime) and _is_midnight(value) and not value.tzinfo:
         value = value.date()
-    if isinstance(value, (dt.date, dt.time)):
+    if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if isinstance(value, dt.timedelta) and field.format == "duration":
         size = abs(value)
         sign = "" if size == value else "-"
         return f"{sign}P{size.days}DT{size.seconds + Decimal(size.microseconds) / 10**6}S"
-    if isinstance(value, (bool, numbers.Number)):
+    if isinstance(value, bool | numbers.Number):
         return str(value)
     raise WrongValueError(f"takes text, not {quote(value)} ({type(value).__name__}).")
 
@@ -579,13 +579,13 @@ def _number_of(field: Field, plain: Any, value: Any) -> int | float | Decimal | 
     """Return a number as an integer or a float where that loses no digits, else as a Decimal where one can be sent."""
     number = _exact(plain)
     if number is None or not math.isfinite(float(number)):
-        is_number = number is not None or isinstance(plain, (float, Decimal))
+        is_number = number is not None or isinstance(plain, float | Decimal)
         raise WrongValueError(f"takes a {'finite number' if is_number else 'number'}, not {quote(value)}.")
     if Kind.NUMBER in {field.kind, field.item}:
         _check_bounds(field, number)
     if field.format == "decimal":
         return number if field.encoding is Encoding.OBJECT else str(number)
-    if isinstance(plain, (int, float)):
+    if isinstance(plain, int | float):
         return plain
     if number.as_tuple().exponent == 0:  # written without a fraction
         return int(number)
@@ -695,11 +695,11 @@ def _is_midnight(value: dt.datetime) -> bool:
 
 
 def _is_sequence(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1
+    return isinstance(value, list | tuple) or getattr(value, "ndim", 0) == 1
 
 
 def is_several(value: Any) -> bool:
-    return is_iterable(value) and not isinstance(value, (str, bytes, bytearray))
+    return is_iterable(value) and not isinstance(value, str | bytes | bytearray)
 
 
 def is_iterable(value: Any) -> bool:
@@ -728,7 +728,7 @@ def is_empty(value: Any) -> bool:
         return False
 
 
-_READERS: dict[Kind, Callable[[Field, Any], Any]] = {
+_READERS = {
     Kind.YES_NO: _as_yes_no,
     Kind.INTEGER: _as_integer,
     Kind.NUMBER: _as_number,

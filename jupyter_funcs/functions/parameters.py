@@ -56,14 +56,14 @@ _LONGEST = 400
 # Messages stop here: a list may hold a hundred thousand invalid values.
 _MAX_ERRORS = 10
 # The types that are read here, in the words of the service; pydantic, which takes a while to import, reads the others.
-_NAMES: dict[Any, str] = {
+_NAMES = {
     str: "text",
     int: "a whole number",
     float: "a number",
     bool: "'Yes' or 'No'",
     date: "a date (YYYY-MM-DD)",
 }
-_JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object", NoneType: "null"}
+_JSON_NAMES = {bool: "true or false", list: "a list", dict: "an object", NoneType: "null"}
 _WHOLE = re.compile(r"(?a)0|-?[1-9]\d{0,17}")
 # What an integer column of a database can hold.
 _INT64 = Between(-(2**63), 2**63 - 1)

@@ -127,7 +127,7 @@ def _record(value: Any) -> Any:
 
 
 def _key(name: Any) -> Any:
-    return name if isinstance(name, (str, int, float, date, Decimal)) else str(name)
+    return name if isinstance(name, str | int | float | date | Decimal) else str(name)
 
 
 def values_of(array: Any) -> Any:
@@ -154,7 +154,7 @@ def infinite(value: Any) -> int:
         return int(value.is_infinite())
     if isinstance(value, Mapping):
         return sum(map(infinite, value.values()))
-    return sum(map(infinite, value)) if isinstance(value, (list, tuple)) else 0
+    return sum(map(infinite, value)) if isinstance(value, list | tuple) else 0
 
 
 def lost_text(count: int) -> str:

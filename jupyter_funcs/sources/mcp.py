@@ -160,7 +160,7 @@ def _function(given: Any, group: str) -> Function | None:
     required: JsonObject = {each: {} for each in only(list, schema.get("required")) if isinstance(each, str)}
     properties = only(dict, schema.get("properties"))
     is_whole = not properties and any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref"))
-    params = {_WHOLE: schema} if is_whole else {**required, **properties}
+    params = {_WHOLE: schema} if is_whole else required | properties
     title, about = only(str, tool.get("title") or hints.get("title")), only(str, tool.get("description"))
     texts = (title * (folded(title) != folded(name) or not about), about)
     definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
@@ -176,7 +176,7 @@ def _function(given: Any, group: str) -> Function | None:
                 description=only(str, only(dict, own).get("description") or only(dict, own).get("title")),
                 required=is_whole or key in required,
                 encoding=Encoding.JSON,
-                schema={**definitions, **own} if isinstance(own, dict) and "'$ref'" in repr(own) else own,
+                schema=definitions | own if isinstance(own, dict) and "'$ref'" in repr(own) else own,
             )
             for key, own in params.items()
             if key.strip()
@@ -216,7 +216,7 @@ def _data(result: JsonObject, name: str) -> bytes:
 
 def _text(block: JsonObject) -> str:
     """Return a text, or a line that says what else was sent."""
-    own = {**block, **only(dict, block.get("resource"))}
+    own = block | only(dict, block.get("resource"))
     if isinstance(own.get("text"), str):
         return str(own["text"])
     data = only(str, own.get("data", own.get("blob")))

@@ -103,7 +103,7 @@ class PythonSource:
 
 def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python]]:
     """Yield functions with their names: those given, or the public ones of a module; note the names that fail."""
-    if isinstance(target, (list, tuple)):
+    if isinstance(target, list | tuple):
         for python in target:
             yield name_of(python), python
         return

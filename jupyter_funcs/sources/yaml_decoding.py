@@ -77,7 +77,7 @@ class _Reader:
                 raise self.refused("a key that is not text")
             named[key.value] = self.value(next(self.events), depth)
         for base in as_list(named.pop("<<", None)):
-            named = {**only(dict, base), **named}
+            named = only(dict, base) | named
         return named
 
     def parts(self) -> Iterator[Any]:
