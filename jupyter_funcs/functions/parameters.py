@@ -64,6 +64,7 @@ _NAMES = {
     date: "a date (YYYY-MM-DD)",
 }
 _JSON_NAMES = {bool: "true or false", list: "a list", dict: "an object", NoneType: "null"}
+_FORMATS = {float: ["Must be a number."], date: ["Format is YYYY-MM-DD."]}
 _WHOLE = re.compile(r"(?a)0|-?[1-9]\d{0,17}")
 # What an integer column of a database can hold.
 _INT64 = Between(-(2**63), 2**63 - 1)
@@ -238,10 +239,10 @@ class Parameter:
         options = _of(self.options, reference)
         if options and self.type is int and all(map(_WHOLE.fullmatch, options)):
             return {"type": "integer", "enum": [*map(int, options)]}
-        schema: JsonObject = {"type": "string", "enum": [*options]}
-        if not options:
-            schema = msgspec.json.schema(self.type)
-        if self.bounds and not options:
+        schema = msgspec.json.schema(self.type)
+        if options:
+            schema = {"type": "string", "enum": [*options]}
+        elif self.bounds:
             limits = {"minimum": self.bounds.low, "maximum": self.bounds.high}
             # JSON has no infinity, and its numbers may be read as 64 bits.
             schema |= {name: limit for name, limit in limits.items() if abs(limit) <= _INT64.high}
@@ -254,7 +255,7 @@ class Parameter:
             return [self.structure["default"]] if "default" in self.structure else []
         if self.default is None:
             return []
-        return self.default if self.many else [self.default]
+        return as_list(self.default)
 
     def _limits(self, reference: Any) -> list[str]:
         """Return the sentences about valid values that descriptions and errors share."""
@@ -264,10 +265,7 @@ class Parameter:
             sentences.append(f"Options are {listed(options)}.")
         if self.bounds:
             sentences.append(f"Must be at least {self.bounds.low} and at most {self.bounds.high}.")
-        if self.type is float:
-            sentences.append("Must be a number.")
-        if self.type is date:
-            sentences.append("Format is YYYY-MM-DD.")
+        sentences += _FORMATS.get(self.type, [])
         if self.type is object and not self.many and _types(self.structure) <= _JSON:
             sentences.append("Must be JSON.")
         return sentences
@@ -286,9 +284,7 @@ class Parameter:
         if typed:
             left_out = value == "" and self.needs_text
             return left_out or (value is None and self.default is None and not self.required)
-        if isinstance(value, list):
-            return all(map(self._is_blank, value))
-        return self._is_blank(value)
+        return all(map(self._is_blank, as_list(value)))
 
     def _is_blank(self, value: Any) -> bool:
         return value is None or value == "" or (isinstance(value, str) and value.isspace() and not self._keeps_blanks)

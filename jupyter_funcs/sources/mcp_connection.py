@@ -365,8 +365,10 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
             # A message without an answer must not hold up what is sent after it.
             async with asyncio.timeout(None if is_answered or request.method == "GET" else _NOTIFY_SECONDS):
                 reply = await self._open(request, body)
-        except (FuncsError, TimeoutError) as error:  # of the token's source
-            reply = Failure(error if isinstance(error, FuncsError) else DeadlineError("It was not accepted in time."))
+        except FuncsError as error:  # of the token's source
+            reply = Failure(error)
+        except TimeoutError:
+            reply = Failure(DeadlineError("It was not accepted in time."))
         if is_answered:
             ask.failure = reply if isinstance(reply, Failure) else None
         if not isinstance(reply, Failure):
