@@ -14,7 +14,7 @@ import pandas as pd
 from jupyter_funcs.core.errors import ReplyTooLargeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     Array = np.ndarray[Any, Any]
 
@@ -22,8 +22,17 @@ _NULL = type(None)
 # Every integer up to this one can be represented exactly as a float.
 MAX_EXACT = 2**53
 _LEAST_BOUND, _CELLS_PER_BYTE = 20_000_000, 20
-# With a larger share of nulls, the other values are packed alone.
-_MOSTLY = 3 / 4
+# The Python types of the values without null, by kind of column; the first match counts.
+_KINDS: dict[str, set[type]] = {
+    "null": set(),
+    "text": {str},
+    "float": {float},
+    "int": {int},
+    "number": {int, float},
+    "bool": {bool},
+}
+# What stands for null in an array of the kind; those of other kinds hold None.
+_FILL = {"float": np.float64("nan"), "int": np.int64(0), "bool": np.False_}
 # Arrays of these kinds can't hold nulls, so a mask does.
 _MASKED = {"int", "bool"}
 
@@ -42,22 +51,10 @@ class Column:
     @property
     def missing(self) -> Array:
         """The mask of the nulls."""
-        if self.kind == "null":
-            return np.ones(len(self), dtype=bool)
-        if self.kind == "float":
-            return np.asarray(np.isnan(self.data))
-        if self.kind == "text" and has_arrow():
-            return np.asarray(self.data.is_null())
-        if self.kind in {"text", "number", "object"}:
-            return _are_none(self.data)
-        return np.zeros(len(self), dtype=bool) if self.nulls is None else self.nulls
+        return np.asarray(pd.isna(self.data)) if self.nulls is None else self.nulls
 
     def to_list(self) -> list[Any]:
         """Return the values as Python objects."""
-        if self.kind == "text":
-            return list(self.data.to_pylist() if has_arrow() else self.data)
-        if self.kind in {"number", "object"}:
-            return list(self.data)
         return [None if null else value for value, null in zip(self.data.tolist(), self.missing, strict=True)]
 
 
@@ -84,27 +81,22 @@ def packed(values: Sequence[Any]) -> Column:
     if len(values) and type(values[0]) is str and has_arrow():
         with suppress(TypeError, ValueError):  # which pyarrow raises for other types; asking for all types takes longer
             return Column("text", _pack_texts(values))
-    if len(values) and values[0] is None and len(values) > values.count(None) > _MOSTLY * len(values):
-        array = objects(values)
-        places = np.flatnonzero(pd.notna(array))
-        return spread(packed(array[places].tolist()), places, len(values))
-    kinds = set(map(type, values))
-    has_nulls = _NULL in kinds
-    kinds.discard(_NULL)
-    if has_nulls and kinds == {int}:  # in one pass, where floats hold all of them
-        with suppress(OverflowError):
-            floats = pack_floats(values)
-            missing = np.isnan(floats)
-            if not (np.abs(floats) >= MAX_EXACT).any():
-                return Column("int", np.where(missing, 0, floats).astype(np.int64), missing)
-    for types, kind, pack in _KINDS:
-        if kinds <= types:
-            try:
-                data = pack(values)
-            except OverflowError:  # an integer beyond 64 bit
-                break
-            nulls = _are_none(values) if has_nulls and kind in _MASKED else None
-            return Column(kind, data, nulls)
+    types = set(map(type, values))
+    has_nulls = _NULL in types
+    types.discard(_NULL)
+    kind = next((kind for kind, own in _KINDS.items() if types <= own), "object")
+    if kind == "text":
+        return Column(kind, _pack_texts(values))
+    if kind not in _FILL:
+        return Column(kind, objects(values))
+    dtype = _FILL[kind].dtype
+    with suppress(OverflowError):  # an integer beyond 64 bit
+        if not has_nulls:
+            return Column(kind, np.fromiter(values, dtype, len(values)))
+        data = objects(values)
+        missing = pd.isna(data)
+        data[missing] = _FILL[kind]
+        return Column(kind, data.astype(dtype), missing)
     return Column("object", objects(values))
 
 
@@ -114,52 +106,46 @@ def joined(parts: Sequence[Column]) -> Column:
     if len(kinds) > 1:
         return packed([*chain.from_iterable(part.to_list() for part in parts)])
     kind = kinds.pop() if kinds else "null"
-    data = [part.data if part.kind == kind else _nulls(kind, len(part)) for part in parts]
-    nulls = np.concatenate([part.missing for part in parts]) if kind in _MASKED else None
-    if kind == "text" and has_arrow():
-        import pyarrow as pa
-
-        return Column(kind, pa.concat_arrays(data))
-    return Column(kind, np.concatenate(data), nulls if nulls is not None and nulls.any() else None)
+    data = [part.data if part.kind == kind else nulls(kind, len(part)) for part in parts]
+    if kind == "text":
+        return Column(kind, join_texts(data))
+    missing = np.concatenate([part.missing for part in parts]) if kind in _MASKED else None
+    return Column(kind, np.concatenate(data), missing)
 
 
-def _nulls(kind: str, rows: int) -> Any:
+def join_texts(parts: Sequence[Any]) -> Any:
+    """Concatenate arrays of texts; those of Arrow into one chunk, because many slow down all later work."""
+    dtype = parts[0].dtype
+    if dtype.storage != "pyarrow":
+        return pd.concat(map(pd.Series, parts)).array
+    import pyarrow as pa
+
+    chunks = [chunk for part in parts for chunk in part.__arrow_array__().chunks]
+    return dtype.__from_arrow__(pa.concat_arrays(chunks)) if chunks else parts[0]
+
+
+def nulls(kind: str, rows: int) -> Any:
     """Return the array of a column with nothing but nulls."""
-    if kind == "text" and has_arrow():
-        import pyarrow as pa
-
-        return pa.nulls(rows, pa.large_string())
-    if kind in {"text", "number", "object"}:
-        return np.full(rows, None)
-    return np.full(rows, np.nan) if kind == "float" else np.zeros(rows, dtype=np.int64 if kind == "int" else bool)
+    values = np.full(rows, _FILL.get(kind))
+    return pd.array(values, dtype=texts_dtype()) if kind == "text" else values
 
 
 def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
     """Return a column of many rows, with the values of `column` at these places and null elsewhere."""
     if isinstance(places, range):
         return column
-    missing = np.ones(rows, dtype=bool)
-    if column.kind == "text" and has_arrow():
-        import pyarrow as pa
-
-        order = np.zeros(rows, dtype=np.int64)
-        order[places], missing[places] = np.arange(len(places)), False
-        return Column("text", column.data.take(pa.array(order, mask=missing)))
-    data = _nulls(column.kind, rows)
+    data = nulls(column.kind, rows)
     data[places] = column.data
-    if column.kind in _MASKED:
-        missing[places] = column.missing
-        return Column(column.kind, data, missing if missing.any() else None)
-    return Column(column.kind, data)
+    if column.kind not in _MASKED:
+        return Column(column.kind, data)
+    missing = np.ones(rows, dtype=bool)
+    missing[places] = column.missing
+    return Column(column.kind, data, missing)
 
 
 def are_objects(values: Collection[Any]) -> bool:
     """Return whether all values are JSON objects or null, and at least one object has a key."""
     return set(map(type, values)) - {_NULL} == {dict} and any(values)
-
-
-def _are_none(values: Sequence[Any]) -> Array:
-    return np.array([value is None for value in values], dtype=bool)
 
 
 def objects(values: Sequence[Any]) -> Array:
@@ -169,45 +155,10 @@ def objects(values: Sequence[Any]) -> Array:
 
 def _pack_texts(values: Sequence[Any]) -> Any:
     if not has_arrow():
-        return objects(values)
+        return pd.array(objects(values), dtype=texts_dtype())
     import pyarrow as pa
 
-    return pa.array(values, type=pa.large_string())
-
-
-def _pack_integers(values: Sequence[Any]) -> Array:
-    try:
-        return np.fromiter(values, dtype=np.int64, count=len(values))
-    except TypeError:  # there is a null
-        return np.array([value or 0 for value in values], dtype=np.int64)
-
-
-def pack_floats(values: Sequence[Any]) -> Array:
-    """Return an array of floats; null becomes NaN."""
-    try:
-        return np.fromiter(values, dtype=np.float64, count=len(values))
-    except TypeError:  # there is a null
-        if has_arrow():
-            import pyarrow as pa
-
-            with suppress(pa.ArrowInvalid):  # a large integer
-                return np.asarray(pa.array(values, type=pa.float64()).to_numpy(zero_copy_only=False))
-        return np.array(values, dtype=np.float64)
-
-
-def _pack_bools(values: Sequence[Any]) -> Array:
-    return np.fromiter(map(bool, values), dtype=bool, count=len(values))
-
-
-# The Python types of the values without null, the kind of column, and the packing function. The first match counts.
-_KINDS: list[tuple[set[type], str, Callable[[Sequence[Any]], Any]]] = [
-    (set(), "null", lambda values: _nulls("null", len(values))),
-    ({str}, "text", _pack_texts),
-    ({float}, "float", pack_floats),
-    ({int}, "int", _pack_integers),
-    ({int, float}, "number", objects),
-    ({bool}, "bool", _pack_bools),
-]
+    return texts_dtype().__from_arrow__(pa.array(values, type=pa.large_string()))
 
 
 @cache

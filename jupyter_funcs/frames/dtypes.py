@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, ProtocolError
 from jupyter_funcs.core.text import did_you_mean, listed, quote
-from jupyter_funcs.frames.columns import MAX_EXACT, Column, has_arrow, objects, pack_floats, packed, texts_dtype
+from jupyter_funcs.frames.columns import Column, nulls, objects, packed
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
@@ -29,22 +29,18 @@ def inferred(column: Column) -> Any:
     if column.kind == "text":
         times = _times(column)
         return _texts(column) if times is None else _datetimes(*times)
-    if column.kind == "null":
-        return np.full(len(column), None, dtype=object)
     if column.kind == "number":
         with suppress(ValueError, OverflowError):  # an integer that no float represents exactly
             return _floats(column)
-    return column.data if column.nulls is None else _NULLABLE[column.kind](column.data, column.nulls)
+    if column.kind in _NULLABLE and column.missing.any():
+        return _NULLABLE[column.kind](column.data, column.missing)
+    return column.data
 
 
 def _texts(column: Column) -> Any:
     if column.kind not in {"text", "null"}:
         raise ValueError
-    if column.kind == "null" or not has_arrow():
-        return pd.array(objects([None] * len(column)) if column.kind == "null" else column.data, dtype=texts_dtype())
-    import pyarrow as pa
-
-    return texts_dtype().__from_arrow__(pa.chunked_array([column.data]))
+    return nulls("text", len(column)) if column.kind == "null" else column.data
 
 
 def _whole(column: Column) -> tuple[Array, Array]:
@@ -69,7 +65,8 @@ def _bools(column: Column, *, nullable: bool) -> Any:
     if column.kind not in {"bool", "null"}:
         raise ValueError
     missing = column.missing
-    return pd.arrays.BooleanArray(column.data, missing) if nullable or missing.any() else column.data
+    data = column.data.astype(bool)
+    return pd.arrays.BooleanArray(data, missing) if nullable or missing.any() else data
 
 
 def _floats(column: Column) -> Any:
@@ -78,10 +75,9 @@ def _floats(column: Column) -> Any:
     values = column.to_list()
     if not set(map(type, values)) <= {int, float, _NULL}:
         raise ValueError
-    floats = pack_floats(values)
-    if (np.abs(floats) >= MAX_EXACT).any() and any(type(value) is int and float(value) != value for value in values):
+    if any(type(value) is int and float(value) != value for value in values):
         raise ValueError
-    return floats
+    return objects(values).astype(float)
 
 
 _ISO = re.compile(
@@ -91,30 +87,19 @@ _ISO = re.compile(
 # The range of Python's datetime, which displays the rows.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
 _AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
-# Within these years of texts, no offset leads out of the ranges.
-_EXACT_YEARS, _EXACT_YEARS_NS = ("0002", "9999"), ("1678", "2262")
 # The range of 64-bit nanoseconds, in whole seconds.
 _YEARS_NS = np.datetime64("1677-09-21T00:12:44"), np.datetime64("2262-04-11T23:47:16")
 
 
 def _times(column: Column) -> tuple[Array, bool] | None:
     """Return datetimes (UTC if they have offsets) and whether they do; ``None`` unless all are strict ISO-8601."""
-    texts = column.data
     # The first value rules out most columns of text.
-    head = texts[:16].to_pylist() if has_arrow() else texts[:16]
-    first = next((text for text in head if text is not None), None)
-    if first is not None and _ISO.fullmatch(first) is None:
+    head = column.data[:16].dropna()
+    if len(head) and _ISO.fullmatch(head[0]) is None:
         return None
     # Dates repeat: each one is parsed once.
-    if has_arrow():
-        encoded = texts.dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy()
-        parsed = _cast(encoded.dictionary)
-    else:
-        values = column.to_list()
-        places = {text: at for at, text in enumerate(dict.fromkeys(text for text in values if text is not None))}
-        codes = np.array([places.get(text, -1) for text in values], dtype=np.int64)
-        parsed = _parsed([*places])
+    codes, texts = column.data.factorize()
+    parsed = _parsed(texts.tolist())
     if parsed is None:
         return None
     times, has_offsets = parsed
@@ -122,44 +107,16 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     return np.append(times, np.array("NaT", dtype=times.dtype))[codes], has_offsets
 
 
-def _cast(texts: Any) -> tuple[Array, bool] | None:
-    """Parse an Arrow array of different texts as `_parsed` does."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    _, ends, data = texts.buffers()
-    zeros = pa.py_buffer(memoryview(data).tobytes().translate(_AS_ZERO))
-    patterns = pa.LargeStringArray.from_buffers(len(texts), ends, zeros, offset=texts.offset).unique()
-    form = _form(patterns.to_pylist())
-    if form is None:
-        return None
-    has_offsets, unit = form
-    years = _EXACT_YEARS if unit == "us" else _EXACT_YEARS_NS
-    first, last = pc.min_max(texts).as_py().values()
-    if years[0] <= first and last < years[1]:
-        with suppress(pa.ArrowInvalid):  # not a calendar day, or not a time of day
-            times = texts.cast(pa.timestamp(unit, "UTC" if has_offsets else None))
-            return times.to_numpy(zero_copy_only=False), has_offsets
-    return _parsed(texts.to_pylist())
-
-
-def _form(patterns: Collection[str]) -> tuple[bool, str] | None:
-    """Return whether texts have offsets, and their unit, by their patterns: the texts with 0 for each digit."""
-    matches = [match for pattern in patterns if (match := _ISO.fullmatch(pattern))]
-    have_offsets = {match["zone"] is not None for match in matches}
-    if not matches or len(matches) < len(patterns) or len(have_offsets) > 1:
-        return None
-    decimals = max(len(match["decimals"] or "") for match in matches)
-    return have_offsets.pop(), "us" if decimals <= 6 else "ns"
-
-
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
     """Return the datetimes of different texts, as `_times` does."""
-    zeros = "\n".join(texts).encode("ascii", "replace").translate(_AS_ZERO)
-    form = _form(set(zeros.decode().split("\n")))
-    if form is None:
+    # Their patterns are few: the texts with 0 for each digit.
+    patterns = set("\n".join(texts).encode("ascii", "replace").translate(_AS_ZERO).decode().split("\n"))
+    matches = [match for match in map(_ISO.fullmatch, patterns) if match]
+    have_offsets = {match["zone"] is not None for match in matches}
+    if len(matches) < len(patterns) or len(have_offsets) > 1:
         return None
-    has_offsets, unit = form
+    has_offsets = have_offsets.pop()
+    unit = "us" if all(len(match["decimals"] or "") <= 6 for match in matches) else "ns"
     offsets = np.array(0, dtype="timedelta64[m]")
     try:
         if has_offsets:

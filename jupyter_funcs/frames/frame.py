@@ -448,13 +448,11 @@ def _declaration(body: Any) -> _Declaration | None:
 
 
 def _index(table: Table) -> pd.Index[Any]:
-    labels = table.labels
-    if labels is None or not table.rows:
-        return pd.RangeIndex(table.rows)
-    if labels.kind == "int" and labels.nulls is None and np.array_equal(labels.data, np.arange(table.rows)):
-        return pd.RangeIndex(table.rows)
-    index: pd.Index[Any] = pd.Index(inferred(labels))
-    return index
+    numbers = pd.RangeIndex(table.rows)
+    if table.labels is None or not table.rows:
+        return numbers
+    labels = pd.Index(inferred(table.labels))
+    return numbers if labels.dtype == numbers.dtype and labels.equals(numbers) else labels
 
 
 def frame_of(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFrame:

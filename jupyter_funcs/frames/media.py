@@ -15,7 +15,7 @@ import numpy as np
 from jupyter_funcs.core.arrow_messages import is_compressed
 from jupyter_funcs.core.errors import TRY_AGAIN, ProtocolError
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.columns import Column, Table, check_cells, objects, packed
+from jupyter_funcs.frames.columns import Column, Table, check_cells, objects, packed, texts_dtype
 from jupyter_funcs.frames.frame import frame_of
 
 if TYPE_CHECKING:
@@ -126,12 +126,11 @@ def _read(reply: bytes) -> pa.Table:
 def _column(values: pa.ChunkedArray) -> Column:
     kind, name = _KINDS[str(values.type)]
     array = values.cast(name).combine_chunks()
-    missing = np.array(array.is_null()) if array.null_count else None
-    if kind in {"int", "bool"}:
-        array = array.fill_null(0 if kind == "int" else False)
-    data = array if kind == "text" else np.array(array)  # a copy, which can be written to
-    if kind == "float":
-        missing = np.isnan(data)
-    if missing is not None and len(missing) and missing.all():
-        return Column("null", missing)
-    return Column(kind, data, missing if kind in {"int", "bool"} else None)
+    missing = np.array(array.is_null(nan_is_null=True))
+    if len(missing) and missing.all():
+        return packed([None] * len(missing))
+    if kind == "text":
+        return Column(kind, texts_dtype().__from_arrow__(array))
+    if kind not in {"int", "bool"}:
+        return Column(kind, np.array(array))  # a copy, which can be written to
+    return Column(kind, np.array(array.fill_null(0 if kind == "int" else False)), missing)

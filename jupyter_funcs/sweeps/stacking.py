@@ -20,7 +20,7 @@ import pandas as pd
 
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.catalog.schemas import text_of
-from jupyter_funcs.frames.columns import MAX_EXACT
+from jupyter_funcs.frames.columns import MAX_EXACT, join_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -153,12 +153,9 @@ def _nulls(like: Series, length: int) -> Series:
 
 def _concat(parts: Sequence[Series]) -> Series:
     """Concatenate columns of one dtype, or of integers or booleans."""
-    joined: Series = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
-    if isinstance(joined.dtype, pd.StringDtype) and joined.dtype.storage == "pyarrow":
-        # One chunk, because a chunk per block would slow down all later work.
-        dtype: Any = joined.dtype
-        texts: Any = joined.array
-        joined = pd.Series(dtype.__from_arrow__(texts.__arrow_array__().combine_chunks()))
+    if isinstance(parts[0].dtype, pd.StringDtype):
+        return pd.Series(join_texts([part.array for part in parts]))
+    joined: Series = pd.concat(parts, ignore_index=True)
     return joined
 
 
