@@ -134,6 +134,10 @@ def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
     """Return a column of many rows, with the values of `column` at these places and null elsewhere."""
     if isinstance(places, range):
         return column
+    if column.kind == "text":
+        order = np.full(rows, -1)
+        order[places] = np.arange(len(column))
+        return Column("text", column.data.take(order, allow_fill=True))
     data = nulls(column.kind, rows)
     data[places] = column.data
     if column.kind not in _MASKED:

@@ -69,15 +69,13 @@ def diff(
     removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
     order = new.index.append(removed)
     columns = [column for column in common if column not in named]
-    is_new = new.index.get_indexer(order) >= 0
-    is_old = old.index.get_indexer(order) >= 0
     left = old.reindex(index=order, columns=columns)
     right = new.reindex(index=order, columns=columns)
+    is_added = old.index.get_indexer(order) < 0
+    is_removed = np.arange(len(order)) >= len(new)
     differs = {column: _differs(left[column], right[column], tolerance) for column in columns}
-    change = np.select([~is_old, ~is_new], ["added", "removed"], "changed")
-    shown = ~is_old | ~is_new
-    for column in columns:
-        shown |= differs[column]
+    shown = np.logical_or.reduce([is_added, is_removed, *differs.values()])
+    change = np.select([is_added, is_removed], ["added", "removed"], "changed")
     result: dict[Hashable, Any] = {CHANGE: pd.array(change[shown], dtype="string")}
     for level, name in enumerate(named):
         result[name] = order[shown].get_level_values(level)
@@ -85,8 +83,7 @@ def diff(
         if differs[column].any():
             earlier = left[column][shown].reset_index(drop=True)
             later = right[column][shown].reset_index(drop=True)
-            result |= {f"{column} (before)": earlier, f"{column} (after)": later}
-            result |= _change(column, earlier, later)
+            result |= {f"{column} (before)": earlier, f"{column} (after)": later, **_change(column, earlier, later)}
     compared = pd.DataFrame(result)
     only_before = [*map(str, before.columns.drop(common))]
     only_after = [*map(str, after.columns.drop(common))]
@@ -95,25 +92,21 @@ def diff(
 
 
 def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None, common: list[Any]) -> list[str]:
+    frames = before, after
+    for key in keys or ():
+        if key not in common:
+            columns = listed(map(str, common))
+            raise ArgumentError(f"{quote(key)} is not a column of both results.", f"Columns are {columns}.")
+        if any(_is_nested(frame[key]) for frame in frames):
+            raise ArgumentError(f"{quote(key)} holds lists or objects, so it can't be a key.", "Leave it out.")
     if keys is not None:
-        for key in keys:
-            if key not in common:
-                raise ArgumentError(
-                    f"{quote(key)} is not a column of both results.", f"Columns are {listed(map(str, common))}."
-                )
-            if _is_nested(before[key]) or _is_nested(after[key]):
-                raise ArgumentError(f"{quote(key)} holds lists or objects, so it can't be a key.", "Leave it out.")
         named = list(keys)
     else:
-        swept = {str(name) for frame in (before, after) for name in frame.attrs.get("funcs", {}).get("swept", ())}
-        named = [
-            column
-            for column in common
-            if column in swept or (_identifies(before[column]) and _identifies(after[column]))
-        ]
+        swept = {str(name) for frame in frames for name in frame.attrs.get("funcs", {}).get("swept", ())}
+        named = [name for name in common if name in swept or all(_identifies(frame[name]) for frame in frames)]
         # Booleans are usually values, so they become keys only as far as the rows need them.
-        for flag in [column for column in common if before[column].dtype.kind == after[column].dtype.kind == "b"]:
-            if named and not any(frame.duplicated(named).any() for frame in (before, after)):
+        for flag in [name for name in common if all(frame[name].dtype.kind == "b" for frame in frames)]:
+            if named and not any(frame.duplicated(named).any() for frame in frames):
                 break
             named.append(flag)
         named.sort(key=common.index)
@@ -156,20 +149,19 @@ def _kinds(*columns: pd.Series[Any]) -> set[str]:
 def _change(name: Hashable, earlier: pd.Series[Any], later: pd.Series[Any]) -> dict[Hashable, pd.Series[Any]]:
     """Return the difference of numbers or durations, exact unless there are floats, and its percent."""
     kinds = _kinds(earlier, later)
-    both = earlier.notna() & later.notna()
     if not (kinds <= _NUMBERS or kinds <= _DURATIONS):
         return {}
-    exact = not kinds & _FLOATS
-    dtype: Any = object if exact else float
+    both = earlier.notna() & later.notna()
+    dtype: Any = float if kinds & _FLOATS else object
     before, after = earlier[both].astype(dtype), later[both].astype(dtype)
     with np.errstate(invalid="ignore", over="ignore"), localcontext(Context(prec=80, traps=[])):
         delta = after - before
         sizes = before[before.astype(bool)].abs()
         percent = (delta[sizes.index] / sizes * 100).astype(float)
-    if kinds == {"integer"}:  # beyond 64 bits they stay Python's
-        delta = delta.astype("Int64") if delta.abs().max() < 2**63 else delta
-    else:
-        delta = delta.infer_objects() if exact and both.any() else delta.astype(float)
+    if kinds != {"integer"}:
+        delta = delta.infer_objects() if dtype is object and both.any() else delta.astype(float)
+    elif delta.abs().max() < 2**63:  # beyond 64 bits they stay Python's
+        delta = delta.astype("Int64")
     return {f"{name} (delta)": delta.reindex(earlier.index), f"{name} (percent)": percent.reindex(earlier.index)}
 
 
@@ -196,13 +188,8 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
 
 def _differs(left: pd.Series[Any], right: pd.Series[Any], tolerance: float) -> Any:
     """Return for each row whether the values of a column differ; missing values are equal."""
-    has_left = left.notna().to_numpy()
-    has_right = right.notna().to_numpy()
-    both = has_left & has_right
-    result = has_left != has_right
     if tolerance and _kinds(left, right) <= _NUMBERS:
-        before, after = left[both].astype(float), right[both].astype(float)
-        result[both] = ~np.isclose(before, after, rtol=tolerance, atol=0)
-    else:
-        result[both] = [bool(before != after) for before, after in zip(left[both], right[both], strict=True)]
-    return result
+        return ~np.isclose(left.astype(float), right.astype(float), rtol=tolerance, atol=0, equal_nan=True)
+    both = left.notna() & right.notna()
+    before, after = (column.astype(object).where(both, 0) for column in (left, right))  # which compare exactly
+    return ((before != after) | (left.isna() != right.isna())).to_numpy()

@@ -8,14 +8,12 @@ from collections import defaultdict
 from itertools import chain, compress, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from jupyter_funcs.core.errors import ProtocolError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.columns import Column, Table, are_objects, check_cells, packed, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence, Sized
 
 T = TypeVar("T")
 
@@ -88,13 +86,9 @@ def _flat(
     rows: Sequence[dict[str, Any]], places: Sequence[int], prefix: str = ""
 ) -> Iterator[tuple[str, Sequence[int], Column]]:
     """Return the columns of the records at some places of a table: name, places of the values, and values."""
-    keys = [*chain.from_iterable(rows)]
-    names = [*dict.fromkeys(keys)]
+    names = dict.fromkeys(chain.from_iterable(rows))
     parts: Iterable[tuple[str, Sequence[int], list[Any]]]
-    if len(keys) == len(rows) * len(names) and keys == names * len(rows):  # slices are faster than to look up each key
-        cells = [*chain.from_iterable(map(dict.values, rows))]
-        parts = ((name, places, cells[at :: len(names)]) for at, name in enumerate(names))
-    elif _is_sparse(len(keys), len(rows), len(names)):
+    if _is_sparse(rows, len(names)):
         parts = _transposed(zip(places, map(dict.items, rows), strict=True))
     else:
         parts = ((name, places, [row.get(name) for row in rows]) for name in names)
@@ -106,8 +100,8 @@ def _flat(
             yield prefix + name, where, packed(values)
 
 
-def _is_sparse(cells: int, rows: int, columns: int) -> bool:
-    return 4 * cells < rows * columns
+def _is_sparse(rows: Sequence[Sized], columns: int) -> bool:
+    return 4 * sum(map(len, rows)) < len(rows) * columns
 
 
 def _transposed(rows: Iterable[tuple[int, Iterable[tuple[T, Any]]]]) -> Iterator[tuple[T, list[int], list[Any]]]:
@@ -122,9 +116,9 @@ def _transposed(rows: Iterable[tuple[int, Iterable[tuple[T, Any]]]]) -> Iterator
 
 
 def _from_rows(rows: list[list[Any]], size: int) -> Table:
-    lengths = set(map(len, rows))
-    check_cells(len(rows), width := max(lengths, default=0), size)
-    if len(lengths) > 1 and _is_sparse(sum(map(len, rows)), len(rows), width):
+    width = max(map(len, rows), default=0)
+    check_cells(len(rows), width, size)
+    if _is_sparse(rows, width):
         parts = _transposed(enumerate(map(enumerate, rows)))
         columns = [spread(packed(values), places, len(rows)) for _, places, values in parts]
     else:
@@ -144,24 +138,15 @@ def _from_lists(value: dict[str, list[Any]]) -> Table:
 
 
 def _from_columns(value: dict[str, dict[str, Any]], size: int) -> Table:
-    orders: list[list[str]] = []  # one for all columns in a row that have the same keys
-    for column in value.values():
-        own = [*column]
-        orders.append(orders[-1] if orders and own == orders[-1] else own)
-    keys, labels = _rows_of([*{id(order): order for order in orders}.values()])
+    keys, labels = _rows_of(value.values())
     check_cells(len(keys), len(value), size)
     place = {key: at for at, key in enumerate(keys)}
-    places = {
-        id(order): range(len(keys))
-        if order == keys
-        else np.fromiter((place[key] for key in order), np.int64, len(order))
-        for order in orders
-    }
-    columns = [
-        spread(packed([*column.values()]), places[id(order)], len(keys))
-        for column, order in zip(value.values(), orders, strict=True)
-    ]
+    columns = [spread(packed([*column.values()]), _places(column, keys, place), len(keys)) for column in value.values()]
     return Table("columns", list(value), columns, len(keys), labels)
+
+
+def _places(column: Collection[str], keys: list[str], place: dict[str, int]) -> Sequence[int]:
+    return range(len(keys)) if [*column] == keys else [place[key] for key in column]
 
 
 def _from_index(value: dict[str, dict[str, Any]], numbers: list[int], size: int) -> Table:
@@ -222,9 +207,7 @@ def _rows_of(columns: Collection[Collection[str]]) -> tuple[list[str], Column]:
     if numbers is None:
         return keys, packed(keys)
     # Sort numbers that ascend in every column, as numbers or as text; any other order is intended.
-    if numbers != sorted(numbers) and all(
-        _ascend(numbers if column == keys else _numbers(column) or ()) or _ascend(column) for column in columns
-    ):
+    if numbers != sorted(numbers) and all(_ascend(_numbers(column) or ()) or _ascend(column) for column in columns):
         keys.sort(key=int)
         numbers.sort()
     return keys, packed(numbers)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ def stacked(
         frame = block if is_numbered(block.index) else _labelled(block)
         groups.setdefault((tuple(frame.columns), tuple(frame.dtypes)), {})[at] = frame
         sent.append(args)
-    rows = _RowMap(list(groups.values()), len(sent))
+    rows = _row_map(list(groups.values()), len(sent))
     columns = {key: _widened(parts, rows) for key, parts in _parts(rows).items()}
     names = {name for name in columns if not isinstance(name, _Label)}
     leading: dict[Hashable, Series] = {}
@@ -81,19 +81,21 @@ class _Label:
     level: int
 
 
-class _RowMap:
-    """The blocks in groups of the same columns and dtypes, with their positions, and the order of all rows in them."""
+class _RowMap(NamedTuple):
+    """The blocks in groups of the same columns and dtypes; the lengths of all, and the order of their rows."""
 
-    def __init__(self, groups: list[dict[int, pd.DataFrame]], blocks: int) -> None:
-        self.lengths: Array = np.zeros(blocks, dtype=np.int64)
-        self.groups: list[tuple[Array, pd.DataFrame]] = []
-        for group in groups:
-            positions = np.array(list(group))
-            self.lengths[positions] = [len(frame) for frame in group.values()]
-            self.groups.append((positions, pd.concat(group.values(), ignore_index=True)))
-            group.clear()
-        by_group = [np.repeat(positions, self.lengths[positions]) for positions, _ in self.groups]
-        self.order: Array = np.argsort(np.concatenate([np.zeros(0, np.int64), *by_group]), kind="stable")
+    groups: list[pd.DataFrame]
+    lengths: Array
+    order: Array
+
+
+def _row_map(groups: list[dict[int, pd.DataFrame]], blocks: int) -> _RowMap:
+    frames = []
+    for group in groups:
+        frames.append(pd.concat(group))  # the index has each row's block, and its number there
+        group.clear()
+    runs = np.concatenate([np.zeros(0, np.int64), *(frame.index.get_level_values(0) for frame in frames)])
+    return _RowMap(frames, np.bincount(runs, minlength=blocks), np.argsort(runs, kind="stable"))
 
 
 def is_numbered(index: pd.Index[Any]) -> bool:
@@ -112,15 +114,14 @@ def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
 def _parts(rows: _RowMap) -> dict[Hashable, dict[int, Series]]:
     """Return the parts of each column, by group."""
     parts: dict[Hashable, dict[int, Series]] = {}
-    for number, (_, frame) in enumerate(rows.groups):
+    for number, frame in enumerate(rows.groups):
         for at, name in enumerate(frame.columns):
             parts.setdefault(name, {})[number] = frame.iloc[:, at]
     for key, labels in parts.items():
         if isinstance(key, _Label) and all(map(_is_integer, _with_values(labels).values())):
             # If other blocks have an index of integers, 0, 1, 2 are labels too.
-            for number, (positions, _) in enumerate(rows.groups):
-                if number not in labels:
-                    labels[number] = pd.Series(np.concatenate([np.arange(rows.lengths[at]) for at in positions]))
+            for number, frame in enumerate(rows.groups):
+                labels.setdefault(number, pd.Series(frame.index.get_level_values(1)))
     return parts
 
 
@@ -134,7 +135,7 @@ def _with_values(parts: Mapping[int, Series]) -> dict[int, Series]:
 def _widened(parts: Mapping[int, Series], rows: _RowMap) -> Series:
     """Return a column of the result."""
     deciding = _with_values(parts)
-    lacking = {number: len(frame) for number, (_, frame) in enumerate(rows.groups) if number not in deciding}
+    lacking = {number: len(frame) for number, frame in enumerate(rows.groups) if number not in deciding}
     pieces = dict(zip(deciding, _alike(list(deciding.values())), strict=True))
     nulls = _nulls(pieces[min(pieces)], max(lacking.values(), default=0))
     pieces |= {number: nulls.iloc[:length] for number, length in lacking.items() if length}
@@ -242,7 +243,7 @@ def _argument(given: Sequence[str | list[str] | None], kind: Kind) -> Series:
 
 def _has_only(column: Series, rows: _RowMap, name: Hashable, given: Sequence[Any]) -> bool:
     """Return whether every block with rows has the column, with only the argument's value in it."""
-    if any(name not in frame.columns and len(frame) for _, frame in rows.groups):
+    if any(name not in frame.columns and len(frame) for frame in rows.groups):
         return False
     some = rows.lengths > 0
     firsts = (np.cumsum(rows.lengths) - rows.lengths)[some]
