@@ -264,9 +264,8 @@ def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) 
 
 
 def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
-    columns = []
+    columns: list[tuple[Column, Any]] = []
     decode = reading.decoder(dict[int, Any]).decode
-    keys: list[Any] = []
     for text in members.values():
         if text[:1].tobytes() != b"{":
             raise _Odd
@@ -280,18 +279,20 @@ def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
             parts.append(packed([*rows.values()]))
         own = np.concatenate(numbers)
         # Row numbers that ascend can't repeat; the plain path handles repeated keys.
-        if not (keys and np.array_equal(own, keys[-1])):
-            if not (_ascend(own) or _ascend(own.astype(str))):
-                raise _Odd
-            keys.append(own)
-        columns.append((joined(parts), keys[-1]))
-    labels = np.unique(np.concatenate(keys))
+        if columns and np.array_equal(own, columns[-1][1]):
+            own = columns[-1][1]
+        elif not (_ascend(own) or _ascend(own.astype(str))):
+            raise _Odd
+        columns.append((joined(parts), own))
+    labels = np.unique(np.concatenate([*{id(own): own for _, own in columns}.values()]))
+    rows = len(labels)
     reading.columns = len(columns)
-    reading.check(len(labels))
-    every = range(len(labels))
-    places = {id(own): every if np.array_equal(own, labels) else np.searchsorted(labels, own) for own in keys}
-    spreads = [spread(column, places[id(own)], len(labels)) for column, own in columns]
-    return Table("columns", list(members), spreads, len(labels), Column("int", labels))
+    reading.check(rows)
+    spreads = [
+        spread(column, range(rows) if np.array_equal(own, labels) else np.searchsorted(labels, own), rows)
+        for column, own in columns
+    ]
+    return Table("columns", list(members), spreads, rows, Column("int", labels))
 
 
 def _ascend(values: Any) -> bool:

@@ -14,7 +14,7 @@ import pandas as pd
 from jupyter_funcs.core.errors import ReplyTooLargeError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     Array = np.ndarray[Any, Any]
 
@@ -145,6 +145,12 @@ def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
     missing = np.ones(rows, dtype=bool)
     missing[places] = column.missing
     return Column(column.kind, data, missing)
+
+
+def frame_from(arrays: Mapping[str, Any], index: pd.Index[Any]) -> pd.DataFrame:
+    """Return a frame of arrays with their own dtypes; pandas 3 would infer another from objects that are texts."""
+    columns = {name: pd.Series(array, index, array.dtype) for name, array in arrays.items()}
+    return pd.DataFrame(columns, index, None if columns else [], copy=False)
 
 
 def are_objects(values: Collection[Any]) -> bool:

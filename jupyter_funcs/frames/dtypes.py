@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def inferred(column: Column) -> Any:
     return column.data
 
 
-def _texts(column: Column) -> Any:
+def _texts(column: Column, **_: object) -> Any:
     if column.kind not in {"text", "null"}:
         raise ValueError
     return nulls("text", len(column)) if column.kind == "null" else column.data
@@ -53,7 +54,7 @@ def _whole(column: Column) -> tuple[Array, Array]:
     return np.fromiter(map(int, values), dtype=np.int64, count=len(values)), column.missing
 
 
-def _integers(column: Column, dtype: str, *, nullable: bool) -> Any:
+def _integers(dtype: str, column: Column, *, nullable: bool) -> Any:
     whole, missing = _whole(column)
     numbers = whole.astype(dtype, copy=False)
     if (numbers != whole).any():
@@ -69,7 +70,7 @@ def _bools(column: Column, *, nullable: bool) -> Any:
     return pd.arrays.BooleanArray(data, missing) if nullable or missing.any() else data
 
 
-def _floats(column: Column) -> Any:
+def _floats(column: Column, **_: object) -> Any:
     if column.kind == "float":
         return column.data
     values = column.to_list()
@@ -170,7 +171,7 @@ class Declared:
             raise ProtocolError(f"{text} in row {row:,}{mixed}.", hint) from error
 
     def built(self, column: Column) -> Any:
-        return DECLARED[self.kind](column, bool(self.nullable))
+        return DECLARED[self.kind](column, nullable=bool(self.nullable))
 
     def fits(self, values: Sequence[Any]) -> bool:
         try:
@@ -180,13 +181,13 @@ class Declared:
         return True
 
 
-def _moments(column: Column, unit: str, counted: str) -> Array:
+def _moments(unit: str, counted: str, column: Column, **_: object) -> Array:
     """Return datetimes in a unit, without offset, from ISO-8601 text or from counts since 1970."""
     if column.kind == "text":
         parsed = _times(column)
         if parsed is None:
             raise ValueError
-        times, _ = parsed
+        times = parsed[0]
     else:
         counts, missing = _whole(column)
         times = counts.astype(f"datetime64[{counted}]")
@@ -206,12 +207,12 @@ def _datetimes(times: Array, has_offsets: bool) -> Any:  # noqa: FBT001  # the p
     return pd.DatetimeIndex(times).tz_localize("UTC").array if has_offsets else times
 
 
-def _as_read(column: Column) -> Any:
+def _as_read(column: Column, **_: object) -> Any:
     times = _times(column) if column.kind == "text" else None
-    return _moments(column, "us", "ms") if times is None else _datetimes(*times)
+    return _moments("us", "ms", column) if times is None else _datetimes(*times)
 
 
-def _bytes(column: Column) -> Any:
+def _bytes(column: Column, **_: object) -> Any:
     if column.kind not in {"text", "null"}:
         raise ValueError
     return objects([None if value is None else value.encode() for value in column.to_list()])
@@ -219,25 +220,22 @@ def _bytes(column: Column) -> Any:
 
 # Names as services write them, then pandas names. Counts of time are in milliseconds for the former, as in
 # pandas' JSON, and in the unit of the name for the latter.
-DECLARED: dict[str, Callable[[Column, bool], Any]] = {
-    "int32": lambda column, nullable: _integers(column, "int32", nullable=nullable),
-    "int64": lambda column, nullable: _integers(column, "int64", nullable=nullable),
-    "float64": lambda column, _: _floats(column),
-    "bool": lambda column, nullable: _bools(column, nullable=nullable),
-    "str": lambda column, _: _texts(column),
-    "bytes": lambda column, _: _bytes(column),
-    "datetime.date": lambda column, _: _moments(column, "D", "ms").astype("datetime64[us]"),
-    "np.datetime64[ns]": lambda column, _: _moments(column, "ns", "ms"),
-    "datetime": lambda column, _: _as_read(column),
-    "Int32": lambda column, _: _integers(column, "int32", nullable=True),
-    "Int64": lambda column, _: _integers(column, "int64", nullable=True),
-    "boolean": lambda column, _: _bools(column, nullable=True),
-    "string": lambda column, _: _texts(column),
-    "datetime64[s]": lambda column, _: _moments(column, "s", "s"),
-    "datetime64[ms]": lambda column, _: _moments(column, "ms", "ms"),
-    "datetime64[us]": lambda column, _: _moments(column, "us", "us"),
-    "datetime64[ns]": lambda column, _: _moments(column, "ns", "ns"),
-    "any": lambda column, _: inferred(column),
+DECLARED: dict[str, Callable[..., Any]] = {
+    "int32": partial(_integers, "int32"),
+    "int64": partial(_integers, "int64"),
+    "float64": _floats,
+    "bool": _bools,
+    "str": _texts,
+    "bytes": _bytes,
+    "datetime.date": lambda column, **_: _moments("D", "ms", column).astype("datetime64[us]"),
+    "np.datetime64[ns]": partial(_moments, "ns", "ms"),
+    "datetime": _as_read,
+    "Int32": lambda column, **_: _integers("int32", column, nullable=True),
+    "Int64": lambda column, **_: _integers("int64", column, nullable=True),
+    "boolean": lambda column, **_: _bools(column, nullable=True),
+    "string": _texts,
+    **{f"datetime64[{unit}]": partial(_moments, unit, unit) for unit in ("s", "ms", "us", "ns")},
+    "any": lambda column, **_: inferred(column),
 }
 
 

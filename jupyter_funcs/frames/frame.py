@@ -10,7 +10,6 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, FunctionError
@@ -18,7 +17,7 @@ from jupyter_funcs.core.json_decoding import decode, decode_lines, gc_paused, to
 from jupyter_funcs.core.text import clip, distinct, inert, quote, some
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, warn_all
 from jupyter_funcs.frames import chunks
-from jupyter_funcs.frames.columns import Table, are_objects, check_cells, packed
+from jupyter_funcs.frames.columns import Table, are_objects, check_cells, frame_from, packed
 from jupyter_funcs.frames.dtypes import DECLARED, Declared, checked, inferred
 from jupyter_funcs.frames.pages import Following, Page, following, page_of
 from jupyter_funcs.frames.shapes import as_table, is_split
@@ -429,22 +428,20 @@ def _declaration(body: Any) -> _Declaration | None:
         return None
     schema = body["schema"]
     attrs = {"retrievalTime": body["retrievalTime"]} if "retrievalTime" in body else {}
-    if isinstance(fields := schema.get("fields"), list) and all(isinstance(column, dict) for column in fields):
+    fields = schema.get("fields")
+    if isinstance(fields, list) and all(isinstance(column, dict) for column in fields):
         kinds = {str(column.get("name") or ""): str(column.get("type", "any")) for column in fields}
         columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
         keys = schema.get("primaryKey")
-        keys = keys if isinstance(keys, list) else [keys]
-        names = dict.fromkeys(key for key in keys if isinstance(key, str))
+        names = dict.fromkeys(key for key in (keys if isinstance(keys, list) else [keys]) if isinstance(key, str))
         return _Declaration("table", columns, [*names], attrs)
-    if all(isinstance(column, dict) and "type" in column for column in schema.values()):
-        columns = {
-            name: Declared(
-                str(column["type"]), nullable if isinstance(nullable := column.get("nullable"), bool) else None
-            )
-            for name, column in schema.items()
-        }
-        return _Declaration("schema", columns, [], attrs)
-    return None
+    if not all(isinstance(column, dict) and "type" in column for column in schema.values()):
+        return None
+    columns = {}
+    for name, column in schema.items():
+        nullable = column.get("nullable")
+        columns[name] = Declared(str(column["type"]), nullable if isinstance(nullable, bool) else None)
+    return _Declaration("schema", columns, [], attrs)
 
 
 def _index(table: Table) -> pd.Index[Any]:
@@ -462,13 +459,9 @@ def frame_of(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFr
     place = {name: position for position, name in enumerate(declared)}
     named += [(name, packed([None] * table.rows)) for name in declared.keys() - set(table.names)]
     named.sort(key=lambda column: place.get(column[0], len(place)))
-    names = list(distinct([name for name, _ in named], "{}.{}", 1))
-    index = _index(table)
-    columns: dict[str, Any] = {}
+    names = distinct([name for name, _ in named], "{}.{}", 1)
+    arrays = {}
     for unique, (name, column) in zip(names, named, strict=True):
         kind = declared.get(name)
-        array = kind.array(name, column) if kind else inferred(column)
-        # As a Series, because pandas 3 would infer its text dtype from an object array of texts.
-        is_object = isinstance(array, np.ndarray) and array.dtype == object
-        columns[unique] = pd.Series(array, index=index, dtype=object) if is_object else array
-    return pd.DataFrame(columns, index=index, columns=None if names else [], copy=False)
+        arrays[unique] = kind.array(name, column) if kind else inferred(column)
+    return frame_from(arrays, _index(table))

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from jupyter_funcs.core.files import create_locked, finish, open_regular
+from jupyter_funcs.frames.columns import frame_from, objects
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Sequence
@@ -83,19 +84,14 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
 
 def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, pd.RangeIndex]]) -> list[pd.DataFrame]:
     """Return the frames stored in a table, given where each one starts."""
-    columns: dict[str, Any] = {}
-    for name, kind in layout.columns:
-        array = _decoded(kind, table.column(name))
-        # As a Series, because pandas 3 infers its string dtype from an object array of strings.
-        columns[name] = pd.Series(array, dtype=object) if kind in {_JSON, _BYTES} else array
-    numbers = pd.RangeIndex(table.num_rows)
-    whole = pd.DataFrame(columns, index=numbers, columns=None if columns else [], copy=False)
+    columns = {name: _decoded(kind, table.column(name)) for name, kind in layout.columns}
+    whole = frame_from(columns, pd.RangeIndex(table.num_rows))
     index = _index(table, layout)
     frames = []
     for start, rows in parts:
-        frame = whole.iloc[start : start + len(rows)].copy() if columns else pd.DataFrame(index=rows, columns=[])
-        frame.index = rows if index is None else index[start : start + len(rows)]
-        frames.append(frame)
+        here = slice(start, start + len(rows))
+        frames.append(whole.iloc[here].copy() if columns else pd.DataFrame(index=rows, columns=[]))
+        frames[-1].index = rows if index is None else index[here]
     return frames
 
 
@@ -162,10 +158,9 @@ def _encoded_objects(name: str, values: list[Any]) -> tuple[str, Any]:
 
 def _decoded(kind: str, column: pa.ChunkedArray) -> Any:
     if kind == _JSON:
-        values = [None if text is None else json.loads(text) for text in column.to_pylist()]
-        return np.fromiter(values, dtype=object, count=len(values))
+        return objects([None if text is None else json.loads(text) for text in column.to_pylist()])
     if kind == _BYTES:
-        return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
+        return objects(column.to_pylist())
     dtype: Any = pd.api.types.pandas_dtype(kind)
     if isinstance(dtype, np.dtype):
         return column.to_numpy().astype(dtype, copy=False)
@@ -247,13 +242,10 @@ class Segment:
             # On no thread of Arrow's: one that still holds what it read from Python as the interpreter ends aborts it.
             parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
             attrs = _unsealed(parquet.metadata.metadata[_ATTRS])
-            if len(positions) == len(self.results) == parquet.num_row_groups == len(attrs):
-                table = parquet.read(columns, use_threads=False)  # faster than by row group
-            else:
-                table = parquet.read_row_groups(list(positions), columns, use_threads=False)
-        ends = [*accumulate(self._row_count(self.results[at]) for at in positions)]
+            table = parquet.read_row_groups(list(positions), columns, use_threads=False)
+        starts = [*accumulate((self._row_count(self.results[at]) for at in positions), initial=0)]
         # Without the footer, which would end up in the schema of the next file.
-        return table.replace_schema_metadata(), [0, *ends][:-1], attrs
+        return table.replace_schema_metadata(), starts[:-1], attrs
 
 
 class OpenSegment:

@@ -13,6 +13,7 @@ import math
 import os
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ from jupyter_funcs.frames.parquet import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -93,15 +94,9 @@ class Segments:
                 frames |= self._read(segment, sorted(set(positions)), columns)
         return frames
 
-    def writer(
-        self,
-        *,
-        forbidden: Callable[[], Sequence[str]] = tuple,
-        seconds: float = SEGMENT_SECONDS,
-        size: int = SEGMENT_BYTES,
-    ) -> SegmentWriter:
-        """Return a writer that stores no result with one of the forbidden texts, and closes files by age and size."""
-        return SegmentWriter(self.folder, self.plain, forbidden, seconds, size)
+    def writer(self, **options: Any) -> SegmentWriter:
+        """Return a writer with these options."""
+        return SegmentWriter(self.folder, self.plain, **options)
 
     @property
     def all(self) -> dict[str, StoredResult]:
@@ -218,14 +213,15 @@ class SegmentWriter:
     """
     Writes results, each into the open file for its columns; for one thread at a time.
 
-    Others can read a result once its file is closed: after some seconds or bytes, or by `close`.
+    Others can read a result once its file is closed: after some seconds or bytes, or by `close`. A result with one of
+    the forbidden texts is not stored.
     """
 
     folder: Path
     plain: bool
-    forbidden: Callable[[], Sequence[str]]
-    seconds: float
-    size: int
+    forbidden: Callable[[], Sequence[str]] = tuple
+    seconds: float = SEGMENT_SECONDS
+    size: int = SEGMENT_BYTES
     _open: dict[Layout | None, OpenSegment] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -250,26 +246,27 @@ class SegmentWriter:
                 self._close(min(self._open, key=lambda layout: self._open[layout].opened))
             else:
                 table, layout = packed(table, layout), None
-        try:
+        with self._discarding():
             if layout not in self._open:
                 self._open[layout] = OpenSegment(self.folder, layout, table.schema, statistics=self.plain)
             self._open[layout].add(table, result, attrs)
             for other, file in list(self._open.items()):
                 if file.size >= self.size or len(file.results) >= SEGMENT_RESULTS or file.age >= self.seconds:
                     self._close(other)
-        except BaseException:
-            self.discard()
-            raise
 
     def close(self) -> None:
         """Close all files, so that others can read what was added."""
-        with self._lock:
-            try:
-                for layout in list(self._open):
-                    self._close(layout)
-            except BaseException:
-                self.discard()
-                raise
+        with self._lock, self._discarding():
+            for layout in list(self._open):
+                self._close(layout)
+
+    @contextmanager
+    def _discarding(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.discard()
+            raise
 
     def discard(self) -> None:
         """Remove the open files."""

@@ -24,7 +24,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import pandas as pd
 
@@ -59,23 +59,25 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str
     swept = {name: items for name, value in given.items() if (items := _swept(form.field(name), value)) is not None}
     constant = {name: value for name, value in given.items() if name not in swept}
     rows = [] if table is None else _rows(form, table, given)
-    axes = [*([rows] if rows else []), *([{name: item} for item in items] for name, items in swept.items())]
+    axes = {"the table": rows} if rows else {}
+    axes |= {name: [{name: item} for item in items] for name, items in swept.items()}
     if not axes:
         raise ArgumentError(
             f"Nothing to sweep: no argument of {form.function} is a list of values.",
             "Pass a list, such as [a, b], or call it without sweep.",
         )
-    if pairs and len({len(axis) for axis in axes}) > 1:
-        lengths = [*([f"the table ({len(rows):,})"] if rows else []), *(f"{n} ({len(v):,})" for n, v in swept.items())]
+    if pairs and len(set(map(len, axes.values()))) > 1:
+        lengths = listed((f"{name} ({len(axis):,})" for name, axis in axes.items()), "and")
         raise ArgumentError(
-            f"Pairs need lists of the same length, not {listed(lengths, 'and')}.",
-            "Leave out pairs to run every combination.",
+            f"Pairs need lists of the same length, not {lengths}.", "Leave out pairs to run every combination."
         )
     errors: dict[str, dict[str, None]] = {}
     convert = _converter(form, errors)
     for name, value in constant.items():
         convert(name, value)
-    checked = [[{name: convert(name, value) for name, value in item.items()} for item in axis] for axis in axes]
+    checked = [
+        [{name: convert(name, value) for name, value in item.items()} for item in axis] for axis in axes.values()
+    ]
     _raise(form, errors)
     if not pairs:
         checked = [list({_key(item): item for item in axis}.values()) for axis in checked]
@@ -90,8 +92,7 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str
         raise error
     form.clear()
     form.update(constant)
-    names = list(dict.fromkeys(name for axis in axes for name in axis[0]))
-    return _combined(form, names, checked, pairs=pairs)
+    return _combined(form, checked, pairs=pairs)
 
 
 def _swept(field: Field, value: Any) -> list[Any] | None:
@@ -178,21 +179,18 @@ def _raise(form: Form, errors: Mapping[str, Mapping[str, None]]) -> None:
         raise ArgumentError(hint=f"{form.function} was not run.", errors=texts)
 
 
-def _combined(form: Form, names: list[str], axes: list[list[dict[str, Any]]], *, pairs: bool) -> Combos:
+def _combined(form: Form, axes: list[list[dict[str, Any]]], *, pairs: bool) -> Combos:
     constant = form.args
+    names = [name for axis in axes for name in axis[0]]
     order = [name for name in form if name in names or name in constant]
     runs: dict[tuple[Any, ...], Args] = {}
     errors: dict[str, dict[str, None]] = {}
     warnings: dict[str, dict[str, None]] = {}
     for together in zip(*axes, strict=True) if pairs else itertools.product(*axes):
-        sent = constant.copy()
-        for part in together:
-            sent.update(part)
+        sent = constant | {name: value for part in together for name, value in part.items()}
         args: Args = {name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET}
-        for name, texts in form.errors_of(args).items():
-            errors.setdefault(name, {}).update(dict.fromkeys(texts))
-        for name, texts in form.warnings_between(args).items():
-            warnings.setdefault(name, {}).update(dict.fromkeys(texts))
+        _add(errors, form.errors_of(args))
+        _add(warnings, form.warnings_between(args))
         runs.setdefault(_key(args), args)
     _raise(form, errors)
     unique = list(runs.values())
@@ -204,10 +202,14 @@ def _combined(form: Form, names: list[str], axes: list[list[dict[str, Any]]], *,
     values: dict[str, Any] = constant | {
         name: [value for value in several if value is not UNSET] for name, several in lists.items()
     }
-    for name, texts in form.warnings_of_values(values, names).items():
-        warnings.setdefault(name, {}).update(dict.fromkeys(texts))
+    _add(warnings, form.warnings_of_values(values, names))
     given = {name: [None if value is UNSET else value for value in several] for name, several in lists.items()}
     return Combos(names, constant, unique, {**constant, **given}, is_paired, warnings)
+
+
+def _add(texts: dict[str, dict[str, None]], others: Mapping[str, Iterable[str]]) -> None:
+    for name, several in others.items():
+        texts.setdefault(name, {}).update(dict.fromkeys(several))
 
 
 def _key(args: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import itertools
 import os
 import threading
 import uuid
@@ -153,24 +152,23 @@ class RunRequest:
     function: Function
     args: Args
     options: CallOptions
-    number: int = field(default_factory=itertools.count().__next__)
+    key: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def __call__(self) -> RunOutcome:
         """Run the function and wait; errors are returned, not raised."""
         warnings: list[UserWarning] = []
-        running = self.service.key, self.number
         try:
             remote = _session(self.service).remote
             work = remote.run(self.function, self.args, self.options, Progress(), Purpose.SWEEP)
             with collect_warnings(warnings):
-                future = _running[running] = background.start(work)
+                future = _running[self.key] = background.start(work)
             return RunOutcome(background.wait(future), None, warnings)
         except FuncsError as error:
             return RunOutcome(None, error, warnings)
         except Exception as error:  # noqa: BLE001  # not every exception can be sent to another process
             return RunOutcome(None, executor_error(error), warnings)
         finally:
-            _running.pop(running, None)
+            _running.pop(self.key, None)
 
     @property
     def __name__(self) -> str:
@@ -179,7 +177,7 @@ class RunRequest:
 
     def cancel(self) -> None:
         """Stop the run if it is in this process; elsewhere it ends by its own deadline."""
-        if (future := _running.get((self.service.key, self.number))) is not None:
+        if (future := _running.get(self.key)) is not None:
             future.cancel()
 
 
@@ -217,7 +215,7 @@ def executor_error(error: BaseException) -> FuncsError:
     )
 
 
-_running: dict[tuple[str, int], Future[pd.DataFrame]] = {}
+_running: dict[str, Future[pd.DataFrame]] = {}
 _own: weakref.WeakValueDictionary[str, Client[RemoteCall]] = weakref.WeakValueDictionary()  # sessions of this process
 _connected: dict[ServiceAddress, Client[RemoteCall]] = {}  # sessions made here for another process
 _lock = threading.Lock()
