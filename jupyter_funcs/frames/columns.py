@@ -149,7 +149,9 @@ def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
 
 def frame_from(arrays: Mapping[str, Any], index: pd.Index[Any]) -> pd.DataFrame:
     """Return a frame of arrays with their own dtypes; pandas 3 would infer another from objects that are texts."""
-    columns = {name: pd.Series(array, index, array.dtype) for name, array in arrays.items()}
+    columns = {
+        name: pd.Series(array, index, object) if array.dtype == object else array for name, array in arrays.items()
+    }
     return pd.DataFrame(columns, index, None if columns else [], copy=False)
 
 

@@ -13,6 +13,7 @@ from jupyter_funcs.core.text import listed, quote, some
 from jupyter_funcs.frames.roles import is_key
 
 if TYPE_CHECKING:
+    Series = pd.Series[Any]
     from collections.abc import Hashable, Sequence
 
 CHANGE = "Change"
@@ -138,15 +139,15 @@ def _nullable(frame: pd.DataFrame) -> pd.DataFrame:
     return exact
 
 
-def _is_nested(column: pd.Series[Any]) -> bool:
+def _is_nested(column: Series) -> bool:
     return column.dtype == object and any(isinstance(value, (list, dict)) for value in column)
 
 
-def _kinds(*columns: pd.Series[Any]) -> set[str]:
+def _kinds(*columns: Series) -> set[str]:
     return {pd.api.types.infer_dtype(column, skipna=True) for column in columns}
 
 
-def _change(name: Hashable, earlier: pd.Series[Any], later: pd.Series[Any]) -> dict[Hashable, pd.Series[Any]]:
+def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Series]:
     """Return the difference of numbers or durations, exact unless there are floats, and its percent."""
     kinds = _kinds(earlier, later)
     if not (kinds <= _NUMBERS or kinds <= _DURATIONS):
@@ -165,7 +166,7 @@ def _change(name: Hashable, earlier: pd.Series[Any], later: pd.Series[Any]) -> d
     return {f"{name} (delta)": delta.reindex(earlier.index), f"{name} (percent)": percent.reindex(earlier.index)}
 
 
-def _identifies(column: pd.Series[Any]) -> bool:
+def _identifies(column: Series) -> bool:
     if (kinds := _kinds(column)) == {"integer"}:
         return is_key(column.name)
     is_value = pd.api.types.is_numeric_dtype(column.dtype) or kinds <= _NUMBERS | _DURATIONS
@@ -186,7 +187,7 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
     return indexed
 
 
-def _differs(left: pd.Series[Any], right: pd.Series[Any], tolerance: float) -> Any:
+def _differs(left: Series, right: Series, tolerance: float) -> Any:
     """Return for each row whether the values of a column differ; missing values are equal."""
     if tolerance and _kinds(left, right) <= _NUMBERS:
         return ~np.isclose(left.astype(float), right.astype(float), rtol=tolerance, atol=0, equal_nan=True)

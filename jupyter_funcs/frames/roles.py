@@ -16,6 +16,7 @@ from jupyter_funcs.core.text import clip, distinct, folded, inert
 from jupyter_funcs.frames.coded import Coded, literal
 
 if TYPE_CHECKING:
+    Series = pd.Series[Any]
     from collections.abc import Callable
 
 NO_VALUE = "(none)"  # the category of rows without one
@@ -67,7 +68,7 @@ class ChartColumn:
 
     name: str
     role: Role
-    data: pd.Series[Any]
+    data: Series
     made: str = ""
     note: str = ""  # on how it is drawn
     additive: bool = False
@@ -83,7 +84,7 @@ class ChartColumn:
         return len(self.data.cat.categories)
 
     @property
-    def filled(self) -> pd.Series[Any]:
+    def filled(self) -> Series:
         """The categories of all rows."""
         named = [*self.data.cat.categories, *([] if NO_VALUE in self.data.cat.categories else [NO_VALUE])]
         return self.data.cat.set_categories(named).fillna(NO_VALUE)
@@ -112,7 +113,7 @@ def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
     return [replace(column, percent=False) if in_percent else column for column in columns]
 
 
-def are_days(times: pd.Series[Any]) -> bool:
+def are_days(times: Series) -> bool:
     """Return whether datetimes are dates: without a zone, and all at midnight."""
     present = times.dropna()
     return present.dt.tz is None and bool((present == present.dt.normalize()).all())
@@ -159,7 +160,7 @@ def is_in_percent(name: object, about: str) -> bool:
     return bool(_IN_PERCENT.search(f"{name} {about}")) and "fraction" not in about.casefold()
 
 
-def is_growth_fraction(column: pd.Series[Any], name: object, about: str = "") -> bool:
+def is_growth_fraction(column: Series, name: object, about: str = "") -> bool:
     """Return whether a column holds growth as a fraction, to be shown in percent."""
     return is_growth(name) and not is_in_percent(name, about) and not bool(column.abs().median() > _USUAL_GROWTH)
 
@@ -172,7 +173,7 @@ def _names(labels: pd.Index[Any]) -> list[str]:
     return list(distinct(names, "{} ({})", 2))
 
 
-def _column(values: pd.Series[Any]) -> ChartColumn:
+def _column(values: Series) -> ChartColumn:
     name, ref = str(values.name), f"{FRAME}[{literal(values.name)}]"
     try:
         kind = pd.api.types.infer_dtype(values, skipna=True)

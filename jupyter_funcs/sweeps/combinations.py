@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
 
+    Texts = dict[str, dict[str, None]]  # by parameter, without repetitions
 
 UNSET: Any = object()
 
@@ -43,7 +44,7 @@ class Combos(NamedTuple):
     runs: list[Args]
     given: dict[str, Any]
     pairs: bool
-    warnings: dict[str, dict[str, None]]
+    warnings: Texts
 
 
 class TooManyRunsError(ArgumentError):
@@ -71,7 +72,7 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str
         raise ArgumentError(
             f"Pairs need lists of the same length, not {lengths}.", "Leave out pairs to run every combination."
         )
-    errors: dict[str, dict[str, None]] = {}
+    errors: Texts = {}
     convert = _converter(form, errors)
     for name, value in constant.items():
         convert(name, value)
@@ -155,7 +156,7 @@ def _parameter(form: Form, column: object, table: Any) -> str:
         raise ArgumentError(what, f"Use the other columns: {selected}.") from None
 
 
-def _converter(form: Form, errors: dict[str, dict[str, None]]) -> Callable[[str, Any], Any]:
+def _converter(form: Form, errors: Texts) -> Callable[[str, Any], Any]:
     """Return a function that returns a value as a run takes it, or `UNSET`, and adds its errors to `errors`."""
 
     def convert(name: str, value: Any) -> Any:
@@ -184,8 +185,8 @@ def _combined(form: Form, axes: list[list[dict[str, Any]]], *, pairs: bool) -> C
     names = [name for axis in axes for name in axis[0]]
     order = [name for name in form if name in names or name in constant]
     runs: dict[tuple[Any, ...], Args] = {}
-    errors: dict[str, dict[str, None]] = {}
-    warnings: dict[str, dict[str, None]] = {}
+    errors: Texts = {}
+    warnings: Texts = {}
     for together in zip(*axes, strict=True) if pairs else itertools.product(*axes):
         sent = constant | {name: value for part in together for name, value in part.items()}
         args: Args = {name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET}
@@ -207,7 +208,7 @@ def _combined(form: Form, axes: list[list[dict[str, Any]]], *, pairs: bool) -> C
     return Combos(names, constant, unique, {**constant, **given}, is_paired, warnings)
 
 
-def _add(texts: dict[str, dict[str, None]], others: Mapping[str, Iterable[str]]) -> None:
+def _add(texts: Texts, others: Mapping[str, Iterable[str]]) -> None:
     for name, several in others.items():
         texts.setdefault(name, {}).update(dict.fromkeys(several))
 

@@ -229,16 +229,13 @@ def _dataset(groups: Sequence[tuple[Path, int]], leading: pa.Schema) -> ds.Datas
 def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa.DataType | None) -> pa.DataType:
     """Return an Arrow type that holds a column's values in all files."""
     files = [file for file in files if name in file.physical_schema.names]
-    types = {file.physical_schema.field(name).type for file in files}
-    if len(types) > 1:  # columns with nulls only don't count
-        files = [
-            file for file in files if any(group is None or group.num_values for group in statistics(file, name))
-        ] or files
-        types = {file.physical_schema.field(name).type for file in files}
-    if not types:
+    if not files:
         return default or pa.large_string()
+    if len({file.physical_schema.field(name).type for file in files}) > 1:  # columns with nulls only don't count
+        filled = [file for file in files if any(group is None or group.num_values for group in statistics(file, name))]
+        files = filled or files
     try:
-        schemas = [pa.schema([(name, kind)]) for kind in types]
+        schemas = [pa.schema([(name, file.physical_schema.field(name).type)]) for file in files]
         common = pa.unify_schemas(schemas, promote_options="permissive").field(name).type
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.large_string()
