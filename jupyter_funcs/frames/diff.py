@@ -10,6 +10,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote, some
+from jupyter_funcs.frames.display import NUMBERS_OF_PYTHON
 from jupyter_funcs.frames.roles import is_key
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 CHANGE = "Change"
 _FLOATS = {"floating", "mixed-integer-float"}
-_NUMBERS = {"integer", "decimal", *_FLOATS}
 _DURATIONS = {"timedelta", "timedelta64"}
 
 
@@ -150,7 +150,7 @@ def _kinds(*columns: Series) -> set[str]:
 def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Series]:
     """Return the difference of numbers or durations, exact unless there are floats, and its percent."""
     kinds = _kinds(earlier, later)
-    if not (kinds <= _NUMBERS or kinds <= _DURATIONS):
+    if not (kinds <= NUMBERS_OF_PYTHON or kinds <= _DURATIONS):
         return {}
     both = earlier.notna() & later.notna()
     dtype: Any = float if kinds & _FLOATS else object
@@ -169,7 +169,7 @@ def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Se
 def _identifies(column: Series) -> bool:
     if (kinds := _kinds(column)) == {"integer"}:
         return is_key(column.name)
-    is_value = pd.api.types.is_numeric_dtype(column.dtype) or kinds <= _NUMBERS | _DURATIONS
+    is_value = pd.api.types.is_numeric_dtype(column.dtype) or kinds <= NUMBERS_OF_PYTHON | _DURATIONS
     return not (is_value or _is_nested(column))  # booleans are numeric
 
 
@@ -189,8 +189,9 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
 
 def _differs(left: Series, right: Series, tolerance: float) -> Any:
     """Return for each row whether the values of a column differ; missing values are equal."""
-    if tolerance and _kinds(left, right) <= _NUMBERS:
+    if tolerance and _kinds(left, right) <= NUMBERS_OF_PYTHON:
         return ~np.isclose(left.astype(float), right.astype(float), rtol=tolerance, atol=0, equal_nan=True)
     both = left.notna() & right.notna()
-    before, after = (column.astype(object).where(both, 0) for column in (left, right))  # which compare exactly
-    return ((before != after) | (left.isna() != right.isna())).to_numpy()
+    differs = left.isna() != right.isna()
+    differs[both] = left[both].astype(object) != right[both].astype(object)  # which compares exactly
+    return differs.to_numpy()

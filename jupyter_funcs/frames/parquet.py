@@ -65,33 +65,37 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
     names = list(frame.columns)
     if not all(type(name) is str for name in names) or len(set(names)) < len(names):
         raise NotStorableError("its column names are not unique strings")
-    bare = frame.copy(deep=False)
-    bare.attrs = {}  # pandas deep-copies attrs each time a column is selected
-    encoded = {name: _encoded(name, bare[name]) for name in names}
-    layout = Layout(tuple((name, kind) for name, (kind, _) in encoded.items()))
     index = frame.index
     rows = index if isinstance(index, pd.RangeIndex) else pd.RangeIndex(len(frame))
-    _name(rows.name)
-    if rows is not index:
-        levels = [_encoded(_INDEX.format(at), index.get_level_values(at)) for at in range(index.nlevels)]
-        kinds = [kind for kind, _ in levels]
-        layout = Layout(layout.columns, tuple(zip(map(_name, index.names), kinds, strict=True)))
-        encoded |= {_INDEX.format(at): level for at, level in enumerate(levels)}
-    if len(encoded) < len(layout.names):
+    titles: list[Any] = list(index.names)
+    if not all(title is None or type(title) is str for title in titles):
+        raise NotStorableError("the name of its index is not a string")
+    bare = frame.copy(deep=False)
+    bare.attrs = {}  # pandas deep-copies attrs each time a column is selected
+    levels = {} if rows is index else {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
+    if not levels.keys().isdisjoint(names):
         raise NotStorableError("a column has the name of an index level")
-    return pa.table({name: array for name, (_, array) in encoded.items()}), layout, rows
+    encoded = {name: _encoded(name, bare[name]) for name in names}
+    encoded |= {name: _encoded(name, level) for name, level in levels.items()}
+    kinds = {name: kind for name, (kind, _) in encoded.items()}
+    named = None if rows is index else tuple(zip(titles, map(kinds.pop, levels), strict=True))
+    table = pa.table({name: array for name, (_, array) in encoded.items()})
+    return table, Layout(tuple(kinds.items()), named), rows
 
 
 def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, pd.RangeIndex]]) -> list[pd.DataFrame]:
     """Return the frames stored in a table, given where each one starts."""
-    columns = {name: _decoded(kind, table.column(name)) for name, kind in layout.columns}
+    levels = [(_INDEX.format(at), kind) for at, (_, kind) in enumerate(layout.index or ())]
+    columns = {name: _decoded(kind, table.column(name)) for name, kind in (*layout.columns, *levels)}
     whole = frame_from(columns, pd.RangeIndex(table.num_rows))
-    index = _index(table, layout)
+    if levels:
+        whole = whole.set_index([name for name, _ in levels])
+        whole.index.names = [name for name, _ in layout.index or ()]
     frames = []
     for start, rows in parts:
-        here = slice(start, start + len(rows))
-        frames.append(whole.iloc[here].copy() if columns else pd.DataFrame(index=rows, columns=[]))
-        frames[-1].index = rows if index is None else index[here]
+        frames.append(whole.iloc[start : start + len(rows)].copy() if columns else frame_from({}, rows))
+        if not levels:
+            frames[-1].index = rows
     return frames
 
 
@@ -104,25 +108,6 @@ def contains(table: pa.Table, metadata: Sequence[str], texts: Sequence[str]) -> 
     return any(pc.any(pc.match_substring(column, text)).as_py() for text in texts for column in columns)
 
 
-def _name(name: Any) -> str | None:
-    if name is not None and type(name) is not str:
-        raise NotStorableError("the name of its index is not a string")
-    return name
-
-
-def _index(table: pa.Table, layout: Layout) -> pd.Index[Any] | None:
-    if layout.index is None:
-        return None
-    levels: list[pd.Index[Any]] = []
-    for at, (name, kind) in enumerate(layout.index):
-        array = _decoded(kind, table.column(_INDEX.format(at)))
-        levels.append(pd.Index(array, dtype=object if kind in {_JSON, _BYTES} else None, name=name))
-    if len(levels) == 1:
-        return levels[0]
-    several: pd.Index[Any] = pd.MultiIndex.from_arrays(levels, names=[name for name, _ in layout.index])
-    return several
-
-
 def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, Any]:
     """Return a column's kind, which `_decoded` needs, and its Arrow array."""
     dtype: Any = values.dtype
@@ -132,14 +117,13 @@ def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, An
     if isinstance(dtype, pd.StringDtype):
         is_nullable = dtype.na_value is pd.NA
         return f"string[{dtype.storage}]" if is_nullable else kind, pa.array(values.array, type=pa.large_string())
-    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and kind != "float16":
+    is_numpy = isinstance(dtype, np.dtype)
+    is_masked = isinstance(values.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray)
+    if is_masked or (is_numpy and dtype.kind in "biuf" and kind != "float16"):
         # NaN is stored as null, so that other tools skip it; it reads back as NaN.
-        return kind, pa.array(values.to_numpy(), from_pandas=True)
-    if isinstance(values.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray):
-        return kind, pa.array(values.array)
-    if isinstance(dtype, np.dtype) and dtype.kind == "M":
-        times = values.to_numpy()
-        return kind, pa.array(times.astype("datetime64[ms]") if kind == "datetime64[s]" else times)
+        return kind, pa.array(values, from_pandas=True)
+    if is_numpy and dtype.kind == "M":
+        return kind, pa.array(values.astype("datetime64[ms]") if kind == "datetime64[s]" else values)
     if isinstance(dtype, pd.DatetimeTZDtype) and dtype.unit != "s":
         return kind, pa.array(values, type=pa.timestamp(dtype.unit, str(dtype.tz)), from_pandas=True)
     raise NotStorableError(f"column {name!r} has dtype {kind}")
@@ -191,7 +175,7 @@ class StoredResult:
         return pd.RangeIndex(self.start, self.start + self.step * self.count, self.step, name=self.name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Segment:
     """One file, as its footer describes it. Without a layout, each result is packed together with its own."""
 

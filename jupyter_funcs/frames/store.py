@@ -13,6 +13,7 @@ import math
 import os
 import threading
 import time
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -85,13 +86,11 @@ class Segments:
         """Return results by key, with all columns or those named here; results that are gone or broken are left out."""
         frames: dict[str, pd.DataFrame] = {}
         for _ in range(2):  # another process may merge files meanwhile
-            wanted: dict[str, tuple[Segment, list[int]]] = {}
+            wanted: defaultdict[Segment, list[int]] = defaultdict(list)
             for segment, at in self.locate(key for key in keys if key not in frames).values():
-                wanted.setdefault(segment.path.name, (segment, []))[1].append(at)
-            if not wanted:
-                break
-            for segment, positions in wanted.values():
-                frames |= self._read(segment, sorted(set(positions)), columns)
+                wanted[segment].append(at)
+            for segment, positions in wanted.items():
+                frames |= self._read(segment, sorted(positions), columns)
         return frames
 
     def writer(self, **options: Any) -> SegmentWriter:
@@ -129,10 +128,10 @@ class Segments:
 
     def tidy(self) -> None:
         """Merge small files with the same columns."""
-        small: dict[Layout | None, list[Segment]] = {}
+        small: defaultdict[Layout | None, list[Segment]] = defaultdict(list)
         for segment in self._by_age():
             if segment.size < SEGMENT_BYTES / _SMALL and len(segment.results) < SEGMENT_RESULTS / _SMALL:
-                small.setdefault(segment.layout, []).append(segment)
+                small[segment.layout].append(segment)
         for segments in small.values():
             if len(segments) > _MAX_SMALL:
                 self._merge(segments)

@@ -138,7 +138,7 @@ class MemoryResults:
         count = max(1, int(len(names) * self._max_memory / self._total / _COPIES))
         for start in range(0, len(others), count):
             columns |= stacked(self._blocks(others[start : start + count]), (), self._fields).items()
-        order = [*leading, *(name for name in names if name in columns and name not in leading)]
+        order = [name for name in dict.fromkeys([*leading, *names]) if name in columns]
         return pd.DataFrame({name: columns[name] for name in order}, index=table.index, copy=False)
 
     def _selectable_columns(self) -> list[str] | None:

@@ -218,14 +218,15 @@ class Sweep:
         progress, sent = Progress(on_answer=lambda: self._answered(at)), loop_time()
         try:
             frame = await self._run_function(self.combos.runs[at], progress)
-        except FuncsError as error:
-            self._attempts[at] += progress.attempts
-            is_refusal = isinstance(error, (ArgumentError, NotFoundError))
-            self._handle_failure(at, await self._explained(error) if is_refusal else error, sent)
         except Exception as error:  # noqa: BLE001  # a bug in an executor or in this package: the others continue
             self._attempts[at] += progress.attempts
-            said = f"{self.function.name} failed inside jupyter_funcs: {type(error).__name__}: {error}"
-            self._add_failure(at, FuncsError(said))
+            if isinstance(error, (ArgumentError, NotFoundError)):
+                error = await self._explained(error)
+            if isinstance(error, FuncsError):
+                self._handle_failure(at, error, sent)
+            else:
+                said = f"{self.function.name} failed inside jupyter_funcs: {type(error).__name__}: {error}"
+                self._add_failure(at, FuncsError(said))
         else:
             self._pace.accepted(sent)
             self.progress.done += 1
