@@ -116,7 +116,7 @@ MADE = {
     "connection.http._bound_header_pattern": "service.server.process._readers.header_field_re",
     "catalog.descriptions.read_default": "an option, and at most one more character of text than it has",
     "frames.chunks._marks": "_PLAIN and _ESCAPED",
-    "frames.chunks._spaced": "_ENVELOPE, _ENVELOPE_END, _KEY and _BY_INDEX",
+    "frames.chunks._spaced": "_PLAIN, _ESCAPED, _ENVELOPE, _ENVELOPE_END, _MEMBERS, _KEY and _BY_INDEX",
 }
 # Methods that are not written next to the pattern's name.
 METHODS = {

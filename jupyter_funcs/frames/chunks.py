@@ -61,34 +61,26 @@ class _Marks(NamedTuple):
     rows: re.Pattern[bytes]
 
 
+def _spaced(pattern: bytes, blanks: bytes = rb"[ \t\r\n]*") -> re.Pattern[bytes]:
+    """Compile a pattern in which a space stands for any number of blanks."""
+    return re.compile(pattern.replace(b" ", blanks))
+
+
 def _marks(blanks: bytes, around: tuple[bytes, bytes]) -> _Marks:
-    return _Marks(
-        around,
-        opening=re.compile(blanks + rb"\[" + blanks),
-        closing=re.compile(blanks + rb"\]" + blanks + rb"\Z"),
-        # Start with a fixed length, so that long runs of blanks are not searched repeatedly.
-        records=re.compile(rb"(?<=\})" + blanks + b"," + blanks + rb"(?=\{)"),
-        rows=re.compile(rb"(?<=\])" + blanks + b"," + blanks + rb"(?=\[)"),
-    )
+    # The last two start with a fixed length, so that long runs of blanks are not searched repeatedly.
+    patterns = rb" \[ ", rb" \] \Z", rb"(?<=\}) , (?=\{)", rb"(?<=\]) , (?=\[)"
+    return _Marks(around, *(_spaced(pattern, blanks) for pattern in patterns))
 
 
-_BLANKS = rb"[ \t\r\n]*"
-_PLAIN = _marks(_BLANKS, (b"[", b"]"))
+_PLAIN = _marks(rb"[ \t\r\n]*", (b"[", b"]"))
 _ESCAPED = _marks(rb"(?: |\\[trn])*", (b'"[', b']"'))
-
-
-def _spaced(*tokens: bytes, end: bytes = b"") -> re.Pattern[bytes]:
-    return re.compile(_BLANKS + _BLANKS.join(tokens) + _BLANKS + end)
-
-
-_NO_ERROR = _BLANKS.join((rb'"error"', b":", b"null"))
-_ENVELOPE = _spaced(rb"\{", b"(?:" + _NO_ERROR + _BLANKS + b"," + _BLANKS + b")?" + rb'"body"', b":")
-_ENVELOPE_END = _spaced(b"(?:," + _BLANKS + _NO_ERROR + _BLANKS + rb")?\}", end=rb"\Z")
+_ENVELOPE = _spaced(rb' \{ (?:"error" : null , )?"body" : ')
+_ENVELOPE_END = _spaced(rb' (?:, "error" : null )?\} \Z')
 # Where an object may be cut, and what separates two of its values.
-_MEMBERS = re.compile(b"," + _BLANKS + b'(?=")')
-_KEY = _spaced(rb"[{,]", rb'"(?:[^"\\]|\\.)*"', b":")
+_MEMBERS = _spaced(b', (?=")')
+_KEY = _spaced(rb' [{,] "(?:[^"\\]|\\.)*" : ')
 # Rows with numbers, which are too many to take apart by key.
-_BY_INDEX = _spaced(rb"\{", rb'"-?[0-9]+"', b":", rb"\{", rb'"[^"0-9\\-]')
+_BY_INDEX = _spaced(rb' \{ "-?[0-9]+" : \{ "[^"0-9\\-]')
 _NEWLINE = re.compile(b"\n")
 # Not a row number, but decoded as 0.
 _MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')

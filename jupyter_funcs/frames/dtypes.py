@@ -122,8 +122,9 @@ def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
     try:
         if has_offsets:
             texts = [text.replace("Z", "+00:00") for text in texts]
-            minutes = {zone: _minutes(zone) for zone in {text[-6:] for text in texts}}
-            offsets = np.array([minutes[text[-6:]] for text in texts], dtype="timedelta64[m]")
+            zones = [text[-6:] for text in texts]
+            ahead = {zone: dt.datetime.strptime(zone, "%z").utcoffset() for zone in set(zones)}
+            offsets = np.array([ahead[zone] for zone in zones], dtype="timedelta64[m]")
             texts = [text[:-6] for text in texts]
         times = np.array(texts, dtype="datetime64[us]")
     except ValueError:  # not a calendar day, or not a time of day
@@ -132,13 +133,6 @@ def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
     if _beyond(times - offsets, *limits) or (unit == "ns" and _beyond(times, *limits)):
         return None
     return np.array(texts, dtype=f"datetime64[{unit}]") - offsets, has_offsets
-
-
-def _minutes(zone: str) -> int:
-    """Return how many minutes a zone such as ``+05:30`` is ahead of UTC."""
-    time = dt.time.fromisoformat(zone[1:])
-    minutes = 60 * time.hour + time.minute
-    return -minutes if zone[0] == "-" else minutes
 
 
 def _beyond(times: Array, first: np.datetime64, end: np.datetime64) -> bool:
