@@ -8,9 +8,9 @@ import os
 import re
 import ssl
 import sys
-from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from http import HTTPStatus
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +22,7 @@ from jupyter_funcs.connection.proxies import Proxy, environment_proxy
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, Reply, pieces, read_failure, read_reply
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import Hidden, mask_logs, redacted_line
+from jupyter_funcs.core.background import Progress
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ConfigError,
@@ -45,18 +46,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator, Mapping
 
     from jupyter_funcs.connection.profiles import Connection
-    from jupyter_funcs.core.background import Progress
 
 CONNECTIONS = 2  # per lane
 
 _LANES = 128
-_SENDING = 2  # requests sent at a time
-_MAX_SENDING = 0.02  # seconds; then the next request is sent too, because this one still has to connect
-_HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "gzip"}
+_JSON = {"Content-Type": "application/json"}
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip"}
 # Seconds to connect, to wait for a free connection and to write. Reading is limited by the run's deadline.
 _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
 _ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError)
-_url = lru_cache(httpx.URL)  # parses an address once instead of once per request
 
 
 class Opened(NamedTuple):
@@ -114,18 +112,7 @@ class Exchange:
         response = None
         progress.received = 0
         try:
-            async with (
-                self._lanes.client() as (client, sent, retire),
-                aclosing(
-                    await client.send(
-                        self._request(client, request, sent, progress),
-                        stream=True,
-                        auth=_TokenAuth(secret, request.token_header) if request.token_header else None,
-                    )
-                ) as response,
-            ):
-                if self._transport is None:
-                    response.stream = _Body(response.stream, retire)
+            async with self._response(request, secret, progress) as response:
                 request_id = response.headers.get("x-request-id", "")[:200]
                 progress.request_id = redacted_line(request_id, 80)
                 if response.status_code == HTTPStatus.OK or (request.is_operation and response.is_success):
@@ -147,15 +134,10 @@ class Exchange:
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, secret: Hidden
     ) -> Opened | Failure:
         """Send a request as it is; return its reply before the body, or why there is none. Redirects are replies."""
+        request = Request(method, url, body or None, headers, self.connection.header)
         try:
             async with AsyncExitStack() as stack:
-                client, sent, _ = await stack.enter_async_context(self._lanes.client())
-                extensions = {"timeout": _TIMEOUT.as_dict()}
-                request = httpx.Request(method, _url(url), headers=headers, content=body, extensions=extensions)
-                auth = _TokenAuth(secret, self.connection.header) if secret.reveal() else None
-                response = await client.send(request, stream=True, auth=auth)
-                sent()
-                stack.push_async_callback(response.aclose)
+                response = await stack.enter_async_context(self._response(request, secret, Progress()))
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
                     return await read_failure(response, secret)
                 return Opened(response, self._pieces(response), stack.pop_all())
@@ -163,6 +145,23 @@ class Exchange:
             return Failure(error.with_traceback(None))
         except _ERRORS as error:
             return self._failure(error, url)
+
+    @asynccontextmanager
+    async def _response(self, request: Request, secret: Hidden, progress: Progress) -> AsyncIterator[httpx.Response]:
+        async with self._lanes.client() as (client, retire):
+            progress.attempts += 1
+            headers = httpx.Headers({} if request.body is None else _JSON)
+            headers.update(httpx.Headers(request.headers, encoding="latin-1"))  # whatever the case of their names
+            body = request.body if isinstance(request.body, bytes | None) else msgspec.json.encode(request.body)
+            response = await client.send(
+                client.build_request(request.method, request.url, headers=headers, content=body),
+                stream=True,
+                auth=_TokenAuth(secret, request.token_header) if request.token_header else None,
+            )
+            if self._transport is None:
+                response.stream = _Body(response.stream, retire)
+            async with aclosing(response):
+                yield response
 
     async def _pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
         failure = None
@@ -178,7 +177,7 @@ class Exchange:
         proxy = None
         if self._transport is None:
             with suppress(httpx.InvalidURL):
-                proxy = environment_proxy(_url(url))
+                proxy = environment_proxy(httpx.URL(url))
         return _translate(error, urlsplit(url).netloc or self.connection.name, response, proxy)
 
     async def close(self) -> None:
@@ -189,11 +188,11 @@ class Exchange:
 
     def _open_client(self) -> httpx.AsyncClient:
         if self._transport is not None:
-            return httpx.AsyncClient(transport=self._transport, headers=_HEADERS, trust_env=False)
+            return httpx.AsyncClient(transport=self._transport, headers=_HEADERS, timeout=_TIMEOUT, trust_env=False)
         known = (self.connection.base_url, self.connection.allow_server)
         addresses = [address for address in known if address.startswith("http")]  # not a file's
         is_tls = any(address.startswith("https:") for address in addresses)
-        proxies = {address: environment_proxy(_url(address)) for address in addresses}
+        proxies = {address: environment_proxy(httpx.URL(address)) for address in addresses}
         proxy = next(filter(None, proxies.values()), None)
         try:
             # Created once: reading the system's certificates takes as long as several requests. An address without
@@ -205,6 +204,7 @@ class Exchange:
                 verify=self._certificates,
                 limits=httpx.Limits(max_connections=CONNECTIONS),
                 headers=_HEADERS,
+                timeout=_TIMEOUT,
                 follow_redirects=False,
                 trust_env=False,
                 proxy=proxy and proxy.url,
@@ -217,44 +217,6 @@ class Exchange:
         except OSError:
             what, hint = "The environment's settings for certificates are invalid.", "Check SSL_CERT_FILE."
         raise ConfigError(inert(what), hint)
-
-    def _request(
-        self, client: httpx.AsyncClient, asked: Request, sent: Callable[[], None], progress: Progress
-    ) -> httpx.Request:
-        progress.attempts += 1
-        # Client.build_request takes as long as everything else that the client does to send it.
-        body = asked.body if isinstance(asked.body, bytes | None) else msgspec.json.encode(asked.body)
-        headers = client.headers
-        if asked.headers or body is None:
-            headers = headers.copy()
-            headers.update(httpx.Headers(asked.headers, encoding="latin-1"))  # whatever the case of their names
-            if body is None:
-                del headers["Content-Type"]
-        request = httpx.Request(
-            asked.method,
-            _url(asked.url),
-            headers=headers,
-            cookies=client.cookies,
-            content=body,
-            extensions={"timeout": _TIMEOUT.as_dict()},
-        )
-        if self._transport is None and body is not None:
-            request.stream = _RequestBody(body, sent)
-        else:
-            sent()
-        return request
-
-
-@dataclass
-class _RequestBody(httpx.AsyncByteStream):
-    """A body that calls `sent` when httpx asks for more of it, that is, once it has been written."""
-
-    data: bytes
-    sent: Callable[[], None]
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self.data
-        self.sent()
 
 
 @dataclass
@@ -313,7 +275,6 @@ class _TokenAuth(httpx.Auth):
 class _Lane:
     client: httpx.AsyncClient
     in_flight: int = 0
-    is_retired: bool = False  # gets no new requests; its last one closes it
 
 
 class Lanes:
@@ -322,29 +283,24 @@ class Lanes:
     def __init__(self, open_client: Callable[[], httpx.AsyncClient]) -> None:
         self._open_client = open_client
         self._places = asyncio.Semaphore(CONNECTIONS * _LANES)
-        self._sending = asyncio.Semaphore(_SENDING)
-        self._lanes: list[_Lane] = []
+        self._lanes: list[_Lane] = []  # a lane that isn't here gets no new requests; its last one closes it
         self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def client(self) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None], Callable[[], None]]]:
-        """Wait for a place; yield a client, and what to call once it is sent and to retire the client."""
+    async def client(self) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None]]]:
+        """Wait for a place; yield a client, and what to call to retire it."""
         async with self._places:
-            await self._sending.acquire()
-            with ExitStack() as sending:  # until it is sent, or takes too long
-                sending.callback(self._sending.release)
-                asyncio.get_running_loop().call_later(_MAX_SENDING, sending.close)
-                lane = self._free_lane()
-                lane.in_flight += 1
-                try:
-                    yield lane.client, sending.close, partial(self._retire, lane)
-                except asyncio.CancelledError:
-                    self._retire(lane)
-                    raise
-                finally:
-                    lane.in_flight -= 1
-                    if lane.is_retired:
-                        await self._close_unused(lane)
+            lane = self._free_lane()
+            lane.in_flight += 1
+            try:
+                yield lane.client, partial(self._retire, lane)
+            except asyncio.CancelledError:
+                self._retire(lane)
+                raise
+            finally:
+                lane.in_flight -= 1
+                if lane not in self._lanes:
+                    await self._close_unused(lane)
 
     def _free_lane(self) -> _Lane:
         lane = next((lane for lane in self._lanes if lane.in_flight < CONNECTIONS), None)
@@ -360,8 +316,7 @@ class Lanes:
             await self._close_unused(lane)
 
     def _retire(self, lane: _Lane) -> None:
-        lane.is_retired = True
-        if lane in self._lanes:
+        with suppress(ValueError):  # it is retired already
             self._lanes.remove(lane)
 
     async def _close_unused(self, lane: _Lane) -> None:

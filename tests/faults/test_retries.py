@@ -65,8 +65,7 @@ class Uses:
         end = asyncio.Event()
 
         async def use() -> None:
-            async with self.lanes.client() as (client, sent, _):
-                sent()
+            async with self.lanes.client() as (client, _):
                 got.set_result(client)  # type: ignore[arg-type]  # as above
                 await end.wait()
 
@@ -185,52 +184,6 @@ def test_who_stops_waiting_for_a_place_takes_none(monkeypatch: pytest.MonkeyPatc
         for _, _, end in again:
             end.set()
         await settled(*(task for task, _, _ in again))
-
-    asyncio.run(go())
-
-
-def test_requests_are_sent_one_behind_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few are sent at a time; one that is sent, slow, failed or cancelled makes room for the next."""
-    monkeypatch.setattr(http, "_SENDING", 2)
-    monkeypatch.setattr(http, "_MAX_SENDING", 0.5)
-
-    async def go() -> None:
-        clients = Uses().lanes
-        turns: list[asyncio.Queue[str]] = []
-
-        async def request() -> None:
-            turns.append(asyncio.Queue())
-            mine = turns[-1]
-            async with clients.client() as (_, sent, _):
-                begun.append(mine)
-                while (word := await mine.get()) != "end":
-                    if word == "fail":
-                        raise OSError
-                    sent()
-
-        begun: list[asyncio.Queue[str]] = []
-
-        async def seen(number: int) -> None:
-            for _ in range(20):  # rounds of the loop, which take no time
-                await asyncio.sleep(0)
-            assert begun == turns[:number]
-
-        tasks = [asyncio.ensure_future(request()) for _ in range(8)]
-        await seen(2)
-        for word in ("sent", "sent"):  # the second has no place any more that it could give away
-            turns[0].put_nowait(word)
-        await seen(3)
-        turns[1].put_nowait("fail")
-        await seen(4)
-        tasks[2].cancel()
-        await seen(5)
-        await asyncio.to_thread(wait_until, lambda: len(begun) > 5)  # the fourth and the fifth take long
-        await seen(7)
-        tasks[7].cancel()  # which has none yet
-        for turn in turns:
-            turn.put_nowait("end")
-        await settled(*tasks)
-        assert clients._sending._value == 2
 
     asyncio.run(go())
 
