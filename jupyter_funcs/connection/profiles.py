@@ -21,10 +21,11 @@ from jupyter_funcs.core.files import expanded, read_toml
 from jupyter_funcs.core.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 _MAX_PROFILE_NAME = 32
-# The header for each kind of secret, and the keys of a profile that say where it comes from.
+# The variable of each kind of secret, and the keys of a profile that say where it comes from.
+_VARIABLES = {"FUNCS_TOKEN": "token", "FUNCS_API_KEY": "api_key"}
 _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
 _KEYS = {"url", "file", "keep", "kind", "allow_server", *_SOURCES}
@@ -87,25 +88,22 @@ def resolve(
     api_key: str | None = None,
     *,
     allow_server: str = "",
-    environment: Mapping[str, str] | None = None,
 ) -> Connection | None:
     """
     Return the connection from the arguments, the environment or a profile; ``None`` for the embedded demo.
 
     Without arguments and environment, the ``default`` of the profiles' file is used.
     """
-    env = os.environ if environment is None else environment
     if token is not None and api_key is not None:
         raise ConfigError("Both a token and an API key were passed.", "Pass the one that your service accepts.")
     secret = api_key if token is None else token
-    given = None if secret is None else _source(secret)
-    header = "Authorization" if api_key is None else "X-Api-Key"
+    given = None if secret is None else _source(secret, "token" if api_key is None else "api_key")
     if isinstance(where, (ModuleType, list, tuple)) or (isinstance(where, str) and where.startswith(("python:", "["))):
         connection: Connection | None = _python(where, given)
     elif file := _file(where):
-        connection = _document(file, given, header)
+        connection = _document(file, given)
     else:
-        connection = _resolved(where, given, header, env)
+        connection = _resolved(where, given)
     if not allow_server:
         return connection
     if connection is None or connection.kind not in {"openapi", ""}:
@@ -123,36 +121,33 @@ def _file(where: object) -> Path | None:
     return None
 
 
-def _resolved(where: object, given: TokenSource | None, header: str, env: Mapping[str, str]) -> Connection | None:
-    where = where or None
-    if where is not None and not isinstance(where, str):
+def _resolved(where: object, given: TokenSource | None) -> Connection | None:
+    if not isinstance(where, str | None):
         raise ConfigError(f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT)
-    if where is None and given is None and (url := env.get("FUNCS_BASE_URL")):
-        given, header = _from_environment(url, env)
-        return _connection(url, given, header, "Set FUNCS_TOKEN or FUNCS_API_KEY.")
-    has_token = given is not None or env.get("FUNCS_TOKEN") or env.get("FUNCS_API_KEY")
-    if where is None and not (where := env.get("FUNCS_PROFILE")):
-        where = None if has_token else _default_profile(profiles_file(env))
-    if not where:
+    own = os.environ.get("FUNCS_BASE_URL")
+    if own and not where and given is None:
+        return _connection(own, _from_environment(own), "Set FUNCS_TOKEN or FUNCS_API_KEY.")
+    has_token = given is not None or any(map(os.environ.get, _VARIABLES))
+    name = where or os.environ.get("FUNCS_PROFILE") or (None if has_token else _default_profile())
+    if not name:
         if has_token:
             raise ConfigError(
                 "There is a token, but no address to send it to.",
                 "Pass the address to connect(), or set FUNCS_BASE_URL.",
             )
         return None
-    if "://" in where:
-        own = env.get("FUNCS_BASE_URL")
-        if given is None and own and _origin(where) == _origin(own):
-            given, header = _from_environment(own, env)
-        # Without a token it may be a document for everybody.
-        connection = _connection(where, given or NO_TOKEN, header, "")
-        return replace(connection, where=connection.location)
-    return _from_profile(where, given, header, env)
+    if "://" not in name:
+        return _from_profile(name, given)
+    if own and given is None and _origin(name) == _origin(own):
+        given = _from_environment(own)
+    # Without a token it may be a document for everybody.
+    connection = _connection(name, given or NO_TOKEN, "")
+    return replace(connection, where=connection.location)
 
 
-def profiles_file(environment: Mapping[str, str]) -> Path:
+def profiles_file() -> Path:
     """Return the path of the profiles' file, which may not exist: ``FUNCS_CONFIG``, else beside Jupyter's own files."""
-    if path := environment.get("FUNCS_CONFIG"):
+    if path := os.environ.get("FUNCS_CONFIG"):
         return expanded(path)
     with suppress(RuntimeError):  # a user without a home folder
         return expanded(jupyter_config_dir()) / _FILE
@@ -163,7 +158,7 @@ def config_problem() -> str:
     """Return what is wrong with the file that ``FUNCS_CONFIG`` names; empty if it is a file, or not set."""
     if not os.environ.get("FUNCS_CONFIG"):
         return ""
-    path = profiles_file(os.environ)
+    path = profiles_file()
     try:
         if path.is_file():
             return ""
@@ -176,14 +171,15 @@ def config_problem() -> str:
 def profile_names() -> list[str]:
     """Return the names of the profiles in the file's order; none if it is missing or can't be read."""
     try:
-        profiles = _read_toml(profiles_file(os.environ)).get("profiles")
+        profiles = _read_toml(profiles_file()).get("profiles")
     except (ConfigError, OSError):
         return []
     return list(profiles) if isinstance(profiles, dict) else []
 
 
-def _default_profile(path: Path) -> str | None:
+def _default_profile() -> str | None:
     """Return the name of the default profile, if the file has one."""
+    path = profiles_file()
     try:
         if path.is_dir() or not path.exists():
             return None
@@ -195,58 +191,57 @@ def _default_profile(path: Path) -> str | None:
     return name
 
 
-def _from_environment(url: str, env: Mapping[str, str]) -> tuple[TokenSource | None, str]:
-    if env.get("FUNCS_TOKEN") and env.get("FUNCS_API_KEY"):
-        raise ConfigError(
-            "FUNCS_TOKEN and FUNCS_API_KEY are both set.", "Unset the one that your service does not accept."
-        )
-    name, header = ("FUNCS_API_KEY", "X-Api-Key") if env.get("FUNCS_API_KEY") else ("FUNCS_TOKEN", "Authorization")
-    if not env.get(name):
-        return None, header
+def _from_environment(url: str) -> TokenSource | None:
+    """Return the token for the service that the environment names, if it has one."""
+    names = [name for name in _VARIABLES if os.environ.get(name)]
+    if len(names) > 1:
+        raise ConfigError(f"{listed(names, 'and')} are both set.", "Unset the one that your service does not accept.")
+    if not names:
+        return None
+    [name] = names
     _origin(url)  # raises if it has none
     # If both variables are changed, the new token belongs to another service and must not be sent here.
-    return FromEnvironment(
-        f"variable {name}", name, env, lambda: same_origin(env.get("FUNCS_BASE_URL", ""), url)
-    ), header
+    source = FromEnvironment(f"variable {name}", name, lambda: same_origin(os.environ.get("FUNCS_BASE_URL", ""), url))
+    source.header = _HEADERS[_VARIABLES[name]]
+    return source
 
 
-def _from_profile(name: str, given: TokenSource | None, header: str, env: Mapping[str, str]) -> Connection:
-    profile = _read_profile(name, profiles_file(env))
-    if profile.get("kind") == "python":
+def _from_profile(name: str, given: TokenSource | None) -> Connection:
+    profile = _read_profile(name, profiles_file())
+    kind = profile.get("kind", "")
+    if kind == "python":
         return replace(_python(f"python:{profile['module']}", given), name=name, where=name)
     if command := profile.get("command"):
         named = tuple(profile.get("env", ()))
         connection = Connection(name, f"mcp:{name}", NO_TOKEN, where=name, kind="mcp", target=tuple(command), env=named)
-        command_environment(connection, env)  # raises if a variable isn't set
+        command_environment(connection)  # raises if a variable isn't set
         return connection
-    key = next((key for key in _SOURCES if key in profile), None)
-    url, kind = str(profile.get("file") or profile["url"]), profile.get("kind", "")
-    file = profiles_file(env).absolute().parent / expanded(url)
+    url = str(profile.get("file") or profile["url"])
+    file = profiles_file().absolute().parent / expanded(url)
     is_file = "file" in profile or (kind == "openapi" and "://" not in url)
+    key = next((key for key in _SOURCES if key in profile), None)
     if given is None and key is not None:
-        base_url = file.as_uri() if is_file else _normalized(url)
-        secret = key.rpartition("_")[0]
-        given, header = _token_source(key, profile, name, base_url, env), _HEADERS[secret or "token"]
+        given = _token_source(key, profile, name, file.as_uri() if is_file else _normalized(url))
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
-    connection = _document(file, given, header) if is_file else _connection(url, given, header, hint, kind)
+    connection = _document(file, given) if is_file else _connection(url, given, hint, kind)
     return replace(connection, name=name, where=name, allow_server=profile.get("allow_server", ""))
 
 
-def command_environment(connection: Connection, env: Mapping[str, str]) -> dict[str, str]:
+def command_environment(connection: Connection) -> dict[str, str]:
     """Return the variables that the command of a profile gets: what programs need, and what the profile names."""
     label = f"env of profile {quote(connection.name)}"
-    needed = {name: value for name, value in env.items() if _INHERITED.fullmatch(name)}
-    return needed | {name: _text(name, label, env) for name in connection.env}
+    needed = {name: value for name, value in os.environ.items() if _INHERITED.fullmatch(name)}
+    return needed | {name: _text(name, label) for name in connection.env}
 
 
-def _text(name: str, label: str, env: Mapping[str, str]) -> str:
+def _text(name: str, label: str) -> str:
     """Return the text of a variable that must be set."""
-    if text := env.get(name):
+    if text := os.environ.get(name):
         return text
     variable = name if _VARIABLE.fullmatch(name) else ""
     raise ConfigError(
         f"The variable {variable and variable + ' '}in {label} is not set.",
-        f"Set {variable or 'it'} to its value before Jupyter starts, or name another in {profiles_file(env)}.",
+        f"Set {variable or 'it'} to its value before Jupyter starts, or name another in {profiles_file()}.",
     )
 
 
@@ -273,18 +268,22 @@ def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: Token
     return Connection(name, f"python:{name}", NO_TOKEN, where=where, kind="python", target=target)
 
 
-def _token_source(key: str, profile: dict[str, Any], name: str, base_url: str, env: Mapping[str, str]) -> TokenSource:
+def _token_source(key: str, profile: dict[str, Any], name: str, base_url: str) -> TokenSource:
     value, label = profile[key], f"{key} of profile {quote(name)}"
-    origin = key.rpartition("_")[2]
+    secret, _, origin = key.rpartition("_")
+    source: TokenSource
     if origin == "env":
-        _text(str(value), label, env)
-        return FromEnvironment(label, str(value), env)
-    if origin == "login":
+        _text(str(value), label)
+        source = FromEnvironment(label, str(value))
+    elif origin == "login":
         email = value if isinstance(value, str) else ""
-        return Login(name, base_url, email, in_keyring=profile.get("keep") == "keyring")
-    if origin == "command":
-        return FromCommand(label, value)
-    return FromFile(label, value) if origin == "file" else FromKeyring(label, base_url, value)
+        source = Login(name, base_url, email, in_keyring=profile.get("keep") == "keyring")
+    elif origin == "command":
+        source = FromCommand(label, value)
+    else:
+        source = FromFile(label, value) if origin == "file" else FromKeyring(label, base_url, value)
+    source.header = _HEADERS[secret or "token"]
+    return source
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -366,7 +365,7 @@ def _is_words(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
-def _connection(url: str, given: TokenSource | None, header: str, no_token: str, kind: str = "") -> Connection:
+def _connection(url: str, given: TokenSource | None, no_token: str, kind: str = "") -> Connection:
     base_url = _normalized(url)
     kind = kind or ("openapi" if base_url.lower().endswith(_DOCUMENTS) else "mcp" if base_url.endswith("/mcp") else "")
     if given is None and kind in {"openapi", "mcp"}:  # many of them are public
@@ -375,25 +374,28 @@ def _connection(url: str, given: TokenSource | None, header: str, no_token: str,
         public = 'If it needs none, write a profile with kind = "openapi" or "mcp".'
         raise ConfigError(f"There is no token for {base_url}.", f"{no_token} {public}")
     name, exact = base_url.partition("://")[2], _normalized(url, exact=True)
-    return Connection(name, base_url, given, header, kind=kind, location=exact)
+    return Connection(name, base_url, given, given.header, kind=kind, location=exact)
 
 
-def _document(file: Path, given: TokenSource | None, header: str) -> Connection:
+def _document(file: Path, given: TokenSource | None) -> Connection:
     """Return the connection to the document in a file."""
-    where = str(file.absolute())
-    return Connection(
-        file.name, file.absolute().as_uri(), given or NO_TOKEN, header, where=where, kind="openapi", location=where
-    )
+    where, token = str(file.absolute()), given or NO_TOKEN
+    address = file.absolute().as_uri()
+    return Connection(file.name, address, token, token.header, where=where, kind="openapi", location=where)
 
 
-def _source(token: str | Callable[[], str] | TokenSource) -> TokenSource:
+def _source(token: str | Callable[[], str] | TokenSource, secret: str) -> TokenSource:
     if isinstance(token, TokenSource):
         return token
+    source: TokenSource
     if isinstance(token, str):
-        return Constant(Secret(token))
-    if not callable(token):
+        source = Constant(Secret(token))
+    elif callable(token):
+        source = FromFunction(token)
+    else:
         raise ConfigError("A token must be text, or a function that returns it.", _CONNECT_HINT)
-    return FromFunction(token)
+    source.header = _HEADERS[secret]
+    return source
 
 
 def _normalized(url: str, *, exact: bool = False) -> str:

@@ -20,7 +20,7 @@ from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 
 COMMAND_SECONDS = 15.0
@@ -32,6 +32,7 @@ class TokenSource:
     """Returns the token for a request; called on any thread, and never asks the user."""
 
     renews = False  # whether it can return a new token by itself
+    header = "Authorization"  # in which the token is sent
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -88,11 +89,9 @@ class FromEnvironment(TokenSource):
     If the variable is unset later, or no longer `applies` to this service, the token read last stays in use.
     """
 
-    def __init__(
-        self, label: str, name: str, env: Mapping[str, str], applies: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, label: str, name: str, applies: Callable[[], bool] = lambda: True) -> None:
         super().__init__(label)
-        self._read = lambda: env.get(name, "")  # type: ignore[method-assign]  # a closure hides the environment
+        self._name = name
         self._applies = applies
         self._last = super().__call__()
 
@@ -101,6 +100,9 @@ class FromEnvironment(TokenSource):
         if self._read() and self._applies():
             self._last = super().__call__()
         return self._last
+
+    def _read(self) -> str:
+        return os.environ.get(self._name, "")
 
 
 class FromFile(TokenSource):

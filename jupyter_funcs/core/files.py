@@ -19,7 +19,7 @@ from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.text import clip, inert, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 # The user's own files, apart from profiles and presets: the variable that names each, and where it is otherwise.
 _OWN = {
@@ -38,10 +38,10 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def own_path(name: str, environment: Mapping[str, str] = os.environ) -> Path:
+def own_path(name: str) -> Path:
     """Return the path of a file or folder in the user's folders of data and caches, which may not exist."""
     variable, kind = _OWN[name]
-    if given := environment.get(variable):
+    if given := os.environ.get(variable):
         return expanded(given)
     from platformdirs import PlatformDirs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import tomllib
 from contextlib import suppress
 from dataclasses import replace
@@ -112,11 +113,11 @@ class Presets:
         return f"<Presets of {self.profile} in {self.path}>"
 
 
-def presets_file(environment: Mapping[str, str]) -> Path:
+def presets_file() -> Path:
     """Return the path of the presets: ``FUNCS_PRESETS``, else a file beside the profiles. It need not exist."""
-    if path := environment.get("FUNCS_PRESETS"):
+    if path := os.environ.get("FUNCS_PRESETS"):
         return expanded(path)
-    return profiles_file(environment).with_name(_FILE)
+    return profiles_file().with_name(_FILE)
 
 
 def check_name(name: str) -> str:

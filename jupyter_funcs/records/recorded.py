@@ -6,7 +6,6 @@ It is what a panel needs of a session. `Session` is on top of it in the API, whi
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -46,7 +45,7 @@ class RecordedClient(Client[CallT_co]):
     @cached_property
     def presets(self) -> Presets:
         """The presets of this profile: named values for forms."""
-        return Presets("demo" if self._connection.synthetic else self.service, presets_file(os.environ))
+        return Presets("demo" if self._connection.synthetic else self.service, presets_file())
 
     def on_run(self, function: RemoteCall, job: Job) -> None:
         """Add a run that has started to the history; note how its function differs from the lock."""

@@ -76,7 +76,7 @@ class McpSource:
         folder = ""
         with suppress(OSError):  # it was deleted
             folder = os.getcwd()  # noqa: PTH109  # as the command gets it
-        variables = sorted(command_environment(self._transport.connection, os.environ).items())
+        variables = sorted(command_environment(self._transport.connection).items())
         return hashlib.sha256(repr([folder, variables]).encode()).hexdigest()
 
     async def close(self) -> None:

@@ -96,7 +96,7 @@ class Link:
         self.name = self.server = transport.connection.name
         target = transport.connection.target
         self.command = tuple(map(str, target)) if isinstance(target, tuple | list) else ()
-        self._env = command_environment(transport.connection, os.environ)
+        self._env = command_environment(transport.connection)
         self.functions: dict[str, Function] | None = None  # None if not known, or changed
         self.received = 0  # bytes
         self.opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()

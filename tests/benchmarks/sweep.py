@@ -161,7 +161,7 @@ async def transport(url: str, in_flight: int) -> Took:
     from jupyter_funcs.connection.retries import Purpose
     from jupyter_funcs.connection.transport import Terms, Transport
 
-    connection = resolve(url, TOKEN, environment={})
+    connection = resolve(url, TOKEN)
     assert connection is not None
     ours = Transport(connection)
 

@@ -467,11 +467,13 @@ def test_ages_are_in_units_of_people(seconds: float, text: str) -> None:
     assert span(seconds) == text
 
 
-def test_the_folder_is_the_users_own_unless_it_is_named(tmp_path: Path) -> None:
+def test_the_folder_is_the_users_own_unless_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """FUNCS_RESULTS_DIR names the folder; by default it is the user's cache, never below the working directory."""
-    assert own_path("results", {"FUNCS_RESULTS_DIR": str(tmp_path)}) == tmp_path
-    assert own_path("results", {}).is_absolute()
-    assert own_path("results", {}).parts[-2:] == ("jupyter_funcs", "results")
+    monkeypatch.setenv("FUNCS_RESULTS_DIR", str(tmp_path))
+    assert own_path("results") == tmp_path
+    monkeypatch.delenv("FUNCS_RESULTS_DIR")
+    assert own_path("results").is_absolute()
+    assert own_path("results").parts[-2:] == ("jupyter_funcs", "results")
 
 
 def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Session]) -> None:

@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import psutil
 import pytest
@@ -22,8 +23,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_funcs import connect
+from jupyter_funcs.connection import profiles as profiles_module
 from jupyter_funcs.connection import tokens
-from jupyter_funcs.connection.profiles import Connection, profiles_file, resolve
+from jupyter_funcs.connection.profiles import Connection, profiles_file
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import TokenSource
 from jupyter_funcs.core.errors import ConfigError, FuncsError
@@ -199,6 +201,15 @@ def profiles(tmp_path: Path) -> dict[str, str]:
     path = tmp_path / "config.toml"
     path.write_text(PROFILES)
     return {"FUNCS_CONFIG": str(path)}
+
+
+def resolve(*where: Any, environment: dict[str, str] | None = None, **options: Any) -> Connection | None:
+    """Resolve with these variables of ours only, or with those of the process."""
+    if environment is None:
+        return profiles_module.resolve(*where, **options)
+    others = {name: value for name, value in os.environ.items() if not name.startswith("FUNCS_")}
+    with patch.object(os, "environ", others | environment):
+        return profiles_module.resolve(*where, **options)
 
 
 def token_of(connection: Connection | None) -> str:
@@ -413,14 +424,17 @@ def test_a_folder_in_place_of_the_profiles_is_named(tmp_path: Path) -> None:
 
 def test_the_file_of_profiles_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise in Jupyter's configuration folder, which isn't created for it."""
-    assert profiles_file({"FUNCS_CONFIG": str(tmp_path / "x.toml")}) == tmp_path / "x.toml"
-    assert "~" not in str(profiles_file({"FUNCS_CONFIG": "~/x.toml"}))
-    monkeypatch.delenv("JUPYTER_CONFIG_DIR", raising=False)
-    assert profiles_file({}).parts[-2:] == (".jupyter", "jupyter_funcs.toml")
+    monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "x.toml"))
+    assert profiles_file() == tmp_path / "x.toml"
+    monkeypatch.setenv("FUNCS_CONFIG", "~/x.toml")
+    assert "~" not in str(profiles_file())
+    for name in ("FUNCS_CONFIG", "JUPYTER_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert profiles_file().parts[-2:] == (".jupyter", "jupyter_funcs.toml")
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
-    assert profiles_file({}).parent.name.casefold() == "jupyter"
+    assert profiles_file().parent.name.casefold() == "jupyter"
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
-    assert profiles_file({}).parent == tmp_path
+    assert profiles_file().parent == tmp_path
 
 
 ADDRESSES: dict[str, str] = {
@@ -514,10 +528,11 @@ def test_a_profile_may_be_the_default(tmp_path: Path, monkeypatch: pytest.Monkey
             resolve(environment=env)
 
 
-def test_a_variable_is_read_for_each_request(profiles: dict[str, str]) -> None:
+def test_a_variable_is_read_for_each_request(profiles: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A new token is used at once, one for another service isn't; if unset, the last one stays in use."""
-    env = {**profiles, **ENV, "WORK_TOKEN": "first"}
-    work, own = resolve("work", environment=env), resolve(environment=env)
+    env = {**os.environ, **profiles, **ENV, "WORK_TOKEN": "first"}
+    monkeypatch.setattr(os, "environ", env)
+    work, own = resolve("work"), resolve()
     env |= {"WORK_TOKEN": "second", "FUNCS_TOKEN": "newer"}
     assert [token_of(work), token_of(own)] == ["second", "newer"]
     env |= {"FUNCS_BASE_URL": "https://other.example.org", "FUNCS_TOKEN": "of-another"}

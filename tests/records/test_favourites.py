@@ -97,7 +97,9 @@ def test_not_more_than_fifty_are_kept(tmp_path: Path) -> None:
 
 def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """FUNCS_FAVOURITES names the file; else it is in the user's data folder, never in one named ~."""
-    assert own_path("favourites.json", {"FUNCS_FAVOURITES": "/x/y.json"}).as_posix() == "/x/y.json"
+    monkeypatch.setenv("FUNCS_FAVOURITES", "/x/y.json")
+    assert own_path("favourites.json").as_posix() == "/x/y.json"
+    monkeypatch.delenv("FUNCS_FAVOURITES")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert own_path("favourites.json", {}).name == "favourites.json"
-    assert own_path("favourites.json", {}).is_absolute()
+    assert own_path("favourites.json").name == "favourites.json"
+    assert own_path("favourites.json").is_absolute()

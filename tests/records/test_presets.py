@@ -218,7 +218,10 @@ def test_a_parameter_that_is_gone_is_named(session: Session) -> None:
     assert form.values == DAILY
 
 
-def test_where_the_file_is() -> None:
+def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """FUNCS_PRESETS names the file; else it is beside the file of profiles."""
-    assert presets_file({"FUNCS_PRESETS": "/a/b.toml"}).as_posix() == "/a/b.toml"
-    assert presets_file({"FUNCS_CONFIG": "/c/d.toml"}).as_posix() == "/c/jupyter_funcs_presets.toml"
+    monkeypatch.setenv("FUNCS_PRESETS", "/a/b.toml")
+    assert presets_file().as_posix() == "/a/b.toml"
+    monkeypatch.delenv("FUNCS_PRESETS")
+    monkeypatch.setenv("FUNCS_CONFIG", "/c/d.toml")
+    assert presets_file().as_posix() == "/c/jupyter_funcs_presets.toml"

@@ -117,7 +117,7 @@ def answering(
 
 def opened(url: str, token: str | None = CANARY) -> Session:
     """Connect without listing the functions in the background."""
-    return Session(cast("Connection", resolve(url, token, environment={})))
+    return Session(cast("Connection", resolve(url, token)))
 
 
 board = Recorded(None)  # served once: to start and to stop a server takes longer than a test

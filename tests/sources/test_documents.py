@@ -208,6 +208,7 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
     """Else the name of a profile; a path object is always a file."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "none.toml"))
     written(tmp_path, "shop.yaml")
     (tmp_path / "api").mkdir()
     written(tmp_path, "api/shop.json")
@@ -215,7 +216,7 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
     here = tmp_path / "shop.yaml"
 
     def found(where: Any) -> Any:
-        return resolve(where, environment={"FUNCS_CONFIG": str(tmp_path / "none.toml")})
+        return resolve(where)
 
     for where in ("shop.yaml", "./shop.yaml", "~/shop.yaml", str(here), here, Path("shop.yaml")):
         connection = found(where)
