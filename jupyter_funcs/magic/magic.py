@@ -15,8 +15,9 @@ from jupyter_funcs.core.line import name_and_arguments, split_line
 from jupyter_funcs.core.text import did_you_mean, listed, quote
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.magic import subcommands
-from jupyter_funcs.magic.masking import typed_secrets
-from jupyter_funcs.magic.usage import ALIASES, NAMES, OPTIONS, Line, parser, subcommand, taken_by, usage, usage_of
+from jupyter_funcs.magic.masking import refuse, typed_secrets
+from jupyter_funcs.magic.state import Line
+from jupyter_funcs.magic.usage import ALIASES, NAMES, OPTIONS, parser, subcommand, taken_by, usage, usage_of
 
 if TYPE_CHECKING:
     from jupyter_funcs.magic.state import MagicState
@@ -26,7 +27,7 @@ _OF_IPYTHON = {"In", "Out", "_", "__", "___", "exit", "quit"}
 
 def run(state: MagicState, text: str, cell: str | None = None) -> Any:
     """Run a line, with the cell's body if there is one, and return its result."""
-    state.refuse(typed_secrets(text, cell))
+    refuse(state.shell, typed_secrets(text, cell))
     words, is_silent = _without_semicolon(split_line(text))
     options = parser().parse_intermixed_args(words)
     if options.words[:1] == ["help"]:
@@ -35,8 +36,8 @@ def run(state: MagicState, text: str, cell: str | None = None) -> Any:
         print(usage())
         return None
     name, *rest = options.words or ["panel"]
-    line = Line(name, rest, options, cell)
-    _check_subcommand(state, line)
+    line = Line(state, name, rest, options, cell)
+    _check_subcommand(line)
     if options.help:
         print(usage_of(name))
         return None
@@ -47,9 +48,9 @@ def run(state: MagicState, text: str, cell: str | None = None) -> Any:
             warnings.simplefilter("ignore")
             warnings.simplefilter("default", MissingRowsWarning)
         try:
-            result = getattr(subcommands, ALIASES.get(name, name))(state, line)
+            result = getattr(subcommands, ALIASES.get(name, name))(line)
         except ArgumentError as error:
-            error.hint = " ".join(filter(None, [error.hint, state.variable_hint(line, error)]))
+            error.hint = " ".join(filter(None, [error.hint, line.variable_hint(error)]))
             raise
         if variable is None:
             return None if is_silent and not _is_assigned() else result
@@ -65,19 +66,20 @@ def _without_semicolon(words: list[str]) -> tuple[list[str], bool]:
     return [word for word in [*words[:-1], words[-1].rstrip(";")] if word], True
 
 
-def _check_subcommand(state: MagicState, line: Line) -> None:
+def _check_subcommand(line: Line) -> None:
     name = line.subcommand
     if name not in NAMES:
-        raise _unknown_subcommand(state, [name, *line.words])
+        raise _unknown_subcommand(line)
     if line.words and not subcommand(name).takes:
         raise ArgumentError(f"%funcs {name} takes no arguments.", f"Leave out {quote(' '.join(line.words))}.")
     if line.cell is not None and not subcommand(name).takes_arguments:
         raise ArgumentError(f"%%funcs {name} takes no cell body.", f"Write %funcs {name}, with a single %.")
 
 
-def _unknown_subcommand(state: MagicState, words: list[str]) -> ArgumentError:
+def _unknown_subcommand(line: Line) -> ArgumentError:
+    words = [line.subcommand, *line.words]
     what = f"%funcs has no subcommand {quote(words[0])}."
-    session = state.known()
+    session = line.state.known()
     catalog = session.listed if session is not None else None
     function = catalog.peek(name_and_arguments(words)[0]) if catalog is not None else None
     if catalog is not None and function is not None:

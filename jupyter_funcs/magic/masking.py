@@ -8,6 +8,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.core.errors import ConfigError
+from jupyter_funcs.core.line import ROTATE
 from jupyter_funcs.core.text import inert
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ _LITERAL = re.compile(rf"""(?i)((?<![\w-]){_NAMED}["']?\s*[=:]\s*[a-z]{{0,2}}["'
 _BEARER = re.compile(r"(?i)(\bbearer\s+)[\w.~+/=-]+")
 _OTHER_OPTIONS = re.compile(r"(?<!\S)(?:(?:-o|--output|--timeout|--profile)(?:\s+|=)\S+|--?[\w-]+)")
 _QUOTES = "'\"‘’“”"
+_REFUSED = (
+    "This line contains a token, or what looks like one; %funcs takes none. It is masked in this kernel's history only."
+)
 
 
 def typed_secrets(line: str, cell: str | None) -> list[str]:
@@ -49,6 +54,13 @@ def as_secrets(values: Mapping[str, Any], typed: str) -> list[str]:
     """Return the arguments that are named like a token and whose text was typed."""
     named = {value for name, value in values.items() if re.fullmatch(_NAMED, name, re.IGNORECASE)}
     return [text for text in named if isinstance(text, str) and len(text) >= _SHORTEST and text in typed]
+
+
+def refuse(shell: Any, secrets: list[str]) -> None:
+    """Mask tokens that were typed, and raise if there are any."""
+    if secrets:
+        mask(shell, secrets)
+        raise ConfigError(_REFUSED, ROTATE)
 
 
 def _credentials(address: str) -> list[str]:

@@ -1,17 +1,17 @@
-"""What the magic of one shell holds: the session in use, the sessions of `--profile` and the panel opened last."""
+"""What the magic of one shell holds, its sessions and the panel opened last; and a line of it as read."""
 
 from __future__ import annotations
 
 import asyncio
 from concurrent import futures
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError
 from jupyter_funcs.core.line import (
     NAME_AND_VALUE,
-    ROTATE,
     given_twice,
     name_and_arguments,
     read_body,
@@ -20,10 +20,12 @@ from jupyter_funcs.core.line import (
 )
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import collect_warnings
-from jupyter_funcs.magic.masking import as_secrets, mask
-from jupyter_funcs.magic.usage import OPTIONS, Line, taken_by
+from jupyter_funcs.magic.masking import as_secrets, mask, refuse
+from jupyter_funcs.magic.usage import OPTIONS, taken_by
 
 if TYPE_CHECKING:
+    import argparse
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.api import RemoteFunction, Session
@@ -33,9 +35,6 @@ _TAB_SECONDS = 0.3  # how long the first Tab waits for the functions
 _LONGEST_PROFILE = 32
 _MOST_WORDS = 12  # of a function's name
 _DASHES = ("–", "—")  # what a phone or a word processor makes of two hyphens
-_REFUSED = (
-    "This line contains a token, or what looks like one; %funcs takes none. It is masked in this kernel's history only."
-)
 LIST_FUNCTIONS = "%funcs find lists the functions."
 
 
@@ -87,16 +86,15 @@ class MagicState:
         is_same = session is not None and (session.where, session.address) == configured and not config_problem()
         return session if is_same else None
 
-    def session_for(self, line: Line) -> Session:
-        """Return the session that a line uses: its `--profile`'s, else the one in use."""
-        name = line.options.profile
-        if name == "":
+    def session_of(self, profile: str | None) -> Session:
+        """Return the session of a line: its `--profile`'s, else the one in use."""
+        if profile == "":
             raise ArgumentError("--profile needs the name of a profile.")
-        if name is None or (self._session is not None and self._session.where == name):
+        if profile is None or (self._session is not None and self._session.where == profile):
             return self.session
-        if name not in self._by_profile:
-            self._by_profile[name] = self._connected(name)
-        return self._by_profile[name]
+        if profile not in self._by_profile:
+            self._by_profile[profile] = self._connected(profile)
+        return self._by_profile[profile]
 
     def switch(self, *where: str) -> Session:
         """Use another service from now on; if it can't be reached, keep the one in use."""
@@ -136,18 +134,58 @@ class MagicState:
             name = "" if configured is None else configured.name
         return f"Until then, %funcs uses {quote(name) if name else 'the demo, with synthetic data'}."
 
-    def refuse(self, secrets: list[str]) -> None:
-        """Mask tokens that were typed, and raise if there are any."""
-        if secrets:
-            mask(self.shell, secrets)
-            raise ConfigError(_REFUSED, ROTATE)
 
-    def function_and_values(self, line: Line) -> tuple[RemoteFunction, dict[str, Any]]:
-        """Return the function that a line names, and its arguments from the line and the cell's body."""
-        name, arguments = name_and_arguments(line.words)
-        _check_words(line, name, arguments)
-        typed = f"{' '.join(line.words)}\n{line.cell}"
-        values = {} if line.cell is None else read_body(line.cell, self.namespace)
+@dataclass(frozen=True)
+class Line:
+    """A line as read: its subcommand, the words after it, its options, and the cell's body if there is one."""
+
+    state: MagicState
+    subcommand: str
+    words: list[str]
+    options: argparse.Namespace
+    cell: str | None
+
+    @property
+    def session(self) -> Session:
+        """The session that the line uses."""
+        return self.state.session_of(self.options.profile)
+
+    @property
+    def text(self) -> str:
+        """The words after the subcommand, without their quotes."""
+        return " ".join(map(unquoted, self.words))
+
+    def read(self, word: str) -> Any:
+        """Return the value of a word, which may name a variable."""
+        return read_word(word, self.state.namespace)
+
+    def function_and_values(self) -> tuple[RemoteFunction, dict[str, Any]]:
+        """Return the function that the line names, and its arguments from the line and the cell's body."""
+        name, arguments = name_and_arguments(self.words)
+        self._check_words(name, arguments)
+        typed = f"{' '.join(self.words)}\n{self.cell}"
+        values = self._values(arguments)
+        try:
+            function = self.session[name]
+        except NotFoundError:
+            refuse(self.state.shell, as_secrets(values, typed))
+            self._refuse_unnamed([*map(unquoted, self.words[: -len(arguments) or None])])
+            raise
+        # The function may have a parameter that is called like a token or an option.
+        unknown = function.unknown(values)
+        refuse(self.state.shell, as_secrets({name: values[name] for name in unknown}, typed))
+        for argument in unknown:
+            option = f"--{argument.replace('_', '-')}"
+            if option in OPTIONS and self.subcommand in taken_by(option):
+                raise function.option_error(argument, f"{option} {OPTIONS[option].value}".rstrip())
+        if unknown:
+            return function, values
+        from jupyter_funcs.catalog.form import with_json
+
+        return function, with_json(function.form(), values)
+
+    def _values(self, arguments: list[str]) -> dict[str, Any]:
+        values = {} if self.cell is None else read_body(self.cell, self.state.namespace)
         argument = "name"
         for word in arguments:
             match = NAME_AND_VALUE.fullmatch(word)
@@ -157,42 +195,42 @@ class MagicState:
                 raise ArgumentError(f"{quote(word)} isn't an argument.", hint)
             if (argument := unquoted(match["name"])) in values:
                 raise given_twice(argument)
-            values[argument] = read_word(match["value"], self.namespace)
-        try:
-            function = self.session_for(line)[name]
-        except NotFoundError:
-            self.refuse(as_secrets(values, typed))
-            self._refuse_unnamed(self.session_for(line), [*map(unquoted, line.words[: -len(arguments) or None])])
-            raise
-        # The function may have a parameter that is called like a token or an option.
-        unknown = function.unknown(values)
-        self.refuse(as_secrets({name: values[name] for name in unknown}, typed))
-        for argument in unknown:
-            option = f"--{argument.replace('_', '-')}"
-            if option in OPTIONS and line.subcommand in taken_by(option):
-                raise function.option_error(argument, f"{option} {OPTIONS[option].value}".rstrip())
-        if unknown:
-            return function, values
-        from jupyter_funcs.catalog.form import with_json
+            values[argument] = self.read(match["value"])
+        return values
 
-        return function, with_json(function.form(), values)
-
-    def _refuse_unnamed(self, session: Session, words: list[str]) -> None:
+    def _refuse_unnamed(self, words: list[str]) -> None:
         """Raise if the words begin with the name of a function: the others are values without a name."""
         for end in range(min(len(words) - 1, _MOST_WORDS), 0, -1):
-            if session.catalog.peek(name := " ".join(words[:end])) is not None:
-                function = session[name]
+            name = " ".join(words[:end])
+            if name in self.session:
+                function = self.session[name]
                 hint = f'Write {function.fields[0].name}="…".' if function.fields else "It takes no parameters."
                 raise ArgumentError(f"{function.name} takes its arguments by name, not {quote(words[end])}.", hint)
 
-    def variable_hint(self, line: Line, error: FuncsError) -> str:
+    def _check_words(self, name: str, arguments: list[str]) -> None:
+        """Refuse the usual mistakes of users who don't know the syntax yet."""
+        words = self.words
+        if any(word.startswith("=") for word in words) or any(word.endswith("=") for word in words[:-1]):
+            raise ArgumentError("Write arguments without spaces around the =.", "For example: name=value.")
+        if dash := next((word for word in words if word.startswith(_DASHES)), None):
+            raise ArgumentError(f"{quote(dash)} isn't an argument.", "Options begin with two hyphens: --timeout.")
+        if any(word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]):
+            hint = "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma."
+            raise ArgumentError("Arguments are separated by spaces, not commas.", hint)
+        if not name:
+            hint = LIST_FUNCTIONS
+            if any("(" in word.partition("=")[0] for word in arguments[:1]):
+                hint = f"Leave out the parentheses: %funcs {self.subcommand} NAME name=value."
+            raise ArgumentError(f"%funcs {self.subcommand} needs a function's name.", hint)
+
+    def variable_hint(self, error: FuncsError) -> str:
         """Return how to pass a variable, if a refused value is the name of one: ``sym`` or ``{sym}``, not ``$sym``."""
         from jupyter_funcs.client.notebook import usable
 
-        for word in line.words:
+        for word in self.words:
             name, _, value = word.partition("=")
             variable = value.strip("{}")
-            if variable in error.what and usable(variable, self.namespace.get(variable)):
+            if variable in error.what and usable(variable, self.state.namespace.get(variable)):
                 return f"For your variable, write {name}=${variable}."
         return ""
 
@@ -205,19 +243,3 @@ def _connect_early() -> Session | None:
         session.listed_early(_TAB_SECONDS)
         return session
     return None
-
-
-def _check_words(line: Line, name: str, arguments: list[str]) -> None:
-    """Refuse the usual mistakes of users who don't know the syntax yet."""
-    words = line.words
-    if any(word.startswith("=") for word in words) or any(word.endswith("=") for word in words[:-1]):
-        raise ArgumentError("Write arguments without spaces around the =.", "For example: name=value.")
-    if dash := next((word for word in words if word.startswith(_DASHES)), None):
-        raise ArgumentError(f"{quote(dash)} isn't an argument.", "Options begin with two hyphens: --timeout.")
-    if any(word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]):
-        hint = "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma."
-        raise ArgumentError("Arguments are separated by spaces, not commas.", hint)
-    if not name:
-        is_python = any("(" in word.partition("=")[0] for word in arguments[:1])
-        hint = f"Leave out the parentheses: %funcs {line.subcommand} NAME name=value." if is_python else LIST_FUNCTIONS
-        raise ArgumentError(f"%funcs {line.subcommand} needs a function's name.", hint)

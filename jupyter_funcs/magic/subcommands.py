@@ -7,16 +7,16 @@ A new subcommand is a function here and a row in `usage.py`.
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
-from jupyter_funcs.core.line import ROTATE, read_word, unquoted
+from jupyter_funcs.core.line import ROTATE, unquoted
 from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, plural, quote, visible
 from jupyter_funcs.magic.masking import masked_traceback
-from jupyter_funcs.magic.state import LIST_FUNCTIONS, MagicState
-from jupyter_funcs.magic.usage import Line, is_table
+from jupyter_funcs.magic.state import LIST_FUNCTIONS, Line
+from jupyter_funcs.magic.usage import is_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,34 +33,34 @@ _SWITCHES = ("on", "off", "clear")
 _MOST_REQUESTS = 3
 
 
-def find(state: MagicState, line: Line) -> pd.DataFrame:
-    return state.session_for(line).find(" ".join(map(unquoted, line.words)))
+def find(line: Line) -> pd.DataFrame:
+    return line.session.find(line.text)
 
 
-def describe(state: MagicState, line: Line) -> pd.DataFrame:
-    function, values = state.function_and_values(line)
+def describe(line: Line) -> pd.DataFrame:
+    function, values = line.function_and_values()
     if values:
         raise ArgumentError(f"%funcs describe takes only a name, not {listed(values, 'and')}.", "Leave that out.")
     return function.describe()
 
 
-def call(state: MagicState, line: Line) -> Any:
-    function, values = state.function_and_values(line)
-    function = _with_options(function, state, line)
+def call(line: Line) -> Any:
+    function, values = line.function_and_values()
+    function = _with_options(function, line)
     if not line.options.dry_run:
         return function.submit(**values) if line.options.background else function(**values)
     request = function.request(**values)
     return _printed_or_returned(request, json.dumps(request, indent=2, ensure_ascii=False), line)
 
 
-def sweep(state: MagicState, line: Line) -> Any:
+def sweep(line: Line) -> Any:
     tables = [word for word in line.words if is_table(word)]
     if len(tables) > 1:
         raise ArgumentError(f"A sweep takes one table, not {listed(tables, 'and')}.", "Combine them in Python.")
-    table = read_word(tables[0], state.namespace) if tables else None
-    line = line._replace(words=[word for word in line.words if not is_table(word)])
-    function, values = state.function_and_values(line)
-    function = _with_options(function, state, line)
+    table = line.read(tables[0]) if tables else None
+    line = replace(line, words=[word for word in line.words if not is_table(word)])
+    function, values = line.function_and_values()
+    function = _with_options(function, line)
     if not line.options.dry_run:
         return function.start_sweep(values, table) if line.options.background else function.sweep(table, **values)
     requests = _requests(function, table, values)
@@ -80,17 +80,17 @@ def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapp
     return [function.session.remote.source.request(function.function, args) for args in found.runs]
 
 
-def again(state: MagicState, line: Line) -> pd.DataFrame:
+def again(line: Line) -> pd.DataFrame:
     if len(line.words) != 1:
         given = f", not {quote(' '.join(line.words))}" if line.words else ""
         raise ArgumentError(f"%funcs again takes the number of a run{given}.", "%funcs history shows the numbers.")
-    return state.session_for(line).history.again(unquoted(line.words[0]))
+    return line.session.history.again(unquoted(line.words[0]))
 
 
-def _with_options(function: RemoteFunction, state: MagicState, line: Line) -> RemoteFunction:
+def _with_options(function: RemoteFunction, line: Line) -> RemoteFunction:
     given = {name: value for name, value in vars(line.options).items() if value is not None}
     options = {field.name: given[field.name] for field in fields(function.options) if field.name in given}
-    options |= {name: read_word(given[name], state.namespace) for name in ("to", "executor") if name in given}
+    options |= {name: line.read(given[name]) for name in ("to", "executor") if name in given}
     if line.options.no_cache:
         options["cache"] = False
     if line.options.all:
@@ -108,21 +108,21 @@ def _printed_or_returned(value: Any, text: str, line: Line) -> Any:
     return None
 
 
-def panel(state: MagicState, line: Line) -> Any:
+def panel(line: Line) -> Any:
     is_waiting = line.options.wait
     if line.words:
-        function, values = state.function_and_values(line)
-        opened = _with_options(function, state, line).panel(**values)
+        function, values = line.function_and_values()
+        opened = _with_options(function, line).panel(**values)
     elif line.cell is not None and line.cell.strip():
         raise ArgumentError("The cell has arguments, but the line names no function.", "Write %%funcs panel NAME.")
     elif is_waiting:
         raise ArgumentError("--wait needs a function's name, and values to run it with.", LIST_FUNCTIONS)
     else:
-        opened = state.session_for(line).panel()
-    if type(state.shell).__name__ == _TERMINAL and not is_waiting:
+        opened = line.session.panel()
+    if type(line.state.shell).__name__ == _TERMINAL and not is_waiting:
         print(_NO_PANEL)
     opened.recipe = "df = %funcs result"
-    state.panel = opened
+    line.state.panel = opened
     if not is_waiting:
         return opened
     # For front ends that show nothing once a cell has ended, such as Colab.
@@ -133,14 +133,14 @@ def panel(state: MagicState, line: Line) -> Any:
     return opened.result()
 
 
-def result(state: MagicState, line: Line) -> pd.DataFrame:
-    if state.panel is None:
+def result(line: Line) -> pd.DataFrame:
+    if line.state.panel is None:
         raise ArgumentError("No panel has been opened yet.", "Open one with %funcs.")
-    return state.panel.result(line.options.timeout)
+    return line.state.panel.result(line.options.timeout)
 
 
-def history(state: MagicState, line: Line) -> pd.DataFrame | None:
-    runs, is_earlier = state.session_for(line).history, line.options.all
+def history(line: Line) -> pd.DataFrame | None:
+    runs, is_earlier = line.session.history, line.options.all
     if not line.words:
         return runs.table(earlier=is_earlier)
     word, *more = map(unquoted, line.words)
@@ -160,8 +160,8 @@ def history(state: MagicState, line: Line) -> pd.DataFrame | None:
     return None
 
 
-def lock(state: MagicState, line: Line) -> None:
-    lock_functions(state.session_for(line), line.words, is_check=line.options.check)
+def lock(line: Line) -> None:
+    lock_functions(line.session, line.words, is_check=line.options.check)
 
 
 def lock_functions(session: Session, words: list[str], *, is_check: bool) -> None:
@@ -210,20 +210,20 @@ def _compare(session: Session, held: Lock, names: list[str]) -> None:
     print(f"{plural(len(names), 'function')} {'matches' if len(names) == 1 else 'match'} {held.path.name}.")
 
 
-def connect(state: MagicState, line: Line) -> Session:
+def connect(line: Line) -> Session:
     if len(line.words) > 1 or any("=" in word and "://" not in word for word in line.words):
         raise ConfigError("%funcs connect takes one profile or URL, and no token.", ROTATE)
-    return state.switch(*map(unquoted, line.words))
+    return line.state.switch(*map(unquoted, line.words))
 
 
-def status(state: MagicState, line: Line) -> Any:
-    return state.session_for(line).status()
+def status(line: Line) -> Any:
+    return line.session.status()
 
 
-def refresh(state: MagicState, line: Line) -> Session:
+def refresh(line: Line) -> Session:
     from jupyter_funcs.catalog.changes import relisted
 
-    session = state.session_for(line)
+    session = line.session
     before = session.listed
     said = relisted(before, session.refresh().catalog)
     if said and line.options.output is None:
@@ -231,24 +231,24 @@ def refresh(state: MagicState, line: Line) -> Session:
     return session
 
 
-def cache(state: MagicState, line: Line) -> Any:
+def cache(line: Line) -> Any:
     words = line.words
     if words not in ([], ["clear"]):
         hint = did_you_mean(words[0], ["clear"]) or "Write %funcs cache or %funcs cache clear."
         raise ArgumentError(f"%funcs cache takes clear or nothing, not {quote(' '.join(words))}.", hint)
     from jupyter_funcs.client.cache import Cache
 
-    session = state.known()
+    session = line.state.known()
     own = Cache() if session is None else session.cache  # it can be looked at without a service to connect to
     return own.clear() if words else own.status()
 
 
-def docs(_state: MagicState, line: Line) -> Any:
+def docs(line: Line) -> Any:
     from jupyter_funcs.core.guide import guide_page
 
-    return guide_page(" ".join(map(unquoted, line.words)))
+    return guide_page(line.text)
 
 
-def lasterror(_state: MagicState, line: Line) -> Any:
+def lasterror(line: Line) -> Any:
     text = masked_traceback(last_traceback()).rstrip()
     return _printed_or_returned(text, text or "No error has been shown in this kernel yet.", line)

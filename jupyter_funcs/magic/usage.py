@@ -46,15 +46,6 @@ class Option(NamedTuple):
     subcommands: tuple[str, ...]
 
 
-class Line(NamedTuple):
-    """A line as read: its subcommand, the words after it, its options, and the cell's body if there is one."""
-
-    subcommand: str
-    words: list[str]
-    options: argparse.Namespace
-    cell: str | None
-
-
 def is_table(word: str) -> bool:
     """Return whether a word of a sweep is its table of arguments: a ``$variable`` that isn't an argument's value."""
     return _VARIABLE.fullmatch(word) is not None
