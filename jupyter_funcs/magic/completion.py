@@ -33,7 +33,7 @@ from jupyter_funcs.magic.candidates import (
     remaining_fields,
     without_quote,
 )
-from jupyter_funcs.magic.complete_python import PartialCode, in_python
+from jupyter_funcs.magic.partial_code import PartialCode
 from jupyter_funcs.magic.usage import NAMES, OPTIONS, is_table, subcommand, taken_by
 
 if TYPE_CHECKING:
@@ -56,20 +56,18 @@ _TO_LINE_END = Quoting(lambda text: text == text.strip() and text[:1] not in {*Q
 
 def complete(context: CompletionContext, state: MagicState) -> SimpleMatcherResult:
     """Return the result of an IPython matcher (version 2 of its API); an error inside it offers nothing."""
-    completions: list[SimpleCompletion] = []
     try:
         offered = _offered(context, state)
-        if offered is not None:
-            begin = offered.compared.casefold()
-            fitting = (
-                SimpleCompletion(one.written, type=offered.kind)
-                for one in offered.candidates
-                if one.compared.casefold().startswith(begin) and one.written.isprintable()
-            )
-            completions = list(islice(fitting, context.limit))
+        if offered is None:
+            return {"completions": []}
+        begin = offered.compared.casefold()
+        fitting = (
+            SimpleCompletion(candidate.written, type=offered.kind)
+            for candidate in offered.candidates
+            if candidate.compared.casefold().startswith(begin) and candidate.written.isprintable()
+        )
+        completions = list(islice(fitting, context.limit))
     except Exception:  # noqa: BLE001  # a traceback at Tab is worse than no completion
-        offered = None
-    if offered is None:
         return {"completions": []}
     if not completions and offered.only:
         # IPython obeys `suppress` only if there is a completion: an empty one hides Python's names.
@@ -91,6 +89,8 @@ def _offered(context: CompletionContext, state: MagicState) -> Offer | None:
     # Before this module is imported there is no session to complete.
     if "jupyter_funcs.api" not in sys.modules:
         return None
+    from jupyter_funcs.magic.complete_python import in_python
+
     return in_python(PartialCode(before[-_LONGEST_CODE:], after), state.namespace)
 
 
