@@ -109,10 +109,12 @@ class RemoteCall:
         ArgumentError
             A value is missing, unknown or not valid; nothing was sent.
         """
-        form = self.form(*unnamed, **values)
+        return self.start(self._checked(self.form(*unnamed, **values)))
+
+    def _checked(self, form: Form) -> Args:
         args = form.check()
         self.warn_of(form.warnings)
-        return self.start(args)
+        return args
 
     def warn_of(self, warnings: Mapping[str, Iterable[str]]) -> None:
         """Warn of what contradicts descriptions and listings, once per text."""
@@ -292,10 +294,7 @@ class RemoteCall:
         ArgumentError
             A value is missing, unknown or not valid.
         """
-        form = self.form(**values)
-        args = form.check()
-        self.warn_of(form.warnings)
-        return self.session.remote.source.request(self.function, args)
+        return self.session.remote.source.request(self.function, self._checked(self.form(**values)))
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import os
 import time
 import weakref
 from functools import partial
@@ -45,7 +44,6 @@ class Remote:
         self.transport = transport
         self.source = source_of(transport.connection.kind, transport)
         self.choices = ListedValues(self.run)
-        self._detecting, self._pid = asyncio.Lock(), os.getpid()
 
     async def listing(self, left: float | None = None, *, is_early: bool = False) -> Callable[[], Catalog]:
         """Ask the source for its functions, once and at no cost if nobody waits yet; return what warns of them."""
@@ -60,9 +58,8 @@ class Remote:
             raise
 
     async def _listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
-        if self._pid != os.getpid():  # what holds the lock stayed in the parent
-            self._detecting, self._pid = asyncio.Lock(), os.getpid()
-        async with self._detecting:
+        self.transport.reopen_after_fork()  # what holds the lock stayed in the parent
+        async with self.transport.detecting:
             if not self.source.kind:
                 self.source, read = await detected(self.transport, terms, progress)
                 return read

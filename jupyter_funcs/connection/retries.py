@@ -12,6 +12,7 @@ import os
 import random
 import re
 from collections import defaultdict, deque
+from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -125,10 +126,7 @@ def pause(  # noqa: PLR0913  # the decision depends on all of them
 class Budget:
     """Limits the retries to one origin: if the service is down, a kernel sends at most ten."""
 
-    most = 50
-
-    def __init__(self) -> None:
-        self.left = self.most
+    left = most = 50
 
     def take(self, *, timed_out: bool) -> bool:
         """Pay for a retry; return whether there was enough left."""
@@ -151,6 +149,7 @@ class Admission(NamedTuple):
     counts: bool = True
 
 
+@dataclass
 class Breaker:
     """
     Circuit breaker: after 5 failures in a row within 60 s, nothing is sent for about 15 s.
@@ -163,12 +162,11 @@ class Breaker:
     window = 60.0
     first_pause, max_pause = 15.0, 120.0
 
-    def __init__(self, draw: Draw = DRAW) -> None:
-        self._draw = draw
-        self._failures: deque[float] = deque(maxlen=self.max_failures)
-        self._probe_at = -math.inf  # when a probe may be sent; minus infinity while all requests may
-        self._pause = self.first_pause
-        self._probe: Admission | None = None
+    draw: Draw = DRAW
+    _failures: deque[float] = field(default_factory=lambda: deque(maxlen=Breaker.max_failures))
+    _probe_at: float = -math.inf  # when a probe may be sent; minus infinity while all requests may
+    _pause: float = first_pause
+    _probe: Admission | None = None
 
     @property
     def is_open(self) -> bool:
@@ -211,15 +209,15 @@ class Breaker:
 
     def _open(self, now: float) -> None:
         self._failures.clear()
-        self._probe_at = now + self._pause * (0.8 + 0.4 * self._draw())
+        self._probe_at = now + self._pause * (0.8 + 0.4 * self.draw())
 
 
+@dataclass
 class Health:
     """The state of one origin, shared by all sessions of this process that use it."""
 
-    def __init__(self) -> None:
-        self.budget = Budget()
-        self.breaker = Breaker()
+    budget: Budget = field(default_factory=Budget)
+    breaker: Breaker = field(default_factory=Breaker)
 
 
 HEALTH: defaultdict[str, Health] = defaultdict(Health)

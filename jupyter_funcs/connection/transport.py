@@ -20,7 +20,7 @@ from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failu
 from jupyter_funcs.connection.retries import HEALTH, MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, Purpose, pause
 from jupyter_funcs.connection.secrets import Hidden, Secret
 from jupyter_funcs.connection.tokens import Constant
-from jupyter_funcs.core.background import Progress
+from jupyter_funcs.core.background import Progress, loop_time
 from jupyter_funcs.core.errors import (
     AuthenticationError,
     CircuitOpenError,
@@ -77,13 +77,14 @@ class Transport:
     def _open(self) -> None:
         self._pid = os.getpid()
         self._exchange = Exchange(self.connection, self._transport)
-        self.turn = asyncio.Lock()
+        self.turn, self.detecting = asyncio.Lock(), asyncio.Lock()
         # A user's own transport has a state of its own.
         address, other = self.connection.base_url, self.connection.allow_server
         origin = "://".join(urlsplit(other if address.startswith("file:") else address)[:2])
         self._health = HEALTH[origin] if self._transport is None else Health()
 
-    def _reopen_after_fork(self) -> None:
+    def reopen_after_fork(self) -> None:
+        """Start again in a forked process."""
         if self._pid != os.getpid():  # a child must not use its parent's sockets, nor wait for its parent's requests
             self._open()
 
@@ -104,10 +105,9 @@ class Transport:
 
     async def request(self, request: Request, terms: Terms, progress: Progress | None = None) -> Reply:
         """Send a request and return the whole reply; retry where that is safe."""
-        self._reopen_after_fork()
-        clock = asyncio.get_running_loop().time
+        self.reopen_after_fork()
         breaker, progress = self._health.breaker, progress or Progress()
-        admission = breaker.admit(clock(), force=terms.force, counts=terms.counts)
+        admission = breaker.admit(loop_time(), force=terms.force, counts=terms.counts)
         if admission.wait:
             paused = CircuitOpenError(
                 f"{self.connection.name} failed {breaker.max_failures} times in a row, so requests are paused.",
@@ -119,8 +119,8 @@ class Transport:
             reply = await self._send(request, terms, progress)
         except asyncio.CancelledError:
             # By the user, or by the deadline: then it is a failure of the service, if the request was sent.
-            if progress.attempts and clock() >= terms.until - _TIMER_STEP:
-                breaker.failed(clock(), admission)
+            if progress.attempts and loop_time() >= terms.until - _TIMER_STEP:
+                breaker.failed(loop_time(), admission)
             else:
                 breaker.dropped(admission)
             raise
@@ -132,14 +132,13 @@ class Transport:
             self._health.budget.succeeded()
             return reply
         if isinstance(reply.error, _OUTAGES):
-            breaker.failed(clock(), admission)
+            breaker.failed(loop_time(), admission)
         else:
             breaker.answered()
         raise reply.error
 
     async def _send(self, request: Request, terms: Terms, progress: Progress) -> Reply | Failure:
         """Send a request as often as its failures allow; return its reply or its last failure."""
-        clock = asyncio.get_running_loop().time
         renewals: list[Secret] = []
         for done in count():
             reply = await self._with_token(
@@ -149,19 +148,19 @@ class Transport:
                 return reply
             error, proof, retry_after, _ = reply
             error.attempts, error.refused, error.retry_after = done + 1, proof is Proof.REFUSED, retry_after
-            left = terms.until - clock()
+            left = terms.until - loop_time()
             seconds = pause(proof, terms.purpose, done=done, left=left, retry_after=retry_after, most=terms.retries)
             timed_out = isinstance(error, DeadlineError)
             if seconds is None or not self._health.budget.take(timed_out=timed_out):
                 return reply
             await asyncio.sleep(seconds)
-            if terms.until - clock() < MIN_TIME_LEFT:  # it took longer, for instance because the machine slept
+            if terms.until - loop_time() < MIN_TIME_LEFT:  # it took longer, for instance because the machine slept
                 return reply
         raise AssertionError  # count() has no end
 
     async def open(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Opened | Failure:
         """Send one request with the token, for a protocol of its own; `Exchange.open` says what this returns."""
-        self._reopen_after_fork()
+        self.reopen_after_fork()
         return await self._with_token(lambda secret: self._exchange.open(method, url, headers, body, secret), [])
 
     async def _with_token(
@@ -180,7 +179,7 @@ class Transport:
 
     async def login(self, email: str, password: Hidden) -> Secret:
         """Return a token for an email and a password."""
-        self._reopen_after_fork()
+        self.reopen_after_fork()
         payload = {"email": email, "password": password.reveal()}
         request = Request("POST", self.connection.base_url + LOGIN_PATH, payload)
         reply = await self._exchange.send(request, password, _MAX_LOGIN_BYTES, Progress())

@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import unquote
@@ -113,13 +114,13 @@ def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> A
                 raise too_deep(what) from error
             except (msgspec.MsgspecError, UnicodeError):
                 pass  # the tolerant decoder accepts it or says what is wrong
-        return _TolerantDecoder(what, strict=strict).decode(data)
+        return _TolerantDecoder(what, strict).decode(data)
 
 
 def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False) -> list[Any]:
     """Decode NDJSON, one document per line; blank lines are skipped."""
     lines: list[Any] = data.split(b"\n") if isinstance(data, bytes) else data.split("\n")
-    tolerant = _TolerantDecoder(what, strict=strict)
+    tolerant = _TolerantDecoder(what, strict)
     documents = []
     with gc_paused():
         if not strict:
@@ -209,13 +210,13 @@ def too_deep(what: str) -> ProtocolError:
     return ProtocolError(f"The {what} is nested too deeply.", TRY_AGAIN)
 
 
+@dataclass
 class _TolerantDecoder:
     """The standard library's decoder: warns about what it tolerates, and explains what it can't read."""
 
-    def __init__(self, what: str, *, strict: bool) -> None:
-        self.what = what
-        self.strict = strict
-        self.warned: set[str] = set()
+    what: str
+    strict: bool
+    warned: set[str] = field(default_factory=set)
 
     def decode(self, data: bytes | str) -> Any:
         text = self.text(data)

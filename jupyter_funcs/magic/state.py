@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from concurrent import futures
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core import background
@@ -38,15 +38,15 @@ _DASHES = ("–", "—")  # what a phone or a word processor makes of two hyphen
 LIST_FUNCTIONS = "%funcs find lists the functions."
 
 
+@dataclass(eq=False, repr=False)
 class MagicState:
     """The state of the magic in one shell."""
 
-    def __init__(self, shell: InteractiveShell) -> None:
-        self.shell = shell
-        self.panel: Panel | None = None  # opened last
-        self._session: Session | None = None
-        self._early: futures.Future[Session | None] | None = None  # connected by Tab, before the first use
-        self._by_profile: dict[str, Session] = {}  # kept, so that each profile's functions are listed once
+    shell: InteractiveShell
+    panel: Panel | None = None  # opened last
+    _session: Session | None = None
+    _early: futures.Future[Session | None] | None = None  # connected by Tab, before the first use
+    _by_profile: dict[str, Session] = field(default_factory=dict)  # so that each profile's functions are listed once
 
     @property
     def session(self) -> Session:

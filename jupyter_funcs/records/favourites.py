@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.files import atomic_write_text, read_small
@@ -16,15 +17,15 @@ _MOST_RECENT = 5
 _MOST_FAVOURITES = 50
 
 
+@dataclass
 class Favourites:
     """The favourite and recent functions of one service, by wire name."""
 
-    def __init__(self, service: str, path: Path) -> None:
-        self._service = service
-        self._path = path
-        self.recent: list[str] = []
-        self.trouble = ""
-        self._names: list[str] | None = None
+    _service: str
+    _path: Path
+    recent: list[str] = field(default_factory=list)
+    trouble: str = ""
+    _names: list[str] | None = None
 
     @property
     def names(self) -> list[str]:

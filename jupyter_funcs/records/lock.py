@@ -101,12 +101,12 @@ def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
     return lock
 
 
+@dataclass
 class LockChecker:
     """Compares each function that a session runs with the lock of the working folder, once."""
 
-    def __init__(self, service: str) -> None:
-        self._service = service
-        self._checked: set[tuple[str, str]] = set()
+    _service: str
+    _checked: set[tuple[str, str]] = field(default_factory=set)
 
     def check(self, function: Function) -> str:
         """Describe how a function differs from its lock, when it first runs in a folder; empty if it is not locked."""

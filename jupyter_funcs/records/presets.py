@@ -7,7 +7,7 @@ import json
 import os
 import tomllib
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Kind
@@ -50,12 +50,12 @@ _HEAD = """\
 """
 
 
+@dataclass(frozen=True, slots=True)
 class Presets:
     """The presets of one profile (``demo`` for the demo), in a file that other profiles may share."""
 
-    def __init__(self, profile: str, path: Path) -> None:
-        self.profile = profile
-        self.path = path
+    profile: str
+    path: Path
 
     def names(self, function: str) -> list[str]:
         """Return the names of a function's presets, in the file's order."""
