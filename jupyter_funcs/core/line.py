@@ -251,22 +251,20 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
         except (ValueError, RecursionError) as error:
             raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Write one object of arguments.") from None
     pairs: list[tuple[str, Any]] = []
-    lines, at = body.splitlines(), 0
-    while at < len(lines):
-        line, number, at = lines[at], at + 2, at + 1
-        if line.strip() and not line.lstrip().startswith("#"):
-            name, colon, text = line.partition(":")
-            if not colon:
-                raise ArgumentError(
-                    f"Line {number} of the cell is not an argument: {quote(line)}.", "Write `name: value`."
-                )
-            value, more = with_items_below(text.strip(), lines[at:])
-            at += more
-            begins = len(line) - len(text.lstrip())
-            end = "]" if value.startswith("[") else QUOTES.get(value[:1])
-            if end is not None and end not in value[1:]:
-                raise _unclosed(line, begins, f" in line {number} of the cell")
-            pairs.append((_unwrapped(name.strip()), read_value(value, namespace)))
+    lines = body.splitlines()
+    below = 0
+    for number, line in enumerate(lines, start=2):
+        if number <= below or not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, colon, text = line.partition(":")
+        if not colon:
+            raise ArgumentError(f"Line {number} of the cell is not an argument: {quote(line)}.", "Write `name: value`.")
+        value, more = with_items_below(text.strip(), lines[number - 1 :])
+        below = number + more
+        end = ({"[": "]"} | QUOTES).get(value[:1])
+        if end is not None and end not in value[1:]:
+            raise _unclosed(line, len(line) - len(text.lstrip()), f" in line {number} of the cell")
+        pairs.append((_unwrapped(name.strip()), read_value(value, namespace)))
     return _once(pairs)
 
 

@@ -63,10 +63,7 @@ class Quoting(NamedTuple):
         return Offer(typed, without_quote(typed), self._candidates(typed, values, after), kind)
 
     def _candidates(self, typed: str, values: Iterable[str], after: str) -> Iterator[Candidate]:
-        # Most values of a long list don't fit: skip them before they are quoted.
         compared = without_quote(typed).casefold()
-        if "\\" not in compared:
-            values = (value for value in values if value.casefold().startswith(compared))
         begin = typed[:1] if typed[:1] in QUOTES else ""
         for value in values:
             if not begin and self.is_plain(value):

@@ -261,9 +261,8 @@ def _with_items_above(typed: str, above: list[str]) -> str:
         value = above[at].partition(":")[2].strip()
         if value.startswith("["):
             is_open = with_items_below(value, above[at + 1 :]) == (value, 0) and not value.endswith("]")
-            items = [line.strip().rstrip(",") for line in above[at + 1 :]]
-            parts = [f"{above[at].strip().rstrip(',')}{',' * (value != '[')}", *(f"{item}," for item in items if item)]
-            return "".join([*parts, typed.lstrip()]) if is_open else typed
+            items = filter(None, (line.strip().rstrip(",") for line in above[at:]))
+            return ",".join([*items, typed.lstrip()]).replace("[,", "[", 1) if is_open else typed
     return typed
 
 

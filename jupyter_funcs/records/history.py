@@ -29,7 +29,7 @@ from jupyter_funcs.sweeps.combinations import combos
 from jupyter_funcs.sweeps.resuming import EarlierResults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -53,6 +53,7 @@ class History:
 
     def __init__(self, session: Client[RemoteCall]) -> None:
         self._session = session
+        self._load_cached = partial(_load_cached, weakref.ref(session))
         self._log = _logs.setdefault((session.address, session.where), _Log(session.address or "demo"))
 
     @property
@@ -74,7 +75,7 @@ class History:
         for kernel, run in saved:
             with suppress(KeyError, TypeError, ValueError):  # another version saved it
                 runs.append(Run.from_json(kernel, json.loads(run)))
-                runs[-1].load_cached = self._cached_results()
+                runs[-1].load_cached = self._load_cached
         return runs
 
     def get(self, number: int | str) -> Run:
@@ -111,7 +112,7 @@ class History:
             in_cache=function.may_cache(is_sweep=isinstance(job.progress, SweepProgress)),
             entry=function.function,
             options=function.options,
-            load_cached=self._cached_results(),
+            load_cached=self._load_cached,
         )
         self._log.begin(run, job)
         self._log.warn()
@@ -191,9 +192,6 @@ class History:
         table = Listing(_columns([*(self.earlier if earlier else ()), *self.runs]))
         table.nothing, table.latest = _EMPTY, _MOST_SHOWN
         return table
-
-    def _cached_results(self) -> Callable[[Run], pd.DataFrame | None]:
-        return partial(_load_cached, weakref.ref(self._session))
 
     def __len__(self) -> int:
         return len(self._log.runs)
