@@ -7,9 +7,9 @@ IPython reads ``etc/ipython/ipython_config.json`` of its environment, for kernel
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def disable() -> bool:
         else:
             path.unlink()
         backup.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # the folder may hold files of others
+        with suppress(OSError):  # the folder may hold files of others
             path.parent.rmdir()
     return True
 

@@ -225,7 +225,7 @@ def _canonical(value: Any) -> str:
 
 def _exact(value: Any) -> str:
     """Return the text of a date or a number; an object raises a TypeError."""
-    if isinstance(value, (dt.date, dt.time, dt.timedelta, Decimal)):
+    if isinstance(value, dt.date | dt.time | dt.timedelta | Decimal):
         return repr(value)
     raise TypeError
 

@@ -349,7 +349,7 @@ class Client(ABC, Generic[CallT_co]):
         return (self._bind(catalog, function) for function in catalog)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, (str, int)) and self.catalog.peek(name) is not None
+        return isinstance(name, str | int) and self.catalog.peek(name) is not None
 
     def __len__(self) -> int:
         return len(self.catalog)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import html
 import time
 import uuid
+from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client import notebook
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _REFRESH_SECONDS = 0.5
 
 
-class ResultFuture(concurrent.futures.Future["pd.DataFrame"]):
+class ResultFuture(Future["pd.DataFrame"]):
     """The future of a run. It notes the reply before anybody can change the DataFrame."""
 
     reply: pd.DataFrame | None = None
@@ -118,7 +118,7 @@ class Job:
         """
         try:
             return background.wait(self.future, timeout)
-        except concurrent.futures.CancelledError:
+        except CancelledError:
             pass
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"Stopped waiting for {self.function}; the service may still finish it.") from None

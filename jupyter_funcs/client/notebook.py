@@ -74,7 +74,7 @@ def usable(name: str, value: Any) -> str:
 def about(value: Any) -> str:
     """Return what a value is in a few words: ``table of 12 × 3``, ``list of 24``, or a scalar itself."""
     try:
-        is_list = isinstance(value, (list, tuple, range))
+        is_list = isinstance(value, list | tuple | range)
         shape = (len(value),) if is_list else getattr(value, "shape", ())
         noun = "list" if is_list else "column" if len(shape) == 1 else "table"
         return f"{noun} of {' × '.join(f'{size:,}' for size in shape)}" if shape else clip(inert(str(value)[:1000]), 40)

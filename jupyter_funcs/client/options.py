@@ -136,7 +136,7 @@ _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "to": (
         f'the path of a folder, or "{DASK}"',
-        lambda value: isinstance(value, (str, os.PathLike)) and bool(os.fspath(value)),
+        lambda value: isinstance(value, str | os.PathLike) and bool(os.fspath(value)),
     ),
     "most_runs": ("a positive integer", _is_count),
     "max_memory": ("a positive number of bytes", _is_positive),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import getpass
 import sys
 import time
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.connection.secrets import Hidden, Secret
-from jupyter_funcs.connection.tokens import CachedToken
+from jupyter_funcs.connection.tokens import CachedToken, LogIn
 from jupyter_funcs.core.background import in_thread
 from jupyter_funcs.core.errors import AuthenticationError, ConfigError, FuncsError
 from jupyter_funcs.core.text import quote
@@ -34,7 +34,7 @@ class Login(CachedToken):
         self._profile, self._base_url, self.email = profile, base_url, email
         self._rejected: Secret | None = None
 
-    def ask_missing(self, login: Callable[[str, Hidden], Secret]) -> None:
+    def ask_missing(self, login: LogIn) -> None:
         """Log in, unless there is a token."""
         if (missing := self.missing()) is None:
             return
@@ -45,7 +45,7 @@ class Login(CachedToken):
         except KeyringUnavailableError as error:
             warn(f"The keyring cannot be used ({error}). The {self.label} stays in memory and ends with this process.")
 
-    def log_in(self, email: str, password: Hidden, login: Callable[[str, Hidden], Secret]) -> None:
+    def log_in(self, email: str, password: Hidden, login: LogIn) -> None:
         """Get a token for a password; raises `KeyringUnavailableError` if it can't be put into the keyring."""
         secret = login(email, password)
         self.cache(secret)
@@ -57,13 +57,13 @@ class Login(CachedToken):
         super().reject(secret)
         self._rejected = secret
         if self.in_keyring:
-            with contextlib.suppress(KeyringUnavailableError):
+            with suppress(KeyringUnavailableError):
                 if keyring_get(self._base_url, self.email) == secret.reveal():
                     _use_keyring(lambda keyring: keyring.delete_password(_entry(self._base_url), self.email))
 
     def _read(self) -> str:
         if self.in_keyring:
-            with contextlib.suppress(KeyringUnavailableError, ConfigError):
+            with suppress(KeyringUnavailableError, ConfigError):
                 found = Secret(keyring_get(self._base_url, self.email))
                 was_rejected = self._rejected is not None and found.reveal() == self._rejected.reveal()
                 if found.expires_at > time.time() and not was_rejected:
@@ -81,7 +81,7 @@ class FromKeyring(CachedToken):
         super().__init__(label)
         self._base_url, self._user = base_url, user
 
-    def ask_missing(self, login: Callable[[str, Hidden], Secret]) -> None:  # noqa: ARG002  # the base class's signature
+    def ask_missing(self, login: LogIn) -> None:  # noqa: ARG002  # the base class's signature
         """Ask for the token if the keyring doesn't return it."""
         if (problem := self.missing()) is None:
             return

@@ -18,11 +18,13 @@ from jupyter_funcs.connection.secrets import NoSecret, Secret
 from jupyter_funcs.connection.tokens import Constant, FromCommand, FromEnvironment, FromFile, FromFunction, TokenSource
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.files import expanded, read_toml
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+_Table = dict[str, Any]  # of a TOML file
 _MAX_PROFILE_NAME = 32
 # The variable of each kind of secret, and the keys of a profile that say where it comes from.
 _VARIABLES = {"FUNCS_TOKEN": "token", "FUNCS_API_KEY": "api_key"}
@@ -98,7 +100,7 @@ def resolve(
         raise ConfigError("Both a token and an API key were passed.", "Pass the one that your service accepts.")
     secret = api_key if token is None else token
     given = None if secret is None else _source(secret, "token" if api_key is None else "api_key")
-    if isinstance(where, (ModuleType, list, tuple)) or (isinstance(where, str) and where.startswith(("python:", "["))):
+    if isinstance(where, ModuleType | list | tuple) or (isinstance(where, str) and where.startswith(("python:", "["))):
         connection: Connection | None = _python(where, given)
     elif file := _file(where):
         connection = _document(file, given)
@@ -170,11 +172,9 @@ def config_problem() -> str:
 
 def profile_names() -> list[str]:
     """Return the names of the profiles in the file's order; none if it is missing or can't be read."""
-    try:
-        profiles = _read_toml(profiles_file()).get("profiles")
-    except (ConfigError, OSError):
-        return []
-    return list(profiles) if isinstance(profiles, dict) else []
+    with suppress(ConfigError, OSError):
+        return list(only(dict, _read_toml(profiles_file()).get("profiles")))
+    return []
 
 
 def _default_profile() -> str | None:
@@ -268,7 +268,7 @@ def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: Token
     return Connection(name, f"python:{name}", NO_TOKEN, where=where, kind="python", target=target)
 
 
-def _token_source(key: str, profile: dict[str, Any], name: str, base_url: str) -> TokenSource:
+def _token_source(key: str, profile: _Table, name: str, base_url: str) -> TokenSource:
     value, label = profile[key], f"{key} of profile {quote(name)}"
     secret, _, origin = key.rpartition("_")
     source: TokenSource
@@ -286,14 +286,13 @@ def _token_source(key: str, profile: dict[str, Any], name: str, base_url: str) -
     return source
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> _Table:
     found = read_toml(path, f"The profiles in {path}", "Fix the file, or set FUNCS_CONFIG.")
     return found[1] if found else {}
 
 
-def _read_profile(name: str, path: Path) -> dict[str, Any]:
-    profiles = _read_toml(path).get("profiles")
-    known = profiles if isinstance(profiles, dict) else {}
+def _read_profile(name: str, path: Path) -> _Table:
+    known = only(dict, _read_toml(path).get("profiles"))
     profile = known.get(name)
     if not isinstance(profile, dict):
         if len(name) > _MAX_PROFILE_NAME or "@" in name:  # perhaps a token, or an address with a password
@@ -317,7 +316,7 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
     return profile
 
 
-def _profile_problem(profile: dict[str, Any]) -> str:
+def _profile_problem(profile: _Table) -> str:
     """Return what is wrong with a profile, without its values: one may be a token written there by mistake."""
     if (kind := profile.get("kind", "service")) not in _KINDS:
         return f"has a kind that is not {listed(map(quote, _KINDS))}"
@@ -332,7 +331,7 @@ def _profile_problem(profile: dict[str, Any]) -> str:
     return _target_problem(runs, profile.get(runs))
 
 
-def _address_problem(profile: dict[str, Any]) -> str:
+def _address_problem(profile: _Table) -> str:
     """Return what is wrong with a profile of a service, a server or a document."""
     sources = [key for key in _SOURCES if key in profile]
     if not isinstance(profile.get("url", profile.get("file")), str):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import html
 import math
 import re
 import time
 import zlib
+from contextlib import suppress
 from http import HTTPStatus
 from traceback import clear_frames
 from types import MappingProxyType
@@ -161,7 +161,7 @@ def _why_cut(response: httpx.Response, body: bytes, *, lines: bool) -> str:
 async def _read_head(response: httpx.Response) -> bytes:
     """Read the first 64 KiB of an error's body, or as much of them as can be decompressed."""
     head = bytearray()
-    with contextlib.suppress(Exception):  # the status says more than a broken body
+    with suppress(Exception):  # the status says more than a broken body
         async for piece in pieces(response):
             head += piece[:_MAX_ERROR_BYTES]
             if len(head) >= _MAX_ERROR_BYTES:

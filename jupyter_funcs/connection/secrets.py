@@ -90,7 +90,7 @@ class Secret(Hidden):
         """When a JWT expires, in seconds since 1970; infinity if the token is opaque or doesn't say."""
         end = self._claims().get("exp")
         try:
-            return float(end) if isinstance(end, (int, float)) and not isinstance(end, bool) else math.inf
+            return float(end) if isinstance(end, int | float) and not isinstance(end, bool) else math.inf
         except OverflowError:
             return math.inf
 

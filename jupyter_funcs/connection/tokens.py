@@ -9,6 +9,7 @@ import stat
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,10 @@ from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
+LogIn = Callable[[str, Hidden], Secret]  # with an email and a password
 COMMAND_SECONDS = 15.0
 _RENEW_SECONDS = 60.0  # a command runs again this long before its token expires, so that no run uses an expired one
 _MAX_BYTES = 64 * 1024
@@ -50,7 +52,7 @@ class TokenSource:
     def reject(self, secret: Secret) -> None:
         """Learn that the service does not accept this token."""
 
-    def ask_missing(self, login: Callable[[str, Hidden], Secret]) -> None:
+    def ask_missing(self, login: LogIn) -> None:
         """Ask the user for what is missing; called on the user's thread."""
 
     def _read(self) -> str:

@@ -7,10 +7,10 @@ The caller sets one total deadline around each request (`asyncio.timeout`), beca
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import os
 import time
+from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -188,7 +188,7 @@ class Transport:
             if isinstance(reply.error, AuthenticationError):
                 raise AuthenticationError(f"Wrong email or password for {self.connection.name}.", "Try again.")
             raise reply.error
-        with contextlib.suppress(ConfigError, KeyError):
+        with suppress(ConfigError, KeyError):
             return Secret(read_object(reply.data)["token"])
         del reply  # as above
         what = "The service accepted the login, but returned no token."

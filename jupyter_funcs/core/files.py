@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import glob
 import os
@@ -11,6 +10,7 @@ import shutil
 import stat
 import sys
 import time
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -33,7 +33,7 @@ _LOCK_SECONDS = 5.0  # then the holder is taken to be stuck, and the file is wri
 
 def expanded(path: str | os.PathLike[str]) -> Path:
     """Return a path with the home folder in place of its ``~``; as it is if there is no such user or folder."""
-    with contextlib.suppress(RuntimeError):
+    with suppress(RuntimeError):
         return Path(path).expanduser()
     return Path(path)
 
@@ -94,7 +94,7 @@ def read_toml(
     raise ConfigError(inert(f"{what} cannot be read: {wrong}."), hint)
 
 
-@contextlib.contextmanager
+@contextmanager
 def named_error(path: Path, hint: str, what: str = "written") -> Iterator[None]:
     """Raise a `ConfigError` that names a file or a folder in place of the system's error."""
     try:
@@ -136,7 +136,7 @@ def atomic_write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
             os.fsync(file.fileno())  # so that it isn't empty after a power cut
             finish(file, path)
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
@@ -162,7 +162,7 @@ def finish(file: BinaryIO, path: Path) -> None:
 def remove_abandoned(paths: Iterable[Path]) -> None:
     """Remove the unfinished files of processes that were killed; where files can't be locked, those of an hour ago."""
     for path in paths:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             with open_regular(path) as file:
                 age = time.time() - os.fstat(file.fileno()).st_mtime
                 is_free = _lock(file, waits=False)
@@ -187,7 +187,7 @@ def _lock(file: BinaryIO | int, *, waits: bool) -> bool | None:
     return True
 
 
-@contextlib.contextmanager
+@contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder, so that one notebook writes at a time; does nothing where files can't be locked."""
     if sys.platform == "win32":

@@ -14,6 +14,7 @@ import argparse
 import json
 import re
 import unicodedata
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,7 +22,10 @@ from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.text import did_you_mean, inert, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+
+Values = dict[str, Any]  # of arguments, by name
+Namespace = Mapping[str, Any]  # a user's variables, by name
 
 ROTATE = "The history keeps what you type: set FUNCS_TOKEN instead. If this was a real token, have it replaced."
 _NO_HYPHENS = "Arguments have no hyphens: name=value."
@@ -206,12 +210,12 @@ def _unwrapped(text: str) -> str:
     return _inside(text) if _WHOLE.fullmatch(text) else text
 
 
-def read_word(text: str, namespace: Mapping[str, Any]) -> Any:
+def read_word(text: str, namespace: Namespace) -> Any:
     """Read a value after ``name=`` on a line: ``$variable``, a list in brackets, or text, with its quotes removed."""
     return read_value(text, namespace, unquoted)
 
 
-def read_value(text: str, namespace: Mapping[str, Any], as_text: Callable[[str], str] = _unwrapped) -> Any:
+def read_value(text: str, namespace: Namespace, as_text: Callable[[str], str] = _unwrapped) -> Any:
     """Read a value outside of a line, such as in a body: as `read_word`, but only full quotes are removed."""
     if text.startswith("$"):
         name = text[1:]
@@ -233,7 +237,7 @@ def _items(text: str) -> list[Any]:
     return [_items(item) if _LIST.fullmatch(item) else Entered(_unwrapped(item)) for item in items if item]
 
 
-def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
+def read_body(body: str, namespace: Namespace) -> Values:
     """
     Read a cell's body: one JSON object, or one ``name: value`` per line.
 
@@ -302,8 +306,8 @@ def given_twice(name: str) -> ArgumentError:
     return ArgumentError(f"{name} is given twice.", "Put several values in brackets: [a, b].")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+def _once(pairs: list[tuple[str, Any]]) -> Values:
+    values: Values = {}
     for name, value in pairs:
         if name in values:
             raise given_twice(name)

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.core.line import QUOTES, read_value
+from jupyter_funcs.core.line import QUOTES, Namespace, Values, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -91,7 +91,7 @@ class WrittenCall(NamedTuple):
 
     function: RemoteFunction
     given: Mapping[str, str]
-    namespace: Mapping[str, Any]
+    namespace: Namespace
 
     def offer_values(self, name: str, typed: str, after: str, quoting: Quoting = IN_LINE) -> Offer:
         """Offer the values of one more argument, by its name."""
@@ -104,7 +104,7 @@ class WrittenCall(NamedTuple):
         values = known_values(self.function, name, self.values(), items)
         return quoting.offer(typed, values or [], after, "value")
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """Return the values of the arguments, without those that name an unknown variable."""
         return {
             name: read_value(text, self.namespace)
@@ -117,10 +117,12 @@ def offer_variables(typed: str, names: Iterable[str]) -> Offer:
     return offer(typed, sorted(f"${name}" for name in names if not name.startswith("_")), "variable")
 
 
-def data_frames(namespace: Mapping[str, Any]) -> dict[str, Any]:
+def data_frames(namespace: Namespace) -> Values:
     """Return the variables that hold a DataFrame."""
     pandas = sys.modules.get("pandas")  # without it there is no DataFrame
-    return {} if pandas is None else {n: one for n, one in namespace.items() if isinstance(one, pandas.DataFrame)}
+    if pandas is None:
+        return {}
+    return {name: value for name, value in namespace.items() if isinstance(value, pandas.DataFrame)}
 
 
 def find_function(session: Session | None, name: str) -> RemoteFunction | None:

@@ -24,8 +24,9 @@ from jupyter_funcs.magic.candidates import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
+    from jupyter_funcs.core.line import Namespace
     from jupyter_funcs.magic.partial_code import Arguments, PartialCode
 
 _ARGUMENT = re.compile(r"(?s)\s*(?P<name>\w+)\s*=(?!=)\s*(?P<value>.*)")
@@ -39,7 +40,7 @@ class _PanelMethod(NamedTuple):
     session: Session
 
 
-def in_python(code: PartialCode, namespace: Mapping[str, Any]) -> Offer | None:
+def in_python(code: PartialCode, namespace: Namespace) -> Offer | None:
     """Offer the attributes of a session or a function, names of functions, parameters and values."""
     begin, typed = code.begin, code.typed
     if code.string is None and code.before[begin - 1 : begin] == ".":
@@ -62,7 +63,7 @@ def in_python(code: PartialCode, namespace: Mapping[str, Any]) -> Offer | None:
     return _in_call(owner, arguments, code, namespace)
 
 
-def _in_call(owner: Any, arguments: Arguments, code: PartialCode, namespace: Mapping[str, Any]) -> Offer | None:
+def _in_call(owner: Any, arguments: Arguments, code: PartialCode, namespace: Namespace) -> Offer | None:
     """Offer the names or the values of the parameters of a function, or the names of its options."""
     if arguments.name is None:
         return _offer_names(owner, arguments.before, code) if code.string is None else None
@@ -104,7 +105,7 @@ def _attributes(owner: Any, typed: str) -> Offer:
     return offer(typed, dict.fromkeys([*slugs, *sorted(names)]), "function")
 
 
-def _resolve(node: ast.expr | None, namespace: Mapping[str, Any]) -> Any:
+def _resolve(node: ast.expr | None, namespace: Namespace) -> Any:
     """Return the session or function that an expression names, without running the user's or a service's code."""
     match node:
         case ast.Name(id=name):
@@ -133,7 +134,7 @@ def _attribute(owner: Any, name: str) -> Any:
     return inspect.getattr_static(owner, name, None)
 
 
-def _literal(text: str, namespace: Mapping[str, Any]) -> Any:
+def _literal(text: str, namespace: Namespace) -> Any:
     """Return the value of a literal or a variable, None for other code."""
     text = text.strip()
     if text.isidentifier():

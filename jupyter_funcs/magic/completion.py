@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult
 
 from jupyter_funcs.core.guide import TOPICS
-from jupyter_funcs.core.line import NAME_AND_VALUE, QUOTES, name_and_arguments, split_open, unquoted, with_items_below
+from jupyter_funcs.core.line import (
+    NAME_AND_VALUE,
+    QUOTES,
+    Namespace,
+    name_and_arguments,
+    split_open,
+    unquoted,
+    with_items_below,
+)
 from jupyter_funcs.magic.candidates import (
     IN_LINE,
     NOTHING,
@@ -37,8 +45,6 @@ from jupyter_funcs.magic.partial_code import PartialCode
 from jupyter_funcs.magic.usage import NAMES, OPTIONS, is_table, subcommand, taken_by
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from jupyter_funcs.api import Session
     from jupyter_funcs.magic.state import MagicState
 
@@ -181,7 +187,7 @@ def _offer_profiles(typed: str, after: str) -> Offer:
     return IN_LINE.offer(typed, profile_names(), after, "profile")
 
 
-def _at_argument(session: Session | None, line: PartialLine, after: str, namespace: Mapping[str, Any]) -> Offer | None:
+def _at_argument(session: Session | None, line: PartialLine, after: str, namespace: Namespace) -> Offer | None:
     """Offer functions, and what a function takes once it is named."""
     command, typed = line.words[0], line.typed
     name, given, tables = line.call()

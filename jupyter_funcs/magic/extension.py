@@ -43,17 +43,6 @@ class Extension:
         }
         self._replaced_printers: dict[tuple[str, str], Any] = {}
         self._shells_inspect: Any = None  # while ours replaces it
-        # Bound once, so that `unload` can tell our magic from one that others registered later.
-        self._funcs = self.funcs
-
-        # The highest priority: jedi doesn't start where its names wouldn't be shown.
-        @context_matcher(identifier="jupyter_funcs", priority=1000)  # type: ignore[untyped-decorator]  # IPython's
-        def matcher(context: CompletionContext) -> SimpleMatcherResult:
-            from jupyter_funcs.magic.completion import complete
-
-            return complete(context, self.state)
-
-        self._matcher = matcher
 
     @property
     def state(self) -> MagicState:
@@ -63,6 +52,14 @@ class Extension:
 
             self._state = MagicState(self._shell)
         return self._state
+
+    # The highest priority: jedi doesn't start where its names wouldn't be shown.
+    @context_matcher(identifier="jupyter_funcs", priority=1000)  # type: ignore[untyped-decorator]  # IPython's
+    def matcher(self, context: CompletionContext) -> SimpleMatcherResult:
+        """Complete what is ours."""
+        from jupyter_funcs.magic.completion import complete
+
+        return complete(context, self.state)
 
     @no_var_expand
     def funcs(self, line: str, cell: str | None = None) -> Any:
@@ -97,8 +94,8 @@ class Extension:
         self._shell.events.register("post_run_cell", self._mask_typed_tokens)
         tables = self._shell.magics_manager.magics
         self._replaced = {kind: tables[kind][_NAME] for kind in _KINDS if _NAME in tables[kind]}
-        self._shell.magics_manager.register_function(self._funcs, "line_cell", _NAME)
-        self._shell.Completer.custom_matchers.append(self._matcher)
+        self._shell.magics_manager.register_function(self.funcs, "line_cell", _NAME)
+        self._shell.Completer.custom_matchers.append(self.matcher)
         if self._shells_inspect is None:  # else somebody has wrapped ours
             self._shells_inspect = self._shell.object_inspect_mime
             vars(self._shell)[_INSPECT] = self.object_inspect_mime
@@ -115,7 +112,7 @@ class Extension:
         with suppress(ValueError):  # not loaded
             self._shell.events.unregister("post_run_cell", self._mask_typed_tokens)
         matchers = self._shell.Completer.custom_matchers
-        matchers[:] = [matcher for matcher in matchers if matcher is not self._matcher]
+        matchers[:] = [matcher for matcher in matchers if matcher != self.matcher]
         if vars(self._shell).get(_INSPECT) == self.object_inspect_mime:
             del vars(self._shell)[_INSPECT]
             if self._shell.object_inspect_mime != self._shells_inspect:
@@ -123,7 +120,7 @@ class Extension:
             self._shells_inspect = None
         for kind in _KINDS:
             table = self._shell.magics_manager.magics[kind]
-            if table.get(_NAME) is not self._funcs:
+            if table.get(_NAME) != self.funcs:
                 continue
             if kind in self._replaced:
                 table[_NAME] = self._replaced[kind]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import linecache
 import os
 import re
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ConfigError
@@ -116,9 +116,9 @@ def mask(shell: Any, secrets: Sequence[str], result: Any = None) -> None:
     _mask_database(history, masked)
 
     def mask_result(result: Any) -> None:
-        with contextlib.suppress(ValueError):
+        with suppress(ValueError):
             shell.events.unregister("post_run_cell", mask_result)
-        with contextlib.suppress(AttributeError, TypeError):
+        with suppress(AttributeError, TypeError):
             result.info.raw_cell = masked(result.info.raw_cell)
             result.info.transformed_cell = masked(result.info.transformed_cell)
 
@@ -138,8 +138,8 @@ def _mask_sources(masked: Callable[[str], str]) -> None:
 
 def _mask_database(history: Any, masked: Callable[[str], str]) -> None:
     # A thread writes queued inputs later; rows that it has written already are overwritten.
-    with contextlib.suppress(Exception):  # the history may be off, read-only or of another kind
-        with history.db_input_cache_lock if hasattr(history, "db_input_cache_lock") else contextlib.nullcontext():
+    with suppress(Exception):  # the history may be off, read-only or of another kind
+        with history.db_input_cache_lock if hasattr(history, "db_input_cache_lock") else nullcontext():
             queued = history.db_input_cache
             history.db_input_cache = [(number, masked(text), masked(raw)) for number, text, raw in queued]
         with history.db:

@@ -12,6 +12,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError
 from jupyter_funcs.core.line import (
     NAME_AND_VALUE,
+    Values,
     given_twice,
     name_and_arguments,
     read_body,
@@ -159,7 +160,7 @@ class Line:
         """Return the value of a word, which may name a variable."""
         return read_word(word, self.state.namespace)
 
-    def function_and_values(self) -> tuple[RemoteFunction, dict[str, Any]]:
+    def function_and_values(self) -> tuple[RemoteFunction, Values]:
         """Return the function that the line names, and its arguments from the line and the cell's body."""
         name, arguments = name_and_arguments(self.words)
         self._check_words(name, arguments)
@@ -184,7 +185,7 @@ class Line:
 
         return function, with_json(function.form(), values)
 
-    def _values(self, arguments: list[str]) -> dict[str, Any]:
+    def _values(self, arguments: list[str]) -> Values:
         values = {} if self.cell is None else read_body(self.cell, self.state.namespace)
         argument = "name"
         for word in arguments:

@@ -200,10 +200,10 @@ class History:
         return iter(self.runs)
 
     def __repr__(self) -> str:
-        return repr(self.table()) if len(self) else _EMPTY
+        return repr(self.table())
 
-    def _repr_html_(self) -> str | None:
-        html: str | None = self.table()._repr_html_() if len(self) else None  # type: ignore[operator]  # pandas types it as a property
+    def _repr_html_(self) -> str:
+        html: str = self.table()._repr_html_()  # type: ignore[operator]  # pandas types it as a property
         return html
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_Run = dict[str, Any]
+_Waiting = dict[tuple[str, int], tuple[str, _Run]]
 _BUSY_SECONDS = 5.0
 _MOST_RUNS = 10_000  # older runs are deleted
 _LONGEST_RUN = 2**20  # characters; a longer run is saved without its arguments
@@ -56,7 +58,7 @@ class HistoryFile:
         self._writer = futures.ThreadPoolExecutor(1, "jupyter_funcs_history")
         self._lock = threading.Lock()
         # The latest state of each run that is not written yet.
-        self._waiting: dict[tuple[str, int], tuple[str, dict[str, Any]]] = {}
+        self._waiting: _Waiting = {}
         self._pid = os.getpid()
         atexit.register(self._write_rest)  # called after the writer has ended
 
@@ -86,7 +88,7 @@ class HistoryFile:
         with self._connected() as connection:
             return list(connection.execute(query, (service, except_kernel)))
 
-    def save(self, kernel: str, service: str, run: dict[str, Any]) -> None:
+    def save(self, kernel: str, service: str, run: _Run) -> None:
         """Save the state of a run in the background, replacing an earlier state."""
         with self._lock:
             self._waiting[kernel, run["number"]] = (service, run)
@@ -155,7 +157,7 @@ DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs ORDER BY started DESC, n
 """
 
 
-def _save(connection: sqlite3.Connection, pending: dict[tuple[str, int], tuple[str, dict[str, Any]]]) -> None:
+def _save(connection: sqlite3.Connection, pending: _Waiting) -> None:
     is_on = connection.execute("SELECT 1 FROM settings WHERE name = 'on' AND value = '1'").fetchone() is not None
     tokens = known_secrets()
     for (key, number), (service, run) in pending.items():
@@ -172,7 +174,7 @@ def _save(connection: sqlite3.Connection, pending: dict[tuple[str, int], tuple[s
         connection.execute(_OLDEST, (_MOST_RUNS,))
 
 
-def _json(run: dict[str, Any], tokens: list[str]) -> str:
+def _json(run: _Run, tokens: list[str]) -> str:
     """Return a run as JSON, without its arguments if they are too long or contain a token."""
     text = json.dumps(run)
     if len(text) <= _LONGEST_RUN and not any(json.dumps(token)[1:-1] in text for token in tokens):

@@ -26,7 +26,7 @@ from jupyter_funcs.connection.profiles import profiles_file
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, NotFoundError
 from jupyter_funcs.core.files import atomic_write_text, expanded, locked_folder, named_error, read_toml
-from jupyter_funcs.core.line import Entered, Sent
+from jupyter_funcs.core.line import Entered, Sent, Values
 from jupyter_funcs.core.text import did_you_mean, listed, plain, quote
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Form
 
 
+_Keys = tuple[str, str, str]  # the profile, the function and the name of a preset
 LONGEST_NAME = 80
 _DEMO = "demo"
 # Presets that come with the demo.
@@ -61,11 +62,11 @@ class Presets:
         """Return the names of a function's presets, in the file's order."""
         return list(self._of(function))
 
-    def shipped(self, function: str) -> dict[str, dict[str, Any]]:
+    def shipped(self, function: str) -> dict[str, Values]:
         """Return the presets of a function that come with the demo, by name."""
         return _SHIPPED.get(function, {}) if self.profile == _DEMO else {}
 
-    def get(self, function: str, name: str) -> dict[str, Any]:
+    def get(self, function: str, name: str) -> Values:
         """Return the values of a preset, by parameter, or raise a `NotFoundError` that lists the presets."""
         presets = {**self.shipped(function), **self._of(function)}
         if name not in presets:
@@ -84,18 +85,18 @@ class Presets:
         if name in {**self.shipped(function), **self._of(function)}:
             self._change(function, name, None)
 
-    def _of(self, function: str) -> dict[str, dict[str, Any]]:
+    def _of(self, function: str) -> dict[str, Values]:
         found = self._read_file()[1]
         for key in (self.profile, function):
             step = found.get(key)
             found = step if isinstance(step, dict) else {}
         return {name: values for name, values in found.items() if isinstance(values, dict)}
 
-    def _read_file(self) -> tuple[str, dict[str, Any]]:
+    def _read_file(self) -> tuple[str, Values]:
         found = read_toml(self.path, f"The presets in {self.path}", "Fix the file, or set FUNCS_PRESETS.")
         return found or ("", {})
 
-    def _change(self, function: str, name: str, values: dict[str, Any] | None) -> None:
+    def _change(self, function: str, name: str, values: Values | None) -> None:
         """Write one preset, or remove it, in the file as it is now: another notebook may have changed it."""
         if name in self.shipped(function):
             raise ArgumentError(f"{quote(name, 40)} comes with the demo.", "Choose another name for your own.")
@@ -133,10 +134,10 @@ def check_name(name: str) -> str:
     return name
 
 
-def form_values(form: Form) -> dict[str, Any]:
+def form_values(form: Form) -> Values:
     """Return a form's values for a preset: valid values as they would be sent as JSON, others as entered."""
     args, errors = form.args, form.errors
-    values: dict[str, Any] = {}
+    values: Values = {}
     for name, value in form.values.items():
         if has_variable(value) or name in errors or name not in args:
             values[name] = value
@@ -158,7 +159,7 @@ def _jsonable(field: Field, value: Any) -> Any:
 def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[str]:
     """Set a form to these values, `keep` its others or clear them, and return the names that are not its fields."""
     unknown: list[str] = []
-    wanted: dict[str, Any] = {}
+    wanted: Values = {}
     for name, value in values.items():
         try:
             field = form.field(name)
@@ -224,7 +225,7 @@ def _to_toml(parameter: str, value: Any) -> Any:
     if _needs_json(value):
         with suppress(TypeError):
             return {_JSON: json.dumps(redacted_values(plain(value)), ensure_ascii=False)}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list | tuple):
         return [_to_toml(parameter, item) for item in value]
     if isinstance(value, Variable):
         return spelled(value)
@@ -238,14 +239,12 @@ def _to_toml(parameter: str, value: Any) -> Any:
 
 def _needs_json(value: Any) -> bool:
     """Return whether TOML has no type for a value, or its text would be read as JSON."""
-    if isinstance(value, (list, tuple)):
-        return any(item is None or isinstance(item, (dict, list, tuple)) for item in value)
+    if isinstance(value, list | tuple):
+        return any(item is None or isinstance(item, dict | list | tuple) for item in value)
     return value is None or isinstance(value, dict) or (isinstance(value, str) and _is_json(value))
 
 
-def _edited(
-    text: str, document: dict[str, Any], keys: tuple[str, str, str], values: dict[str, Any] | None
-) -> str | None:
+def _edited(text: str, document: Values, keys: _Keys, values: Values | None) -> str | None:
     """Return a TOML file with one table replaced (removed for ``None``), or ``None`` if it cannot be edited."""
     # Every other preset must survive.
     expected = {at: value for at, value in _leaves(document) if at[:3] != keys}
@@ -270,7 +269,7 @@ def _leaves(value: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
         yield path, value
 
 
-def _replaced(text: str, keys: tuple[str, str, str], values: dict[str, Any] | None) -> str:
+def _replaced(text: str, keys: _Keys, values: Values | None) -> str:
     import tomlkit
 
     profile, function, name = keys
@@ -289,7 +288,7 @@ def _replaced(text: str, keys: tuple[str, str, str], values: dict[str, Any] | No
     return tomlkit.dumps(document)
 
 
-def _appended(text: str, keys: tuple[str, str, str], values: dict[str, Any] | None) -> str:
+def _appended(text: str, keys: _Keys, values: Values | None) -> str:
     import tomlkit
 
     table = _update(tomlkit.table(), values or {})
@@ -297,7 +296,7 @@ def _appended(text: str, keys: tuple[str, str, str], values: dict[str, Any] | No
     return f"{text.rstrip()}\n\n[{head}]\n{table.as_string()}"
 
 
-def _update(table: Any, values: dict[str, Any]) -> Any:
+def _update(table: Any, values: Values) -> Any:
     import tomlkit
 
     for parameter in [parameter for parameter in table if parameter not in values]:
