@@ -123,7 +123,7 @@ def _shown(text: str) -> str:
 def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
     """Return the tool of a function; `reads` says that it is known to change nothing."""
     schema = function.json_schema()
-    keys = {name: key for key, name in _names(function).items()}
+    keys = _keys(function)
     schema["title"] = _shown(schema["title"])
     schema["properties"] = {keys[name]: _cleaned(own) for name, own in schema["properties"].items()}
     schema["required"] = [keys[name] for name in schema["required"]]
@@ -176,17 +176,16 @@ def _name(identifier: str) -> str:
     return f"{re.sub('[^A-Za-z0-9_-]', '_', identifier)[:55]}_{zlib.crc32(identifier.encode()):08x}"
 
 
-def _names(function: RemoteFunction) -> dict[str, str]:
-    """Map the keys of a tool's schema to the wire names of the parameters; the two are the same where possible."""
-    wire = dict.fromkeys(field.name for field in function.fields)
-    names = {name: name for name in wire if _ACCEPTED.fullmatch(name)}
+def _keys(function: RemoteFunction) -> dict[str, str]:
+    """Map the wire names of the parameters to the keys of a tool's schema; the two are the same where possible."""
+    keys = {field.name: field.name for field in function.fields if _ACCEPTED.fullmatch(field.name)}
     for field in function.fields:
-        if field.name not in names.values():
+        if field.name not in keys:
             key = _name(field.identifier)
-            while key in names:  # another parameter has this name on the wire
+            while key in keys.values():  # another parameter has this name on the wire
                 key = _name(f"{key}_")
-            names[key] = field.name
-    return names
+            keys[field.name] = key
+    return keys
 
 
 def _function(session: Session, name: str, only: Sequence[str]) -> RemoteFunction:
@@ -199,13 +198,14 @@ def _function(session: Session, name: str, only: Sequence[str]) -> RemoteFunctio
 
 def _arguments(function: RemoteFunction, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments with the names and the options that the service knows."""
-    names, properties = _names(function), function.json_schema()["properties"]
+    names = {key: name for name, key in _keys(function).items()}
+    properties = function.json_schema()["properties"]
     values = {names.get(key, key): value for key, value in arguments.items()}
     return {name: _respelled(value, _shown_values(properties.get(name, {}))) for name, value in values.items()}
 
 
 def _how_to_ask_for_less(function: RemoteFunction) -> str:
-    keys = {name: key for key, name in _names(function).items()}
+    keys = _keys(function)
     narrowing = [
         keys[field.name]
         for field in function.fields
@@ -221,10 +221,8 @@ def as_texts(frame: pd.DataFrame, most: int = MOST_CHARACTERS, hint: str = "") -
     """Return a frame for an assistant: a note with the number of rows, and the rows as CSV; the hint if some lack."""
     total = len(frame)
     shown = min(total, most)  # each row takes one character at least
-    text = visible(frame.head(shown).to_csv(index=False))
-    while len(text) > most and shown:
+    while len(text := visible(frame.head(shown).to_csv(index=False))) > most and shown:
         shown = int(shown * min(most / len(text), 0.95))
-        text = visible(frame.head(shown).to_csv(index=False))
     note = f"All rows: {total}."
     if shown < total:
         note = f"The first {shown} of {total} rows. A result has at most {most:,} characters."

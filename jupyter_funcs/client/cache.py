@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -79,7 +79,6 @@ class Cache:
         self._warned: set[str] = set()
         self._most = most
         self._opened: Segments | None = None
-        self._salt_bytes = b""
 
     def __repr__(self) -> str:
         return f"<Cache in {self.folder}>"
@@ -92,7 +91,7 @@ class Cache:
         salt, which would be a file.
         """
         facts = [*connection.place, connection.where, connection.header, source, secret.account or secret.reveal()]
-        salt = self._salt() if is_stored else b""
+        salt = self._salt if is_stored else b""
         return hmac.new(salt, _canonical(facts).encode(), hashlib.sha256).hexdigest()
 
     def get(self, key: str, max_age: float) -> pd.DataFrame | None:
@@ -167,18 +166,18 @@ class Cache:
             self._opened = Segments(self.folder, repair=True)
         return self._opened
 
+    @cached_property
     def _salt(self) -> bytes:
-        """Return the salt for hashes of tokens, from a file beside the results that only this user can read."""
+        """The salt for hashes of tokens, from a file beside the results that only this user can read."""
         path = self.folder / "salt"
-        self._salt_bytes = self._salt_bytes or _read_salt(path)
-        if not self._salt_bytes:
-            salt = secrets.token_bytes(_SALT_BYTES)
-            if self._segments() is not None:
-                with suppress(OSError):  # then only this session finds its own results
-                    self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    atomic_write_bytes(path, salt, 0o600)
-            self._salt_bytes = _read_salt(path) or salt  # another process may have replaced the file meanwhile
-        return self._salt_bytes
+        if found := _read_salt(path):
+            return found
+        salt = secrets.token_bytes(_SALT_BYTES)
+        if self._segments() is not None:
+            with suppress(OSError):  # then only this session finds its own results
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                atomic_write_bytes(path, salt, 0o600)
+        return _read_salt(path) or salt  # another process may have replaced the file meanwhile
 
 
 class CacheWriter:

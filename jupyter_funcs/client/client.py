@@ -33,11 +33,11 @@ from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import httpx
     import pandas as pd
 
     from jupyter_funcs.catalog.listing import Catalog, Function
     from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.connection.http import AnyTransport
     from jupyter_funcs.connection.secrets import Hidden, Secret
 
     _EarlyListing = tuple[Catalog, float, list[UserWarning]]  # the second on the steady clock
@@ -63,9 +63,7 @@ class NoFunctionError(NotFoundError, AttributeError):
 class Client(ABC, Generic[CallT_co]):
     """One user's functions on one service: lists them, and sends their runs."""
 
-    def __init__(
-        self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
-    ) -> None:
+    def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         self._connection = connection
         self.remote = Remote(Transport(connection, transport))  # sends the requests on the background loop
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.

@@ -43,10 +43,11 @@ finally:
         del sys.modules["httpx._main"]
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Generator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from jupyter_funcs.connection.profiles import Connection
 
+AnyTransport = httpx.AsyncBaseTransport | httpx.BaseTransport
 CONNECTIONS = 2  # per lane
 
 _LANES = 128
@@ -94,9 +95,7 @@ def _bound_header_pattern() -> None:
 class Exchange:
     """Sends requests to one service, each of them once."""
 
-    def __init__(
-        self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
-    ) -> None:
+    def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         mask_logs()
         if not isinstance(transport, httpx.ASGITransport):  # which has no headers as text
             _bound_header_pattern()
@@ -156,7 +155,7 @@ class Exchange:
             response = await client.send(
                 client.build_request(request.method, request.url, headers=headers, content=body),
                 stream=True,
-                auth=_TokenAuth(secret, request.token_header) if request.token_header else None,
+                auth=partial(_with_token, secret, request.token_header) if request.token_header else None,
             )
             if self._transport is None:
                 response.stream = _Body(response.stream, retire)
@@ -257,18 +256,12 @@ def _has_unread(stream: Any) -> bool:
         return True
 
 
-@dataclass
-class _TokenAuth(httpx.Auth):
-    """Adds the token at the last moment, so that no variable on the way holds it."""
-
-    secret: Hidden
-    header: str
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        scheme = "Bearer " if self.header == "Authorization" else ""
-        if self.secret.reveal():
-            request.headers[self.header] = scheme + self.secret.reveal()
-        yield request
+def _with_token(secret: Hidden, header: str, request: httpx.Request) -> httpx.Request:
+    """Add the token at the last moment, so that no variable on the way holds it."""
+    scheme = "Bearer " if header == "Authorization" else ""
+    if secret.reveal():
+        request.headers[header] = scheme + secret.reveal()
+    return request
 
 
 @dataclass(slots=True, eq=False)
@@ -290,7 +283,10 @@ class Lanes:
     async def client(self) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None]]]:
         """Wait for a place; yield a client, and what to call to retire it."""
         async with self._places:
-            lane = self._free_lane()
+            lane = next((lane for lane in self._lanes if lane.in_flight < CONNECTIONS), None)
+            if lane is None:
+                lane = _Lane(self._open_client())
+                self._lanes.append(lane)
             lane.in_flight += 1
             try:
                 yield lane.client, partial(self._retire, lane)
@@ -301,13 +297,6 @@ class Lanes:
                 lane.in_flight -= 1
                 if lane not in self._lanes:
                     await self._close_unused(lane)
-
-    def _free_lane(self) -> _Lane:
-        lane = next((lane for lane in self._lanes if lane.in_flight < CONNECTIONS), None)
-        if lane is None:
-            lane = _Lane(self._open_client())
-            self._lanes.append(lane)
-        return lane
 
     async def close(self) -> None:
         """Close the connections; one that is in use closes after its request."""
@@ -337,7 +326,7 @@ async def _close(client: httpx.AsyncClient) -> None:
 class _UserTransport(httpx.AsyncBaseTransport):
     """A user's own transport, synchronous or not; it returns bodies as received, not decoded."""
 
-    transport: httpx.AsyncBaseTransport | httpx.BaseTransport
+    transport: AnyTransport
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if isinstance(self.transport, httpx.AsyncBaseTransport):

@@ -85,7 +85,7 @@ class Connection:
 
 
 def resolve(
-    where: str | os.PathLike[str] | ModuleType | Sequence[Callable[..., Any]] | None = None,
+    where: object = None,
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
     *,
@@ -250,22 +250,26 @@ def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: Token
     if token is not None:
         raise ConfigError("Python functions take no token.", "Leave out token and api_key.")
     target: object = given
-    if isinstance(given, ModuleType | str):
-        name = given.__name__ if isinstance(given, ModuleType) else given.removeprefix("python:").strip()
+    where = ""
+    if isinstance(given, ModuleType):
+        name = given.__name__
+    elif isinstance(given, str):
+        target = name = given.removeprefix("python:").strip()
         if name.startswith("["):
             raise ConfigError(
                 f"The functions {quote(name)} were given in Python and stay in that process.",
                 "Put them into a module, and connect to the module or to a profile that names it.",
             )
-        target, where = name if isinstance(given, str) else given, f"python:{name}"
     else:
         if not given or not all(map(callable, given)):
             wrong = next((quote(function) for function in given if not callable(function)), "an empty list")
             raise ConfigError(f"jf.connect takes a list of functions, not {wrong}.", "For example jf.connect([f, g]).")
         modules = {str(getattr(function, "__module__", "")) for function in given}
         name = modules.pop() if len(modules) == 1 else "functions"
-        target, where = tuple(given), f"[{', '.join(getattr(function, '__name__', 'function') for function in given)}]"
-    return Connection(name, f"python:{name}", NO_TOKEN, where=where, kind="python", target=target)
+        target = tuple(given)
+        where = f"[{', '.join(getattr(function, '__name__', 'function') for function in given)}]"
+    address = f"python:{name}"
+    return Connection(name, address, NO_TOKEN, where=where or address, kind="python", target=target)
 
 
 def _token_source(key: str, profile: _Table, name: str, base_url: str) -> TokenSource:
@@ -303,12 +307,13 @@ def _read_profile(name: str, path: Path) -> _Table:
         if name.lower().endswith(_DOCUMENTS):
             raise ConfigError(f"There is no file {quote(name)}, and no profile of this name.", "Check its path.")
         key = name if name.isascii() and name.replace("-", "_").isidentifier() else f'"{name}"'
-        hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{key}] with url = "https://…".'
+        near = did_you_mean(name, known)
+        hint = near or f'Add it to {path}: [profiles.{key}] with url = "https://…".'
         if ":" in name or "/" in name:
             hint = "An address starts with https:// or http://."
         elif name == "demo":
             hint = "The demo has no name: it is used by jf.connect() and %funcs connect if no service is configured."
-        elif "." in name and not did_you_mean(name, known):
+        elif "." in name and not near:
             hint = f'Write "https://{name}" for a service at this address; a profile is [profiles."{name}"] in {path}.'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
     if wrong := _profile_problem(profile):

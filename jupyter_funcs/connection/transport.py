@@ -15,7 +15,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from jupyter_funcs.connection.http import Exchange, Opened, Request
+from jupyter_funcs.connection.http import AnyTransport, Exchange, Opened, Request
 from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failure, Reply
 from jupyter_funcs.connection.retries import HEALTH, MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, Purpose, pause
 from jupyter_funcs.connection.secrets import Hidden, Secret
@@ -35,8 +35,6 @@ from jupyter_funcs.core.json_decoding import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-
-    import httpx
 
     from jupyter_funcs.connection.profiles import Connection
 
@@ -65,9 +63,7 @@ class Terms(NamedTuple):
 class Transport:
     """Requests to one service."""
 
-    def __init__(
-        self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
-    ) -> None:
+    def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         self.connection = connection
         self._transport = transport
         self._sent: Secret | None = None

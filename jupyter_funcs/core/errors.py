@@ -73,10 +73,10 @@ class FuncsError(Exception):
     ...     print(error)
     """
 
-    attempts: int = 1
-    refused: bool = False
+    attempts = 1
+    refused = False
     retry_after: float | None = None
-    status: int = 0
+    status = 0
 
     def __init__(self, what: str, hint: str = "") -> None:
         self.what = clip(inert(what), _MAX_LINE)
@@ -99,7 +99,13 @@ class FuncsError(Exception):
     def _render_traceback_(self) -> list[str]:
         # IPython shows this in place of the traceback. It is one string, because the modes Plain and Minimal join the
         # items of the list without line breaks.
-        _remember(self)
+        with suppress(Exception):  # an error whose traceback can't be read is still shown
+            # Holds lines, not frames with everything in them. Lines are looked up on demand, after a token typed in one
+            # of them has been masked.
+            traceback = TracebackException.from_exception(self, lookup_lines=False)
+            if traceback.stack and traceback.stack[0].name == "run_code":  # IPython's own, above the cell
+                del traceback.stack[0]
+            _last[:] = [traceback]
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -199,16 +205,6 @@ def no_descriptors(error: OSError) -> ServiceConnectionError:
     """Return the error of a connection that needs more open files than the process may have."""
     what = f"No connection can be opened: {error.strerror}."
     return ServiceConnectionError(what, "Close files, or allow more (ulimit -n), then try again.")
-
-
-def _remember(error: BaseException) -> None:
-    with suppress(Exception):  # an error whose traceback can't be read is still shown
-        # Holds lines, not frames with everything in them. Lines are looked up on demand, after a token typed in one of
-        # them has been masked.
-        traceback = TracebackException.from_exception(error, lookup_lines=False)
-        if traceback.stack and traceback.stack[0].name == "run_code":  # IPython's own, above the cell
-            del traceback.stack[0]
-        _last[:] = [traceback]
 
 
 def with_causes(error: BaseException | None) -> Iterator[BaseException]:

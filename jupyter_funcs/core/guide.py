@@ -13,9 +13,27 @@ from jupyter_funcs.core.text import did_you_mean, quote
 
 # In a reader's order.
 TOPICS = (
-    *("panel", "magic", "python", "connect", "any-catalog", "results", "sweeps", "history-and-cache", "errors"),
-    *("host-a-service", "publish", "scale-out", "security", "command-line", "mcp"),
-    *("installing", "decisions", "changes", "architecture", "develop", "licences"),
+    "panel",
+    "magic",
+    "python",
+    "connect",
+    "any-catalog",
+    "results",
+    "sweeps",
+    "history-and-cache",
+    "errors",
+    "host-a-service",
+    "publish",
+    "scale-out",
+    "security",
+    "command-line",
+    "mcp",
+    "installing",
+    "decisions",
+    "changes",
+    "architecture",
+    "develop",
+    "licences",
 )
 _LINK = re.compile(r"\[([^\[\]]{1,80})\]\(([a-z-]{1,30})\.md[^()\s]{0,80}\)")
 _PICTURE = re.compile(r"!\[([^\[\]]{1,1000})\]\(([a-z-]{1,30}\.svg)\)")

@@ -117,10 +117,10 @@ def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> A
         return _TolerantDecoder(what, strict).decode(data)
 
 
-def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False) -> list[Any]:
+def decode_lines(data: bytes | str, *, strict: bool = False) -> list[Any]:
     """Decode NDJSON, one document per line; blank lines are skipped."""
     lines: list[Any] = data.split(b"\n") if isinstance(data, bytes) else data.split("\n")
-    tolerant = _TolerantDecoder(what, strict)
+    tolerant = _TolerantDecoder("reply", strict)
     documents = []
     with gc_paused():
         if not strict:
@@ -128,7 +128,7 @@ def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False
                 return [*map(msgspec.json.Decoder(float_hook=float_hook(data)).decode, filter(None, lines))]
         for number, line in enumerate(lines, 1):
             if line.strip(_BLANKS.encode() if isinstance(line, bytes) else _BLANKS):
-                tolerant.what = f"{what}'s line {number:,}"
+                tolerant.what = f"reply's line {number:,}"
                 documents.append(tolerant.decode(line))
     return documents
 

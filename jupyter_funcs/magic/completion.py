@@ -115,22 +115,22 @@ class PartialLine(NamedTuple):
     def read(cls, line: str) -> Self:
         """Read a line that may end anywhere."""
         words, unclosed = split_open(line)
-        typed = "" if unclosed is None and line[-1:].isspace() else "".join(words[-1:])
-        words = words[: len(words) - bool(typed)]
-        plain, option, profile = [], "", ""
+        if not words or (unclosed is None and line[-1].isspace()):
+            words.append("")
+        parts: list[str] = []
         for word in words:
             name, equals, value = word.partition("=")
-            if option or (equals and name in _WITH_A_VALUE):
-                name, value = (option, word) if option else (name, value)
-                profile = unquoted(value) if name == "--profile" else profile
+            parts += [name, value] if equals and name in _WITH_A_VALUE else [word]
+        *parts, typed = parts
+        plain, option, profile = [], "", ""
+        for part in parts:
+            if option:
+                profile = unquoted(part) if option == "--profile" else profile
                 option = ""
-            elif word.startswith("-"):
-                option = word if word in _WITH_A_VALUE else ""
+            elif part.startswith("-"):
+                option = part if part in _WITH_A_VALUE else ""
             else:
-                plain.append(word)
-        name, equals, value = typed.partition("=")
-        if not option and equals and name in _WITH_A_VALUE:
-            option, typed = name, value
+                plain.append(part)
         return cls(plain, typed, option, profile)
 
     def call(self) -> tuple[str, dict[str, str], list[str]]:

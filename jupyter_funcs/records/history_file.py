@@ -163,8 +163,7 @@ def _save(connection: sqlite3.Connection, pending: _Waiting) -> None:
     for (key, number), (service, run) in pending.items():
         text = _json(run, tokens)
         if is_on:
-            if connection.execute("SELECT 1 FROM kernels WHERE key = ?", (key,)).fetchone() is None:
-                connection.execute("INSERT INTO kernels (key, service) VALUES (?, ?)", (key, service))
+            connection.execute("INSERT OR IGNORE INTO kernels (key, service) VALUES (?, ?)", (key, service))
             saved = "INSERT OR REPLACE INTO runs SELECT id, ?, ?, ? FROM kernels WHERE key = ?"
             connection.execute(saved, (number, run["started"], text, key))
         else:  # only note the end of runs that are saved already

@@ -68,7 +68,7 @@ class Presets:
 
     def get(self, function: str, name: str) -> Values:
         """Return the values of a preset, by parameter, or raise a `NotFoundError` that lists the presets."""
-        presets = {**self.shipped(function), **self._of(function)}
+        presets = self._all(function)
         if name not in presets:
             known = f"Presets are {listed(map(quote, presets), 'and')}." if presets else "It has none."
             hint = did_you_mean(name, presets) or f"{known} The presets file is {self.path}."
@@ -82,8 +82,11 @@ class Presets:
 
     def remove(self, function: str, name: str) -> None:
         """Remove a preset, if it exists."""
-        if name in {**self.shipped(function), **self._of(function)}:
+        if name in self._all(function):
             self._change(function, name, None)
+
+    def _all(self, function: str) -> dict[str, Values]:
+        return self.shipped(function) | self._of(function)
 
     def _of(self, function: str) -> dict[str, Values]:
         found = self._read_file()[1]
@@ -93,8 +96,8 @@ class Presets:
         return {name: values for name, values in found.items() if isinstance(values, dict)}
 
     def _read_file(self) -> tuple[str, Values]:
-        found = read_toml(self.path, f"The presets in {self.path}", "Fix the file, or set FUNCS_PRESETS.")
-        return found or ("", {})
+        hint = "Fix the file, or set FUNCS_PRESETS."
+        return read_toml(self.path, f"The presets in {self.path}", hint) or ("", {})
 
     def _change(self, function: str, name: str, values: Values | None) -> None:
         """Write one preset, or remove it, in the file as it is now: another notebook may have changed it."""
@@ -272,13 +275,11 @@ def _leaves(value: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
 def _replaced(text: str, keys: _Keys, values: Values | None) -> str:
     import tomlkit
 
-    profile, function, name = keys
+    *path, name = keys
     document = tomlkit.parse(text)
     table: Any = document
-    for key in (profile, function):
-        if key not in table:
-            table.append(key, tomlkit.table(is_super_table=True))
-        table = table[key]
+    for key in path:
+        table = table.setdefault(key, tomlkit.table(is_super_table=True))
     if values is None:
         table.remove(name)
     elif name in table:  # value by value, so that comments stay
@@ -302,8 +303,9 @@ def _update(table: Any, values: Values) -> Any:
     for parameter in [parameter for parameter in table if parameter not in values]:
         table.remove(parameter)
     for parameter, value in values.items():
-        item = tomlkit.inline_table() if isinstance(value, dict) else value
         if isinstance(value, dict):
-            item.update(value)
-        table[parameter] = item
+            table[parameter] = tomlkit.inline_table()
+            table[parameter].update(value)
+        else:
+            table[parameter] = value
     return table

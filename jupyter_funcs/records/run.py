@@ -29,8 +29,19 @@ _MOST_ITEMS = 3
 _LONGEST_ITEM, _LONGEST_ARGUMENTS = 60, 120
 _LONGEST_ERROR = 300
 _SAVED = (
-    *("number", "function", "args", "is_sweep", "runs", "pairs", "to", "rows"),
-    *("error", "failed", "is_whole", "in_cache", "is_typed"),
+    "number",
+    "function",
+    "args",
+    "is_sweep",
+    "runs",
+    "pairs",
+    "to",
+    "rows",
+    "error",
+    "failed",
+    "is_whole",
+    "in_cache",
+    "is_typed",
 )
 _PRIVATE = ("status", "elapsed", "rows", "error")
 # The status of an earlier kernel's run that may still be running or have died with its kernel.

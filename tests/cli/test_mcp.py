@@ -398,11 +398,11 @@ def test_names_and_words_that_assistants_do_not_take_are_changed(answering: Call
         assert "\x1b" not in str(tool)
         assert "\u202e" not in str(tool)
         # Each key is sent as its own wire name.
-        assert {key: function.form(**{name: "v"}).args for key, name in mcp_server._names(function).items()} == {
-            key: {name: "v"} for key, name in mcp_server._names(function).items()
+        assert {key: function.form(**{name: "v"}).args for name, key in mcp_server._keys(function).items()} == {
+            key: {name: "v"} for name, key in mcp_server._keys(function).items()
         }
-        assert set(mcp_server._names(function).values()) == set(names)
-        assert mcp_server._names(function)["a_b"] == "a_b"
+        assert set(mcp_server._keys(function)) == set(names)
+        assert mcp_server._keys(function)["a_b"] == "a_b"
 
 
 @pytest.mark.parametrize(

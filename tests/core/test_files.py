@@ -63,7 +63,7 @@ def switch(version):
 
 def salt(version):
     cache = Cache(folder / "results")
-    cache._salt()
+    _ = cache._salt
     if not (cache.folder / "salt").exists():  # which is no error: the session uses one of its own
         raise jf.ConfigError("not written")
 
