@@ -111,25 +111,21 @@ def _is_positive(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, numbers.Real) and float(value) > 0
 
 
-def _is_count(value: object) -> bool:
-    return type(value) is int and value > 0
-
-
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-# The values that each option takes: in words, and as a check.
+# The values that options take: in words, and as a check.
+_BOOL = ("True or False", lambda value: isinstance(value, bool))
+_SECONDS = ("a positive number of seconds", _is_positive)
+_BYTES = ("a positive number of bytes", _is_positive)
+_COUNT = ("a positive integer", lambda value: type(value) is int and value > 0)
 _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "timeout": ("a positive number of seconds", _is_positive),
-    "max_bytes": ("a positive number of bytes", _is_positive),
+    "timeout": _SECONDS,
+    "max_bytes": _BYTES,
     "retries": (f"a number from 0 to {MAX_RETRIES}", lambda value: type(value) is int and 0 <= value <= MAX_RETRIES),
-    "cache": ("True or False", _is_bool),
-    "max_age": ("a positive number of seconds", _is_positive),
+    "cache": _BOOL,
+    "max_age": _SECONDS,
     "pages": ('"all" or None', lambda value: value == "all"),
     "most_pages": (f"a number from 1 to {MOST_PAGES:,}", lambda value: _is_count(value) and value <= MOST_PAGES),
-    "pairs": ("True or False", _is_bool),
-    "concurrency": ("a positive integer", _is_count),
+    "pairs": _BOOL,
+    "concurrency": _COUNT,
     "executor": (
         "a concurrent.futures.Executor, such as Dask's client.get_executor()",
         lambda value: isinstance(value, Executor),
@@ -138,7 +134,7 @@ _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
         f'the path of a folder, or "{DASK}"',
         lambda value: isinstance(value, str | os.PathLike) and bool(os.fspath(value)),
     ),
-    "most_runs": ("a positive integer", _is_count),
-    "max_memory": ("a positive number of bytes", _is_positive),
-    "progress": ("True or False", _is_bool),
+    "most_runs": _COUNT,
+    "max_memory": _BYTES,
+    "progress": _BOOL,
 }

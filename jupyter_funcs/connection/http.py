@@ -368,45 +368,45 @@ class _ThreadedStream(httpx.AsyncByteStream):
 def _translate(error: Exception, host: str, response: httpx.Response | None, proxy: Proxy | None) -> Failure:
     """Translate an httpx error before or in a reply; use its text only if it can't hold the request."""
     peer, setting = (inert(str(proxy)), proxy.variable) if proxy else (host, "the address")
-    proof = Proof.FINAL
-    ours: FuncsError
     cause = next((cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        ours = ServiceConnectionError(
-            f"The certificate of {host} is not trusted: {inert(cause.verify_message)}.",
-            "Ask its operator. If your company has its own authority, set SSL_CERT_FILE to that certificate.",
-        )
-    elif isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-        check = f"Check {setting} and your network, then try again."
-        ours = DeadlineError(f"No connection to {peer} within 5 s.", check)
-        proof = Proof.NOT_SENT
-    elif isinstance(error, httpx.TimeoutException):
-        ours = DeadlineError(f"{host} did not accept the request in time; it may still be running.", "Try again later.")
-        proof = Proof.UNANSWERED
-    elif isinstance(error, httpx.ProxyError) and "407" in str(error):
-        ours = ConfigError(f"A user name and a password are required (407) by {peer}.", f"Set them in {setting}.")
-    elif isinstance(error, httpx.ProxyError):
-        why = redacted_line(str(error), 120)
-        ours = ServiceConnectionError(f"Cannot reach {host} through {peer}: {why}.", f"Check {setting}.")
-        proof = Proof.NOT_SENT
-    elif isinstance(error, httpx.ConnectError):
-        is_full = any(getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE} for cause in with_causes(error))
-        check = "Close files, or allow more (ulimit -n)" if is_full else f"Check {setting} and your network"
-        reached = host if cause else peer
-        ours = ServiceConnectionError(f"Cannot reach {reached}: {_reason(error)}.", f"{check}, then try again.")
-        proof = Proof.NOT_SENT
-    elif isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
-        ours = ConfigError(f"No request can be sent to {host}.", CHECK_ADDRESS)
-    elif isinstance(error, httpx.DecodingError):
-        ours = ProtocolError("The compressed reply is corrupt.", TRY_AGAIN)
-    elif isinstance(error, httpx.RemoteProtocolError) and not re.search(r"closed|disconnected", str(error)):
-        ours = ProtocolError(f"{host} did not answer in HTTP.", CHECK_ADDRESS)
-    else:
-        after = f" after {response.num_bytes_downloaded:,} bytes of it" if response is not None else ""
-        ours = ServiceConnectionError(
-            f"The connection to {host} broke before the reply was complete{after}.", "Try again."
-        )
-        proof = Proof.BROKEN
+        what = f"The certificate of {host} is not trusted: {inert(cause.verify_message)}."
+        hint = "Ask its operator. If your company has its own authority, set SSL_CERT_FILE to that certificate."
+        return Failure(ServiceConnectionError(what, hint))
+    proof = Proof.FINAL
+    ours: FuncsError
+    match error:
+        case httpx.ConnectTimeout() | httpx.PoolTimeout():
+            check = f"Check {setting} and your network, then try again."
+            ours = DeadlineError(f"No connection to {peer} within 5 s.", check)
+            proof = Proof.NOT_SENT
+        case httpx.TimeoutException():
+            what = f"{host} did not accept the request in time; it may still be running."
+            ours = DeadlineError(what, "Try again later.")
+            proof = Proof.UNANSWERED
+        case httpx.ProxyError() if "407" in str(error):
+            ours = ConfigError(f"A user name and a password are required (407) by {peer}.", f"Set them in {setting}.")
+        case httpx.ProxyError():
+            why = redacted_line(str(error), 120)
+            ours = ServiceConnectionError(f"Cannot reach {host} through {peer}: {why}.", f"Check {setting}.")
+            proof = Proof.NOT_SENT
+        case httpx.ConnectError():
+            is_full = any(getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE} for cause in with_causes(error))
+            check = "Close files, or allow more (ulimit -n)" if is_full else f"Check {setting} and your network"
+            reached = host if cause else peer
+            ours = ServiceConnectionError(f"Cannot reach {reached}: {_reason(error)}.", f"{check}, then try again.")
+            proof = Proof.NOT_SENT
+        case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
+            ours = ConfigError(f"No request can be sent to {host}.", CHECK_ADDRESS)
+        case httpx.DecodingError():
+            ours = ProtocolError("The compressed reply is corrupt.", TRY_AGAIN)
+        case httpx.RemoteProtocolError() if not re.search(r"closed|disconnected", str(error)):
+            ours = ProtocolError(f"{host} did not answer in HTTP.", CHECK_ADDRESS)
+        case _:
+            after = f" after {response.num_bytes_downloaded:,} bytes of it" if response is not None else ""
+            what = f"The connection to {host} broke before the reply was complete{after}."
+            ours = ServiceConnectionError(what, "Try again.")
+            proof = Proof.BROKEN
     return Failure(ours, proof)
 
 

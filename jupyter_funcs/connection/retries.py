@@ -56,7 +56,7 @@ class Purpose(StrEnum):
 
 # How often a request is sent again, at most; what isn't here is not.
 _RETRIES = {
-    Proof.NOT_SENT: {Purpose.LISTING: 2, Purpose.RUN: 2, Purpose.SWEEP: 2, Purpose.CHANGE: 2},
+    Proof.NOT_SENT: dict.fromkeys(Purpose, 2),
     Proof.REFUSED: {Purpose.LISTING: 2, Purpose.RUN: 2},
     Proof.BROKEN: {Purpose.LISTING: 2, Purpose.RUN: 1, Purpose.SWEEP: 1},
     Proof.UNANSWERED: {Purpose.LISTING: 1},

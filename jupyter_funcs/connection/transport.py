@@ -113,15 +113,12 @@ class Transport:
             raise paused
         try:
             reply = await self._send(request, terms, progress)
-        except asyncio.CancelledError:
-            # By the user, or by the deadline: then it is a failure of the service, if the request was sent.
-            if progress.attempts and loop_time() >= terms.until - _TIMER_STEP:
+        except BaseException as error:  # cancelled, or from the token source or a bug of ours
+            is_late = progress.attempts and loop_time() >= terms.until - _TIMER_STEP
+            if is_late and isinstance(error, asyncio.CancelledError):  # by the deadline: the service failed
                 breaker.failed(loop_time(), admission)
             else:
                 breaker.dropped(admission)
-            raise
-        except BaseException:  # from the token source or a bug of ours
-            breaker.dropped(admission)
             raise
         if isinstance(reply, Reply):
             breaker.answered()

@@ -79,18 +79,19 @@ def json_text(value: Any) -> str:
 
 def plain(value: Any) -> Any:
     """Return a value as plain JSON, in which dates and Decimals are texts; raise a `TypeError` for another object."""
-    if isinstance(value, dict):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return list(map(plain, value))
     if getattr(value, "ndim", None) == 0:  # numpy's
         value = value.item()
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, (*TIMES, Decimal)):
-        return str(value)
+    match value:
+        case dict():
+            return {str(name): plain(item) for name, item in value.items()}
+        case list() | tuple():
+            return list(map(plain, value))
+        case None | str() | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case dt.date() | dt.time() | dt.timedelta() | Decimal():
+            return str(value)
     raise TypeError(f"<{type(value).__name__}>")
 
 

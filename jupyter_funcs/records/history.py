@@ -10,7 +10,7 @@ import threading
 import uuid
 import weakref
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -144,13 +144,13 @@ class History:
         if changed:
             _check_arguments(function, run, changed)
             warn(changed)
-        run_options = run.options or function.options
-        options = {option.name: getattr(run_options, option.name) for option in fields(run_options)}
-        options |= {"pairs": run.pairs, "to": run.to}
+        repeated = function.with_options()
+        repeated.options = replace(run.options or function.options, pairs=run.pairs, to=run.to)
         # A single run is repeated instead of read from the cache. A sweep uses the cache as it did before.
         if run.status == "done" and not run.is_sweep:
-            options["max_age"] = max((dt.datetime.now(dt.UTC) - run.ended).total_seconds(), _LEAST_AGE)
-        return function.with_options(**options)
+            age = (dt.datetime.now(dt.UTC) - run.ended).total_seconds()
+            return repeated.with_options(max_age=max(age, _LEAST_AGE))
+        return repeated
 
     def save(self, *, on: bool) -> None:
         """

@@ -44,7 +44,6 @@ _DEMO = "demo"
 _TO_DATE = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
 _SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": _TO_DATE}}
 _FILE = "jupyter_funcs_presets.toml"
-_EACH, _JSON = "each", "json"
 _HEAD = """\
 # Presets of jupyter_funcs. You can edit this file: [profile."Function"."Name of the preset"], then one line per value.
 # "$name" is a variable of the notebook; {each = ["a", "b"]} runs once for each value; {json = "null"} is JSON.
@@ -210,24 +209,25 @@ def _is_json(text: str) -> bool:
 
 
 def _from_toml(value: Any) -> Any:
-    if isinstance(value, str):
-        return entered(value)
-    if isinstance(value, list):
-        return [_from_toml(item) for item in value]
-    if isinstance(value, dict) and value.keys() == {_EACH} and isinstance(value[_EACH], list):
-        return Each(tuple(map(_from_toml, value[_EACH])))
-    if isinstance(value, dict) and value.keys() == {_JSON} and isinstance(value[_JSON], str):
-        with suppress(ValueError, RecursionError):
-            return json.loads(value[_JSON])
+    match value:
+        case str():
+            return entered(value)
+        case list():
+            return list(map(_from_toml, value))
+        case {"each": list(items), **others} if not others:
+            return Each(tuple(map(_from_toml, items)))
+        case {"json": str(text), **others} if not others:
+            with suppress(ValueError, RecursionError):
+                return json.loads(text)
     return value
 
 
 def _to_toml(parameter: str, value: Any) -> Any:
     if isinstance(value, Each):
-        return {_EACH: [_to_toml(parameter, item) for item in value.values]}
+        return {"each": [_to_toml(parameter, item) for item in value.values]}
     if _needs_json(value):
         with suppress(TypeError):
-            return {_JSON: json.dumps(redacted_values(plain(value)), ensure_ascii=False)}
+            return {"json": json.dumps(redacted_values(plain(value)), ensure_ascii=False)}
     if isinstance(value, list | tuple):
         return [_to_toml(parameter, item) for item in value]
     if isinstance(value, Variable):
