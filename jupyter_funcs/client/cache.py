@@ -73,12 +73,13 @@ class Cache:
     bytes are deleted.
     """
 
+    trouble = ""
+    _opened: Segments | None = None
+
     def __init__(self, folder: Path | None = None, most: int = MOST_BYTES) -> None:
         self.folder = folder or own_path("results")
-        self.trouble = ""
         self._warned: set[str] = set()
         self._most = most
-        self._opened: Segments | None = None
 
     def __repr__(self) -> str:
         return f"<Cache in {self.folder}>"

@@ -63,17 +63,18 @@ class NoFunctionError(NotFoundError, AttributeError):
 class Client(ABC, Generic[CallT_co]):
     """One user's functions on one service: lists them, and sends their runs."""
 
+    _catalog: Catalog | None = None
+    _listed_at = 0.0  # on the steady clock
+    _early: futures.Future[_EarlyListing | None] | None = None  # started before the first use
+    _warned_of_end = 0.0
+
     def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         self._connection = connection
         self.remote = Remote(Transport(connection, transport))  # sends the requests on the background loop
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
         weakref.finalize(self, lambda remote: background.start(remote.source.close()), self.remote).atexit = False
-        self._catalog: Catalog | None = None
-        self._listed_at = 0.0  # on the steady clock
-        self._early: futures.Future[_EarlyListing | None] | None = None  # started before the first use
         self._functions: dict[int, CallT_co] = {}
         self._lock = threading.Lock()
-        self._warned_of_end = 0.0
 
     @staticmethod
     @abstractmethod

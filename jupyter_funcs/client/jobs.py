@@ -55,6 +55,9 @@ class Job:
         fetched.
     """
 
+    _ended: float | None = None
+    _shown = 0  # of the warnings
+
     def __init__(
         self,
         function: str,
@@ -67,9 +70,7 @@ class Job:
         self.args = dict(args)
         self.progress = progress or Progress()
         self._started = time.monotonic()
-        self._ended: float | None = None
         self._warnings: list[UserWarning] = []
-        self._shown = 0  # of the warnings
         self.future = future or ResultFuture()
         try:
             with warn.collect_warnings(self._warnings):

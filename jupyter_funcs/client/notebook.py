@@ -98,11 +98,12 @@ class ResultVariable:
     asking: the next free name with a number is used instead.
     """
 
+    name = ""
+    _frame: pd.DataFrame | None = None
+
     def __init__(self, slug: str, cell: Cell) -> None:
-        self.name = ""
         self._wanted = default_name(slug)
         self._cell = cell
-        self._frame: pd.DataFrame | None = None
 
     def assign(self, frame: pd.DataFrame) -> str:
         """Assign a result to the variable; return a note if that needed another name, else an empty text."""

@@ -95,6 +95,8 @@ def _bound_header_pattern() -> None:
 class Exchange:
     """Sends requests to one service, each of them once."""
 
+    _certificates: ssl.SSLContext | None = None
+
     def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         mask_logs()
         if not isinstance(transport, httpx.ASGITransport):  # which has no headers as text
@@ -102,7 +104,6 @@ class Exchange:
         self.connection = connection
         self._transport = None if transport is None else _UserTransport(transport)
         self._lanes = Lanes(self._open_client)
-        self._certificates: ssl.SSLContext | None = None
 
     async def send(self, request: Request, secret: Hidden, max_bytes: int, progress: Progress) -> Reply | Failure:
         """Send a request; return the reply, or why there is none. Raises only if cancelled."""

@@ -28,11 +28,12 @@ _KEYRING_SECONDS = 1.5
 class Login(CachedToken):
     """A token that the service returns for an email and a password; only the token is kept, in memory or keyring."""
 
+    _rejected: Secret | None = None
+
     def __init__(self, profile: str, base_url: str, email: str, *, in_keyring: bool) -> None:
         super().__init__(f"login of profile {quote(profile)}")
         self.in_keyring = in_keyring
         self._profile, self._base_url, self.email = profile, base_url, email
-        self._rejected: Secret | None = None
 
     def ask_missing(self, login: LogIn) -> None:
         """Log in, unless there is a token."""

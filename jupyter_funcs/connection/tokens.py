@@ -33,6 +33,7 @@ _MAX_BYTES = 64 * 1024
 class TokenSource:
     """Returns the token for a request; called on any thread, and never asks the user."""
 
+    label = "token"
     renews = False  # whether it can return a new token by itself
     header = "Authorization"  # in which the token is sent
 
@@ -63,7 +64,6 @@ class Constant(TokenSource):
     """A fixed token."""
 
     def __init__(self, secret: Secret) -> None:
-        super().__init__("token")
         self._secret = secret
 
     def __call__(self) -> Secret:
@@ -74,10 +74,10 @@ class Constant(TokenSource):
 class FromFunction(TokenSource):
     """A user's own function."""
 
+    label = "function that returns the token"
     renews = True
 
     def __init__(self, function: Callable[[], str]) -> None:
-        super().__init__("function that returns the token")
         self._function = function
 
     def _read(self) -> str:
@@ -133,11 +133,12 @@ class FromFile(TokenSource):
 class CachedToken(TokenSource):
     """A slow source, whose token stays in memory until the service rejects it or it is about to expire."""
 
+    _cached: Secret | None = None
+
     renew_seconds = 0.0  # a new token is fetched this long before the old one expires
 
     def __init__(self, label: str) -> None:
         super().__init__(label)
-        self._cached: Secret | None = None
         self._lock = threading.Lock()
 
     def __call__(self) -> Secret:

@@ -63,11 +63,12 @@ class Terms(NamedTuple):
 class Transport:
     """Requests to one service."""
 
+    _sent: Secret | None = None
+    ends = math.inf
+
     def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         self.connection = connection
         self._transport = transport
-        self._sent: Secret | None = None
-        self.ends = math.inf
         self._open()
 
     def _open(self) -> None:

@@ -31,9 +31,11 @@ _SERIES = ("pandas.Series", "pandas.core.series.Series")
 class Extension:
     """The magics and the Tab of one shell; it outlives `%reload_ext`, and with it the connection and the panel."""
 
+    _state: MagicState | None = None
+    _shells_inspect: Any = None  # while ours replaces it
+
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        self._state: MagicState | None = None
         self._replaced: dict[str, Any] = {}  # other magics of this name, by kind
         plain, rich = [(_PLAIN, name) for name in (*_FRAMES, *_SERIES)], [(_HTML, name) for name in _FRAMES]
         self._printers: dict[tuple[str, str], Any] = {
@@ -42,7 +44,6 @@ class Extension:
             **{key: partial(self._result_html, key) for key in rich},
         }
         self._replaced_printers: dict[tuple[str, str], Any] = {}
-        self._shells_inspect: Any = None  # while ours replaces it
 
     @property
     def state(self) -> MagicState:

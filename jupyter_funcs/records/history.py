@@ -210,12 +210,13 @@ class History:
 class _Log:
     """The runs on one service, of all its sessions; it doesn't keep those sessions alive."""
 
+    warned_of = ""
+
     def __init__(self, service: str) -> None:
         self.service = service
         self.key = uuid.uuid4().hex
         self.numbers = count(1)
         self.runs: list[Run] = []
-        self.warned_of = ""
 
     def file(self, *, create: bool = False) -> HistoryFile | None:
         """Return the file of saved runs, if it exists or is to be created."""

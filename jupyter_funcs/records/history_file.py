@@ -52,9 +52,10 @@ _OTHER_FILE = "Move the file, or name another one in FUNCS_HISTORY."
 class HistoryFile:
     """The file of saved runs, which exists, except before `switch`."""
 
+    trouble = ""
+
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.trouble = ""
         self._writer = futures.ThreadPoolExecutor(1, "jupyter_funcs_history")
         self._lock = threading.Lock()
         # The latest state of each run that is not written yet.
@@ -152,6 +153,10 @@ class HistoryFile:
             raise ConfigError(f"The history in {self.path} cannot be used: {wrong}.", _OTHER_FILE) from None
 
 
+# Not "OR IGNORE", which uses up a number.
+_NEW_KERNEL = """
+INSERT INTO kernels (key, service) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM kernels WHERE key = ?)
+"""
 _OLDEST = """
 DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs ORDER BY started DESC, number DESC LIMIT -1 OFFSET ?)
 """
@@ -163,7 +168,7 @@ def _save(connection: sqlite3.Connection, pending: _Waiting) -> None:
     for (key, number), (service, run) in pending.items():
         text = _json(run, tokens)
         if is_on:
-            connection.execute("INSERT OR IGNORE INTO kernels (key, service) VALUES (?, ?)", (key, service))
+            connection.execute(_NEW_KERNEL, (key, service, key))
             saved = "INSERT OR REPLACE INTO runs SELECT id, ?, ?, ? FROM kernels WHERE key = ?"
             connection.execute(saved, (number, run["started"], text, key))
         else:  # only note the end of runs that are saved already
