@@ -86,8 +86,12 @@ def _read(path: Path) -> tuple[bytes | None, dict[str, Any], list[Any]]:
 def _with(config: dict[str, Any], names: list[Any]) -> dict[str, Any]:
     """Return a configuration with these extensions, without an empty list or section."""
     section = config.get(_SECTION, {}) | {_LIST: names}
-    section = {name: value for name, value in section.items() if name != _LIST or value}
-    return {name: value for name, value in (config | {_SECTION: section}).items() if name != _SECTION or value}
+    if not names:
+        del section[_LIST]
+    changed = config | {_SECTION: section}
+    if not section:
+        del changed[_SECTION]
+    return changed
 
 
 def _json(config: dict[str, Any]) -> bytes:

@@ -155,8 +155,9 @@ class Client(ABC, Generic[CallT_co]):
 
     def listed_early(self, seconds: float | None = 0) -> _EarlyListing | None:
         """Return what `list_early` finds within some seconds, or ``None``."""
-        with suppress(TimeoutError, futures.CancelledError):
-            return None if self._early is None else background.wait(self._early, seconds, is_shared=True)
+        if self._early is not None:
+            with suppress(TimeoutError, futures.CancelledError):
+                return background.wait(self._early, seconds, is_shared=True)
         return None
 
     def _first_listing(self) -> tuple[Catalog, float]:

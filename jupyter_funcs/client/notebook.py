@@ -107,15 +107,15 @@ class ResultVariable:
 
     def assign(self, frame: pd.DataFrame) -> str:
         """Assign a result to the variable; return a note if that needed another name, else an empty text."""
-        shell = _shell()
-        if shell is None:
+        if _shell() is None:
             return ""
-        wanted, number, name = self._wanted, 1, self._wanted
-        while self._is_taken(shell, name):
+        name = wanted = self._wanted
+        number = 1
+        while self._is_taken(name):
             number += 1
             name = f"{wanted}_{number}"
         self._frame = frame
-        self._assign(shell, name, frame)
+        self._assign(name, frame)
         return "" if name == wanted else f"You already have a variable {wanted}, so this result is {name}."
 
     def rename(self, name: str, frame: pd.DataFrame, before: str, shown: pd.DataFrame, *, replace: bool = False) -> str:
@@ -136,40 +136,38 @@ class ResultVariable:
         if not name.isidentifier():
             what = f"{quote(name)} isn't a valid variable name."
             raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
-        shell = _shell()
         if name != before and not replace:
-            held = shell.user_ns.get(name, shown) if shell is not None else shown
-            if held is not shown and (held is self._frame or self._is_taken(shell, name)):
+            held = variables().get(name, shown)
+            if held is not shown and (held is self._frame or self._is_taken(name)):
                 kind = type(held).__name__
                 return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
             if hasattr(builtins, name):
                 return f"{name} is a Python built-in, which this variable would hide."
-        if shell is not None and name != before:
-            if _is_created(shell, before):
-                del shell.user_ns[before], _assigned[before]
+        if name != before and _shell() is not None:
+            if _is_created(before):
+                del variables()[before], _assigned[before]
             self._frame = shown if frame is self._frame else self._frame
-            self._assign(shell, name, shown)
+            self._assign(name, shown)
         return ""
 
-    def _assign(self, shell: Any, name: str, frame: pd.DataFrame) -> None:
-        if name not in shell.user_ns or _is_created(shell, name):
+    def _assign(self, name: str, frame: pd.DataFrame) -> None:
+        if name not in variables() or _is_created(name):
             _assigned[name] = (weakref.ref(frame), self._cell)
-        shell.push({name: frame})
+        _shell().push({name: frame})
         if frame is self._frame:
-            self.name, self._wanted = name, name
+            self.name = self._wanted = name
 
-    def _is_taken(self, shell: Any, name: str) -> bool:
-        if name not in shell.user_ns:
+    def _is_taken(self, name: str) -> bool:
+        if name not in variables():
             return False
-        value = shell.user_ns[name]
-        if value is not None and value is self._frame:
+        if variables()[name] is self._frame is not None:
             return False
-        return not (_is_created(shell, name) and self._cell.is_rerun_of(_assigned[name][1]))
+        return not (_is_created(name) and self._cell.is_rerun_of(_assigned[name][1]))
 
 
-def _is_created(shell: Any, name: str) -> bool:
+def _is_created(name: str) -> bool:
     """Return whether a panel created this variable, and it still holds the panel's result."""
-    return name in _assigned and shell.user_ns.get(name) is _assigned[name][0]() is not None
+    return name in _assigned and variables().get(name) is _assigned[name][0]() is not None
 
 
 def default_name(slug: str) -> str:
