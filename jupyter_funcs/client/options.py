@@ -123,7 +123,7 @@ _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cache": _BOOL,
     "max_age": _SECONDS,
     "pages": ('"all" or None', lambda value: value == "all"),
-    "most_pages": (f"a number from 1 to {MOST_PAGES:,}", lambda value: _is_count(value) and value <= MOST_PAGES),
+    "most_pages": (f"a number from 1 to {MOST_PAGES:,}", lambda value: _COUNT[1](value) and value <= MOST_PAGES),
     "pairs": _BOOL,
     "concurrency": _COUNT,
     "executor": (

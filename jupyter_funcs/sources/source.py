@@ -155,7 +155,7 @@ async def read_listing(source: Source, transport: Transport, terms: Terms, progr
     return shown
 
 
-def _checked(read: Callable[[], Catalog], service: str) -> Catalog:
+def _checked(read: ReadCatalog, service: str) -> Catalog:
     """Read a listing, and warn of what in it isn't understood."""
     with gc_paused():  # which would look through all of a large one again and again, and stop all threads
         catalog = read()
