@@ -56,8 +56,9 @@ _ABSENT_IN_256 = 2
 _ROWS_PER_GROUP = 122_880
 
 _TEXT = pa.dictionary(pa.int8(), pa.string())
-_TYPES = {"string": _TEXT, "date": pa.date32(), "int32": pa.int32(), "int64": pa.int64()}
-_CARDS = pa.schema({name: _TYPES[kind] for name, kind in tables.CARDS.items()})
+_CARDS = pa.schema(
+    [field.with_type(_TEXT) if field.type == pa.string() else field for field in tables.arrow_schema(tables.CARDS)]
+)
 
 
 def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:

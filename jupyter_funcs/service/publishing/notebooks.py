@@ -37,10 +37,12 @@ _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _FOR_TOOLS = re.compile(r"noqa\b|type:\s*ignore|pragma:|pylint:")
 _TYPE_COMMENT = re.compile(r"(?s)type:\s*(\S+)\s*\|?\s*(.*)")
 # What an annotation may refer to.
-_TYPES: tuple[Any, ...] = (str, int, float, bool, list, dict, Decimal, Annotated, Literal, Optional)
-_TIMES: tuple[Any, ...] = (date, datetime, time, timedelta)
-_MARKERS = (AtLeastOne, Between, Help, ListedBy, Options)
-_KNOWN = {each.__name__: each for each in (*_TYPES, *_TIMES, *_MARKERS)} | {"Dict": dict, "List": list}
+_NAMED: list[Any] = [
+    *(str, int, float, bool, list, dict, Decimal, Annotated, Literal, Optional),
+    *(date, datetime, time, timedelta),
+    *(AtLeastOne, Between, Help, ListedBy, Options),
+]
+_KNOWN = {kind.__name__: kind for kind in _NAMED} | {"Dict": dict, "List": list}
 
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
