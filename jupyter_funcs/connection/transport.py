@@ -174,10 +174,13 @@ class Transport:
     async def login(self, email: str, password: Hidden) -> Secret:
         """Return a token for an email and a password."""
         self.reopen_after_fork()
-        payload = {"email": email, "password": password.reveal()}
-        request = Request("POST", self.connection.base_url + LOGIN_PATH, payload)
-        reply = await self._exchange.send(request, password, _MAX_LOGIN_BYTES, Progress())
-        del payload, request  # or debuggers that show local variables would show the password
+        reply = await self._exchange.send(
+            # In no variable, because debuggers show those.
+            Request("POST", self.connection.base_url + LOGIN_PATH, {"email": email, "password": password.reveal()}),
+            password,
+            _MAX_LOGIN_BYTES,
+            Progress(),
+        )
         if isinstance(reply, Failure):
             if isinstance(reply.error, AuthenticationError):
                 raise AuthenticationError(f"Wrong email or password for {self.connection.name}.", "Try again.")

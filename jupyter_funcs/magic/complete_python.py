@@ -49,13 +49,13 @@ def in_python(code: PartialCode, namespace: Namespace) -> Offer | None:
     if not code.open or typed.startswith(('"""', "'''")):
         return None
     if code.bracket(-1) == "[":
-        session = _resolve(code.owner(code.open[-1].at), namespace)
+        session = _resolve(code.owner(code.open[-1][0]), namespace)
         if isinstance(session, Session):
             return _offer_functions(session, code)
     arguments = code.arguments(_ARGUMENT.fullmatch)
     if arguments is None or code.bracket(arguments.bracket) != "(":
         return None
-    owner = _resolve(code.owner(code.open[arguments.bracket].at), namespace)
+    owner = _resolve(code.owner(code.open[arguments.bracket][0]), namespace)
     if isinstance(owner, _PanelMethod):
         if arguments.name is None and len(arguments.parts) == 1:
             return _offer_functions(owner.session, code)

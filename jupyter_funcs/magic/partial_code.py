@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -15,13 +16,6 @@ _STRINGS = {
     **{quote: re.compile(rf"(?s)(?:\\.|[^{quote}\\\n])*+") for quote in "'\""},
     **{quote * 3: re.compile(rf"(?s)(?:\\.|(?!{quote * 3})[^\\])*+") for quote in "'\""},
 }
-
-
-class Bracket(NamedTuple):
-    """An open bracket, and the commas directly within it, by their places."""
-
-    at: int
-    commas: list[int]
 
 
 class Arguments(NamedTuple):
@@ -42,10 +36,11 @@ class Arguments(NamedTuple):
 class PartialCode:
     """Code up to the cursor: the brackets that are open there, and where an open string begins."""
 
+    string: int | None = None
+
     def __init__(self, before: str, after: str) -> None:
         self.after = after
-        self.open: list[Bracket] = []
-        self.string: int | None = None
+        self.open: list[list[int]] = []  # the place of each open bracket, then those of the commas directly within it
         self._openings: dict[int, int] = {}  # by the place of the closing bracket
         pieces: list[str] = []  # with spaces for comments
         written = at = 0
@@ -68,11 +63,11 @@ class PartialCode:
 
     def _add(self, mark: str, at: int) -> None:
         if mark in "([{":
-            self.open.append(Bracket(at, []))
+            self.open.append([at])
         elif self.open and mark == ",":
-            self.open[-1].commas.append(at)
+            self.open[-1].append(at)
         elif self.open:
-            self._openings[at] = self.open.pop().at
+            self._openings[at] = self.open.pop()[0]
 
     @property
     def begin(self) -> int:
@@ -92,7 +87,7 @@ class PartialCode:
 
     def bracket(self, index: int) -> str:
         """Return the character of an open bracket."""
-        return self.before[self.open[index].at]
+        return self.before[self.open[index][0]]
 
     def owner(self, end: int) -> ast.expr | None:
         """Return the expression of names, attributes and brackets that ends here."""
@@ -112,10 +107,8 @@ class PartialCode:
 
     def parts(self, index: int) -> list[str]:
         """Return the texts between the commas of an open bracket, up to the cursor."""
-        bracket = self.open[index]
-        ends = [*bracket.commas, len(self.before)]
-        begins = [bracket.at + 1, *(comma + 1 for comma in bracket.commas)]
-        return [self.before[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        places = pairwise([*self.open[index], len(self.before)])
+        return [self.before[begin + 1 : end] for begin, end in places]
 
     def arguments(self, read: Callable[[str], re.Match[str] | None]) -> Arguments | None:
         """Return the arguments around the cursor; `read` finds the name and the value of one. `None` after one."""
