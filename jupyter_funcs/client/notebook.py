@@ -23,7 +23,7 @@ _OF_IPYTHON = {"In", "Out"}
 _SCALARS = (str, bool, int, float, dt.date, dt.time, dt.timedelta)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cell:
     """One execution of a cell in which a panel was made; front ends give each cell an id."""
 

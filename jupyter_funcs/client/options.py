@@ -25,7 +25,7 @@ MEMORY_BYTES = 2**30
 DASK = "dask"  # instead of a folder
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CallOptions:
     """
     How runs and sweeps are sent, apart from the function's own parameters. The second group is for sweeps only.

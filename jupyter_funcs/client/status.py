@@ -13,8 +13,6 @@ from jupyter_funcs.core.text import inert, plural, size_text
 class StatusTable:
     """Named lines of text, shown as a table in a notebook."""
 
-    __slots__ = ()
-
     def _lines(self) -> list[tuple[str, str]]:
         raise NotImplementedError
 
@@ -40,7 +38,7 @@ def no_functions(service: str, kind: str) -> str:
     return f"{inert(service)} lists no functions for you. {grants if kind == 'service' else ''}".rstrip()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Status(StatusTable):
     """A connection, in how many seconds it answered, its user and the time left on its token; holds no token."""
 
@@ -73,7 +71,7 @@ class Status(StatusTable):
         ]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class CacheStatus(StatusTable):
     """The result cache: its contents, limits and folder."""
 

@@ -265,7 +265,7 @@ def _with_token(secret: Hidden, header: str, request: httpx.Request) -> httpx.Re
     return request
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class _Lane:
     client: httpx.AsyncClient
     in_flight: int = 0

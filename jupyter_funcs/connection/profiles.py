@@ -54,7 +54,7 @@ _VARIABLE = re.compile(rf"(?a){_WORD}(?:_(?:{_WORD}|\d{{1,4}}))*")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Connection:
     """
     Where requests go, and with which token.

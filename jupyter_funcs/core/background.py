@@ -36,7 +36,7 @@ _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Progress:
     """
     The progress of one run: bytes received, requests sent, what the server says, and the raw reply if wanted.
@@ -54,7 +54,7 @@ class Progress:
     pages: Any = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class SweepProgress(Progress):
     """The progress of a sweep; `attempts` and `received` are totals over its runs."""
 

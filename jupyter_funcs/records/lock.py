@@ -30,7 +30,7 @@ _HEAD = """\
 _REWRITE = "Fix the file, or delete it and create it again with %funcs lock."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lock:
     """The contents of a lock file."""
 

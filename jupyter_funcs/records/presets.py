@@ -50,7 +50,7 @@ _HEAD = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Presets:
     """The presets of one profile (``demo`` for the demo), in a file that other profiles may share."""
 

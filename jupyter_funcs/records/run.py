@@ -48,7 +48,7 @@ _PRIVATE = ("status", "elapsed", "rows", "error")
 _NOT_ENDED = "not ended"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Run:
     """
     One run. It keeps no result alive: `frame` returns it as long as the notebook or the cache has it.
