@@ -295,11 +295,12 @@ def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataF
 
     connected = session()
     schema = run.options.schema if run.options is not None else None
-    options = {"cache": True, "to": None, "max_age": math.inf, "schema": schema, "pairs": run.pairs}
     try:
         if connected is None or connected.catalog.peek(run.function) is None:
             return None
-        function = connected[run.function].with_options(**options, most_runs=run.runs)
+        function = connected[run.function].with_options(
+            cache=True, to=None, max_age=math.inf, schema=schema, pairs=run.pairs, most_runs=run.runs
+        )
         sweep = combos(function, None, run.args) if run.is_sweep else None
         runs = [run.args] if sweep is None else sweep.runs
         earlier = EarlierResults(function, runs)

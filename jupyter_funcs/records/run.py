@@ -114,7 +114,9 @@ class Run:
         progress = job.progress
         self._job = job
         if isinstance(progress, SweepProgress):
-            self.is_sweep, self.runs, self.pairs = True, progress.total, bool(getattr(job, "pairs", False))
+            self.is_sweep = True
+            self.runs = progress.total
+            self.pairs = bool(getattr(job, "pairs", False))
 
     def end(self) -> None:
         """Note how the job ended, if it has, and release it."""
