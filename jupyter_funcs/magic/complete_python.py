@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jupyter_funcs.api import RemoteFunction, Session
 from jupyter_funcs.client.options import CallOptions
 from jupyter_funcs.magic.candidates import (
+    Arguments,
     Offer,
+    PartialCode,
     Quoting,
     find_function,
     known_values,
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jupyter_funcs.core.line import Namespace
-    from jupyter_funcs.magic.partial_code import Arguments, PartialCode
 
 _ARGUMENT = re.compile(r"(?s)\s*(?P<name>\w+)\s*=(?!=)\s*(?P<value>.*)")
 # The methods of a function that take its parameters.

@@ -30,6 +30,7 @@ from jupyter_funcs.magic.candidates import (
     NOTHING,
     Candidate,
     Offer,
+    PartialCode,
     Quoting,
     WrittenCall,
     data_frames,
@@ -41,7 +42,6 @@ from jupyter_funcs.magic.candidates import (
     remaining_fields,
     without_quote,
 )
-from jupyter_funcs.magic.partial_code import PartialCode
 from jupyter_funcs.magic.usage import NAMES, OPTIONS, is_table, subcommand, taken_by
 
 if TYPE_CHECKING:
