@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import io
 import math
 import re
 import time
@@ -174,13 +175,17 @@ async def _read(response: httpx.Response, max_bytes: int, progress: Progress) ->
     announced = response.headers.get("content-length", "")
     if not _is_gzip(response) and re.fullmatch(r"[0-9]{1,20}", announced) and int(announced) > max_bytes:
         raise too_large(max_bytes)
-    received = []
+    body = io.BytesIO()  # returns its bytes without a copy, also if they came in one piece
     async for piece in pieces(response):
-        received.append(piece)
-        progress.received += len(piece)
-        if progress.received > max_bytes:
+        if body.tell() + len(piece) > max_bytes:
             raise too_large(max_bytes)
-    return b"".join(received)
+        if body.tell():
+            body.write(piece)
+        else:
+            body = io.BytesIO(piece)
+            body.seek(len(piece))
+        progress.received = body.tell()
+    return body.getvalue()
 
 
 def too_large(max_bytes: int) -> ReplyTooLargeError:
