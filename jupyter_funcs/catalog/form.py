@@ -338,13 +338,13 @@ class Form:
         return found
 
     def _read(self) -> tuple[Args, Messages]:
-        args = {}
+        args: Args = {}
         errors: Messages = {}
         variables = self.variables()
         for name, field in self._by_name.items():
             if self.is_set(name):
                 try:
-                    args.update(self._convert(field, variables, errors))
+                    self._convert(field, variables, args, errors)
                 except ValueError as error:
                     called = [self._called(field)] if isinstance(error, WrongValueError) else []  # or of a variable
                     errors.setdefault(name, []).append(" ".join([*called, str(error)]))
@@ -354,14 +354,15 @@ class Form:
             self._compare(args, errors)
         return args, errors
 
-    def _convert(self, field: Field, variables: Values, errors: Messages) -> JsonObject:
-        """Return the argument of a field by name; empty if no value is valid."""
+    def _convert(self, field: Field, variables: Values, args: Args, errors: Messages) -> None:
+        """Add the argument of a field, if any value is valid, and the errors of its values."""
         held = self.values[field.name]
         if not isinstance(held, Each):
             value = resolved(held, variables)
             if isinstance(held, Variable) and clears(field, value, validate=self.validate):
                 raise ValueError(f"{held} is empty: {quote(value)}.")
-            return {field.name: accept(field, value, validate=self.validate)}
+            args[field.name] = accept(field, value, validate=self.validate)
+            return
         before, sent, wrong = self._converted.get(field.name, (None, [], []))
         if before is not held:  # there may be thousands, and each key stroke reads them
             sent, wrong = accept_each(field, held, variables, self._called(field), validate=self.validate)
@@ -369,7 +370,8 @@ class Form:
                 self._converted[field.name] = held, sent, wrong
         if wrong:
             errors.setdefault(field.name, []).extend(wrong)
-        return {field.name: [*sent]} if sent else {}
+        if sent:
+            args[field.name] = [*sent]
 
     def _called(self, field: Field) -> str:
         return field.label if self.shows_labels else field.identifier

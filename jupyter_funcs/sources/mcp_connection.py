@@ -156,7 +156,7 @@ class Link:
 
     def kill(self, name: str = "SIGKILL") -> None:
         """Send a signal to what is left of the server's process and its children."""
-        if self._process is not None and self.pid == os.getpid():
+        if self._process is not None:
             end_session(self._process, name)
 
     async def _own(self) -> None:
