@@ -191,7 +191,7 @@ def _differs(left: Series, right: Series, tolerance: float) -> Any:
     """Return for each row whether the values of a column differ; missing values are equal."""
     if tolerance and _kinds(left, right) <= NUMBERS_OF_PYTHON:
         return ~np.isclose(left.astype(float), right.astype(float), rtol=tolerance, atol=0, equal_nan=True)
-    both = left.notna() & right.notna()
-    differs = left.isna() != right.isna()
+    both = (left.notna() & right.notna()).to_numpy()
+    differs = left.isna().to_numpy() != right.isna().to_numpy()
     differs[both] = left[both].astype(object) != right[both].astype(object)  # which compares exactly
-    return differs.to_numpy()
+    return differs

@@ -149,7 +149,7 @@ def _nulls(like: Series, length: int) -> Series:
         return pd.Series([None] * length, dtype=object)
     if isinstance(like.dtype, np.dtype) and like.dtype.kind in "iub":
         like = pd.Series(pd.array(like.to_numpy()))
-    return like.iloc[:0].reindex(range(length))
+    return pd.Series(like.array[:0]).reindex(range(length))
 
 
 def _concat(parts: Sequence[Series]) -> Series:
