@@ -23,7 +23,11 @@ _DURATIONS = {"timedelta", "timedelta64"}
 
 
 def diff(
-    before: pd.DataFrame, after: pd.DataFrame, *, keys: Sequence[str] | None = None, tolerance: float = 0.0
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    *,
+    keys: Sequence[str] | None = None,
+    tolerance: float = 0.0,
 ) -> pd.DataFrame:
     """
     Compare two results of a function.
@@ -84,11 +88,18 @@ def diff(
         if differs[column].any():
             earlier = left[column][shown].reset_index(drop=True)
             later = right[column][shown].reset_index(drop=True)
-            result |= {f"{column} (before)": earlier, f"{column} (after)": later, **_change(column, earlier, later)}
+            result |= {
+                f"{column} (before)": earlier,
+                f"{column} (after)": later,
+                **_change(column, earlier, later),
+            }
     compared = pd.DataFrame(result)
     only_before = [*map(str, before.columns.drop(common))]
     only_after = [*map(str, after.columns.drop(common))]
-    compared.attrs["funcs"] = {"shape": "diff", "only": {"before": only_before, "after": only_after}}
+    compared.attrs["funcs"] = {
+        "shape": "diff",
+        "only": {"before": only_before, "after": only_after},
+    }
     return compared
 
 
@@ -163,7 +174,10 @@ def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Se
         delta = delta.infer_objects() if dtype is object and both.any() else delta.astype(float)
     elif delta.abs().max() < 2**63:  # beyond 64 bits they stay Python's
         delta = delta.astype("Int64")
-    return {f"{name} (delta)": delta.reindex(earlier.index), f"{name} (percent)": percent.reindex(earlier.index)}
+    return {
+        f"{name} (delta)": delta.reindex(earlier.index),
+        f"{name} (percent)": percent.reindex(earlier.index),
+    }
 
 
 def _identifies(column: Series) -> bool:

@@ -111,7 +111,11 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
         return _format("bool", str)
     kind = pd.api.types.infer_dtype(column.dropna().head(_SAMPLE))
     plain = is_identifier(name)
-    named = "number" if kind in NUMBERS_OF_PYTHON else "id" if kind == "string" and is_key(name) else "text"
+    named = "text"
+    if kind in NUMBERS_OF_PYTHON:
+        named = "number"
+    elif kind == "string" and is_key(name):
+        named = "id"
     return _format(named, lambda value: _object_text(value, plain=plain))
 
 

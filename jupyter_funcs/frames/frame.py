@@ -342,8 +342,9 @@ def _table(reply: bytes | str, given: Mapping[str, Declared], form: _Format) -> 
         table = as_table([page.rows] if not envelope and _in_one_row(page.rows) else page.rows, len(reply))
     except RecursionError as error:
         raise too_deep("reply") from error
-    shape = "lines" if lines else table.shape
-    attrs: dict[str, Any] = {"shape": "page" if page.is_found else shape, **_beside(page)}
+    attrs: dict[str, Any] = {"shape": "lines" if lines else table.shape, **_beside(page)}
+    if page.is_found:
+        attrs["shape"] = "page"
     if more := following(page, headers):
         _warn_of_more(len(page.rows), more)
     declared = set(given).union(declaration.columns if declaration else ())

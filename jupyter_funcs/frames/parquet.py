@@ -57,7 +57,10 @@ class Layout:
     @property
     def names(self) -> list[str]:
         """The names of the Arrow table's columns."""
-        return [*(name for name, _ in self.columns), *(_INDEX.format(level) for level in range(len(self.index or ())))]
+        return [
+            *(name for name, _ in self.columns),
+            *(_INDEX.format(level) for level in range(len(self.index or ()))),
+        ]
 
 
 def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
@@ -153,7 +156,16 @@ def _decoded(kind: str, column: pa.ChunkedArray) -> Any:
 
 PREFIX, DONE, UNDONE = "results-", ".parquet", ".part"
 # What reading a broken file raises. An OSError may also come from the disk.
-BROKEN = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError)
+BROKEN = (
+    pa.ArrowException,
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    RecursionError,
+)
 _FOOTER, _ATTRS = b"jupyter_funcs", b"jupyter_funcs.attrs"
 _FORMAT = 1
 _PACKED = pa.schema([("frame", pa.large_binary())])
@@ -203,7 +215,11 @@ class Segment:
             # Arrow can't select a column whose name contains a null character.
             selects = columns is not None and not any("\0" in name for name in layout.names)
             table, starts, attrs = self._read(positions, layout.names if selects else None)
-            frames = from_arrow(table, layout, [(at, result.rows) for at, result in zip(starts, results, strict=True)])
+            frames = from_arrow(
+                table,
+                layout,
+                [(at, result.rows) for at, result in zip(starts, results, strict=True)],
+            )
         for frame, at in zip(frames, positions, strict=True):
             frame.attrs = {"funcs": attrs[at]} if attrs[at] else {}
         return {result.key: frame for result, frame in zip(results, frames, strict=True)}
@@ -247,7 +263,11 @@ class OpenSegment:
         try:
             # For small tables, dictionaries make files larger and writing twice as slow.
             self.parquet = pq.ParquetWriter(
-                self.file, schema, use_dictionary=False, write_statistics=statistics, write_page_checksum=True
+                self.file,
+                schema,
+                use_dictionary=False,
+                write_statistics=statistics,
+                write_page_checksum=True,
             )
         except BaseException:
             self.file.close()

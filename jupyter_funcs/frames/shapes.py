@@ -79,7 +79,13 @@ def _from_records(
         parts.append((column, places))
         characters += len(name)
         check_cells(len(rows), len(names), size, characters)
-    return Table(shape, names, [spread(column, places, len(rows)) for column, places in parts], len(rows), labels)
+    return Table(
+        shape,
+        names,
+        [spread(column, places, len(rows)) for column, places in parts],
+        len(rows),
+        labels,
+    )
 
 
 def _flat(
@@ -104,7 +110,9 @@ def _is_sparse(rows: Sequence[Sized], columns: int) -> bool:
     return 4 * sum(map(len, rows)) < len(rows) * columns
 
 
-def _transposed(rows: Iterable[tuple[int, Iterable[tuple[T, Any]]]]) -> Iterator[tuple[T, list[int], list[Any]]]:
+def _transposed(
+    rows: Iterable[tuple[int, Iterable[tuple[T, Any]]]],
+) -> Iterator[tuple[T, list[int], list[Any]]]:
     """Return the values of each key with the places of their rows, in time proportional to the number of values."""
     columns: defaultdict[T, tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
     for place, items in rows:

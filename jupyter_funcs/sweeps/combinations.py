@@ -55,7 +55,11 @@ class TooManyRunsError(ArgumentError):
 
 def combos(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any]) -> Combos:
     """Return the runs of a sweep; raises `ArgumentError` if any value is invalid."""
-    form, pairs, most = function.form(**dict.fromkeys(values)), function.options.pairs, function.most_runs
+    form, pairs, most = (
+        function.form(**dict.fromkeys(values)),
+        function.options.pairs,
+        function.most_runs,
+    )
     given = {form.field(name).name: value for name, value in values.items()}
     swept = {name: items for name, value in given.items() if (items := _swept(form.field(name), value)) is not None}
     constant = {name: value for name, value in given.items() if name not in swept}
@@ -70,7 +74,8 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str
     if pairs and len(set(map(len, axes.values()))) > 1:
         lengths = listed((f"{name} ({len(axis):,})" for name, axis in axes.items()), "and")
         raise ArgumentError(
-            f"Pairs need lists of the same length, not {lengths}.", "Leave out pairs to run every combination."
+            f"Pairs need lists of the same length, not {lengths}.",
+            "Leave out pairs to run every combination.",
         )
     errors: Texts = {}
     convert = _converter(form, errors)
@@ -111,7 +116,8 @@ def _swept(field: Field, value: Any) -> list[Any] | None:
             return None
     if not items:
         raise ArgumentError(
-            f"{field.identifier} has no values to sweep: the list is empty.", "Pass at least one, or leave it out."
+            f"{field.identifier} has no values to sweep: the list is empty.",
+            "Pass at least one, or leave it out.",
         )
     return items
 

@@ -79,7 +79,10 @@ class FolderResults:
     def _find(self, identity: str, runs: Sequence[Args]) -> Mapping[int, float]:
         function, note = self._function, _read_note(self._folder)
         if note.get("identity", identity) != identity:
-            raise ArgumentError(f"The folder {self._folder} has results of another source or account.", _OTHER_FOLDER)
+            raise ArgumentError(
+                f"The folder {self._folder} has results of another source or account.",
+                _OTHER_FOLDER,
+            )
         self._about["identity"] = identity  # a salted hash
         try:
             _write_note(self._folder, {**note, **self._about})
@@ -182,12 +185,14 @@ def _prepare(folder: Path, about: dict[str, Any]) -> None:
             if note.get(key, value) != value:
                 before, now = quote(_shown(note[key])), quote(_shown(value))
                 raise ArgumentError(
-                    f"The folder {folder} belongs to another sweep: {key} {before}, not {now}.", _OTHER_FOLDER
+                    f"The folder {folder} belongs to another sweep: {key} {before}, not {now}.",
+                    _OTHER_FOLDER,
                 )
         _write_note(folder, {**note, **about})
     except OSError as error:
         raise ArgumentError(
-            f"Cannot write to the folder {folder}: {error.strerror or error}.", "Choose another one (to= or --to)."
+            f"Cannot write to the folder {folder}: {error.strerror or error}.",
+            "Choose another one (to= or --to).",
         ) from error
 
 

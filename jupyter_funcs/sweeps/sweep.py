@@ -312,7 +312,10 @@ class Sweep:
             "elapsed": round(elapsed, 3),
             "bytes": progress.received,
             "attempts": progress.attempts,
-            "cached": {"runs": progress.cached, "oldest": progress.oldest and utc_text(progress.oldest)},
+            "cached": {
+                "runs": progress.cached,
+                "oldest": progress.oldest and utc_text(progress.oldest),
+            },
         }
 
     def _warn(self) -> None:
