@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.text import clip, inert, plural
-from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.roles import are_days, flat, is_growth, is_growth_fraction, is_identifier, is_key, words
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.files import atomic_write_bytes
 from jupyter_funcs.core.text import inert, json_escape, listed, quote, replace_surrogates, visible
-from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.columns import MAX_EXACT
 from jupyter_funcs.frames.roles import are_days, flat
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.text import clip, distinct, folded, inert
-from jupyter_funcs.frames.coded import Coded, literal
 
 if TYPE_CHECKING:
     Series = pd.Series[Any]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.text import inert, listed
-from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.display import MONEY
 from jupyter_funcs.frames.roles import NO_VALUE, Role, flat, words
 from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE, STEPS, Plan, Planner, days_of, time_of

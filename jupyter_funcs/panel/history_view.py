@@ -15,9 +15,9 @@ from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.catalog.values import Each, key_of
 from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
+from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, listed, some
-from jupyter_funcs.frames.coded import Coded
 from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.frames.roles import flat
 from jupyter_funcs.panel.chart_view import Chart

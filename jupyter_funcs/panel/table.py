@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.export import tabbed
 from jupyter_funcs.frames.roles import FRAME, flat, is_to_date
 from jupyter_funcs.panel.requests import Columns, Contains, Json, Number, OneOf, Sort, TableQuery, Text, answers

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote
-from jupyter_funcs.frames.coded import Coded, literal
 from jupyter_funcs.frames.display import (
     NUMBERS,
     NUMBERS_OF_PYTHON,
