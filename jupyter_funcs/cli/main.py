@@ -30,7 +30,7 @@ _FORMATS = ("table", "csv", "json", "parquet", "xlsx")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``jupyter funcs`` (also ``jupyter-funcs``) and return the process's exit code."""
-    from jupyter_funcs.service.messages import SetupError
+    from jupyter_funcs.core.errors import SetupError
 
     # Without the line of this program's code that Python adds to a warning.
     before, warnings.formatwarning = warnings.formatwarning, format_short

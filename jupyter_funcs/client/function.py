@@ -20,7 +20,6 @@ from jupyter_funcs.catalog.values import Variable, in_words, shorten
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import MOST_RUNS, CallOptions
-from jupyter_funcs.client.paging import PageStore
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import Progress, with_deadline
@@ -146,7 +145,10 @@ class RemoteCall:
         [key] = run_keys(identity, self.function, self.options, [args])
         frame = await asyncio.to_thread(cache.get, key, self.options.max_age) if is_kept else None
         if frame is None:
-            progress.pages = PageStore(cache, key, self.options.max_age) if goes_on else None
+            if goes_on:
+                from jupyter_funcs.client.paging import PageStore
+
+                progress.pages = PageStore(cache, key, self.options.max_age)
             frame = await self._fetch_or_explain(args, progress)
             if is_kept:
                 await asyncio.to_thread(cache.put, key, frame)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.choices import Choice, Choices
-from jupyter_funcs.client.paging import PagedRun
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import NoSecret, redacted_values
@@ -81,6 +80,8 @@ class Remote:
         if options.pages is None or self.source.kind in {"", "service", "python"}:
             work = self._fetch(function, args, options, progress, terms)
         else:
+            from jupyter_funcs.client.paging import PagedRun
+
             work = PagedRun(self.source, function, terms, progress).frame(args, options)
         frame = await with_deadline(options.timeout, work, function.name, progress, until)
         frame.attrs["funcs"] = {

@@ -201,6 +201,14 @@ class RunCancelledError(FuncsError):
     """The run was cancelled. The service may still finish it."""
 
 
+class SetupError(Exception):
+    """
+    A configuration, folder, port, engine or account of a hosted service that can't be used as it is.
+
+    The message has one to three lines: what is wrong, with the value, and what to do next.
+    """
+
+
 def no_descriptors(error: OSError) -> ServiceConnectionError:
     """Return the error of a connection that needs more open files than the process may have."""
     what = f"No connection can be opened: {error.strerror}."

@@ -125,7 +125,7 @@ resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, hard))
 
 def serve():
     from jupyter_funcs.service.config.config_file import TomlFile
-    from jupyter_funcs.service.messages import SetupError
+    from jupyter_funcs.core.errors import SetupError
     try:
         TomlFile.read(folder / "config.toml")
     except SetupError as error:

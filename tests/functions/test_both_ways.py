@@ -240,7 +240,7 @@ def test_the_docstring_and_the_markers_describe_either_way(way: Way) -> None:
 @pytest.mark.parametrize("python", [max, iter], ids=["max", "iter"])
 def test_what_has_no_signature_is_refused_in_words(python: Any) -> None:
     """Published at once, and as a source with one warning."""
-    from jupyter_funcs.service.messages import SetupError
+    from jupyter_funcs.core.errors import SetupError
 
     with pytest.raises(SetupError, match="it has no signature"):
         function(asset="a")(python)

@@ -1,1 +1,1 @@
-"""Who may call what: users, grants, passwords, API keys, tokens. May import `service.messages`."""
+"""Who may call what: users, grants, passwords, API keys, tokens. May import nothing else of the service."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts.records import User, folded
 from jupyter_funcs.service.accounts.signing_keys import LONGEST_HOURS, SigningKeys
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from jupyter_funcs.service.accounts.grants import Grants

@@ -15,7 +15,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,6 +14,7 @@ import shlex
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.wording import did_you_mean, quoted
 from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.database import Database
@@ -28,7 +29,6 @@ from jupyter_funcs.service.accounts.records import (
     User,
     folded,
 )
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     import sqlite3

@@ -7,7 +7,7 @@ import hashlib
 import unicodedata
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher

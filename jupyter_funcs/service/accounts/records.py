@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.wording import inert
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     import sqlite3

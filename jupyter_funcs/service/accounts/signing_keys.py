@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.files import atomic_write_bytes, locked_folder, open_regular, remove_abandoned
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

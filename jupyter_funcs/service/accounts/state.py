@@ -9,9 +9,9 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import VARIABLE, SigningKeys, refuse_access_of_others
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

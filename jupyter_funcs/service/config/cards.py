@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import ibis
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.wording import listed, quoted
 from jupyter_funcs.service.config.settings import BRAND, Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamTables, no_column
 from jupyter_funcs.service.engine.tables import Cards
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

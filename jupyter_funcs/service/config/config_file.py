@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.wording import did_you_mean, listed, quoted
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -22,12 +22,12 @@ from pydantic import (
     model_validator,
 )
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.wording import did_you_mean, listed, quoted
 from jupyter_funcs.service.config.config_file import TomlFile
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS
 from jupyter_funcs.service.engine.reference import DIMENSIONS
 from jupyter_funcs.service.engine.remote import IN_MEMORY
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Where queries run: DuckDB, and other engines by URL. May import `service.messages`."""
+"""Where queries run: DuckDB, and other engines by URL. May import nothing else of the service."""

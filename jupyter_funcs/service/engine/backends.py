@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.wording import did_you_mean, listed, quoted
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

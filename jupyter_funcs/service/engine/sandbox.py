@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.engine import tables
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.wording import quoted
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 if TYPE_CHECKING:

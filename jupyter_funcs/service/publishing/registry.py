@@ -9,13 +9,13 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.wording import did_you_mean, listed, quoted
 from jupyter_funcs.functions.markers import AtLeastOne
 from jupyter_funcs.functions.parameters import ABSENT, Parameter
 from jupyter_funcs.functions.signatures import called, declared, documented, evaluated, name_of, title, written
 from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.engine.calls import Call, CallCancelledError, check_size
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     import inspect

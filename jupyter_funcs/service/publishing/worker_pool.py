@@ -28,10 +28,10 @@ from weakref import WeakKeyDictionary
 import msgspec
 import psutil
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.engine.calls import MOST_BYTES, Call, CallCancelledError, Compiled, MemoryLimitError
 from jupyter_funcs.service.engine.duckdb_engine import PrivateFolder
 from jupyter_funcs.service.engine.remote import RemoteEngine
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.confinement import (
     BYTES_AN_ENTRY,

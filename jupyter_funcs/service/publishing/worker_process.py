@@ -25,10 +25,10 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import msgspec
 import psutil
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.functions.markers import AtLeastOne
 from jupyter_funcs.functions.parameters import Parameter  # noqa: TC001 - msgspec reads the annotation
 from jupyter_funcs.service.engine.calls import Compiled, MemoryLimitError, Query
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery, results
 from jupyter_funcs.service.publishing.confinement import (
     WorkerSetup,

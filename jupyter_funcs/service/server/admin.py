@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.core.wording import listed, quoted
 from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.records import Asset, AuditRecord, User, folded, utc
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import plural
 from jupyter_funcs.core.wording import did_you_mean, listed, quoted
 from jupyter_funcs.service.accounts import state
@@ -22,7 +23,6 @@ from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.config.settings import Settings, load
 from jupyter_funcs.service.engine.remote import IN_MEMORY, connect_engine
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import confinement
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, same_name
 from jupyter_funcs.service.publishing.worker_pool import Workers

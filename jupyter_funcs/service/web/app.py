@@ -21,10 +21,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.functions.results import lost_text
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results
 from jupyter_funcs.service.publishing.registry import ArgumentsError, Registry
 from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent, ReplyForm

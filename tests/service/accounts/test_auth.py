@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import jwt
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts.auth import LOGIN_HOURS, Auth, UnauthorizedError
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.messages import SetupError
 from tests.examples import row_id
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from argon2.profiles import CHEAPEST, RFC_9106_LOW_MEMORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.database import Database
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.records import SCHEMA
 from jupyter_funcs.service.builtin import demo
-from jupyter_funcs.service.messages import SetupError
 from tests.examples import examples
 from tests.servers import real_hasher
 from tests.service.conftest import at_once, python
@@ -635,7 +635,7 @@ def test_processes_that_make_the_file_at_the_same_moment_agree_on_one(tmp_path: 
 FULL_DISK = """
 import json, resource, shutil, sys
 from pathlib import Path
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts.grants import Grants
 
 folder = Path(sys.argv[1])

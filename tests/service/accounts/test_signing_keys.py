@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.messages import SetupError
 from tests.service.conftest import at_once, python
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def test_of_rotations_at_the_same_moment_none_is_lost(path: Path) -> None:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 
 folder = Path(sys.argv[1])

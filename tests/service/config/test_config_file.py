@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.config.config_file import TomlFile
-from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.config import settings
 from jupyter_funcs.service.config.settings import Settings
-from jupyter_funcs.service.messages import SetupError
 from tests.examples import row_id
 
 LEAST = '[data]\nparquet = "cards.parquet"\n[data.calendar]\nrule = "December"\n'

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 from tests.examples import row_id
 from tests.service.config.test_team_data import LEAST, few, loaded, put
 

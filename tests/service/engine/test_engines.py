@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.engine import remote
 from jupyter_funcs.service.engine.backends import EngineURL
@@ -35,7 +36,6 @@ from jupyter_funcs.service.engine.portable import portable
 from jupyter_funcs.service.engine.reference import Brand, Reference
 from jupyter_funcs.service.engine.remote import RemoteEngine
 from jupyter_funcs.service.engine.tables import Cards
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.publishing.worker_pool import Workers

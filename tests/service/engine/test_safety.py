@@ -21,13 +21,13 @@ import ibis
 import pyarrow as pa
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.builtin import card_functions, companies, demo, queries
 from jupyter_funcs.service.engine import calls
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, PrivateFolder
 from jupyter_funcs.service.engine.remote import connect_engine
 from jupyter_funcs.service.engine.tables import CARDS, Cards
-from jupyter_funcs.service.messages import SetupError
 from tests.examples import row_id
 
 if TYPE_CHECKING:

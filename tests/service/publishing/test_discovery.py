@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.publishing import discovery, notebooks, results
 from jupyter_funcs.service.publishing.registry import Registry
 from tests.examples import row_id

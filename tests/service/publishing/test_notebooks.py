@@ -20,7 +20,7 @@ import nbformat
 import psutil
 import pytest
 
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.publishing import discovery, notebooks
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.publishing import notebooks
 from tests.examples import row_id
 from tests.shells import interactive_shell

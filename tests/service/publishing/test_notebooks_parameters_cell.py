@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.functions.markers import AtLeastOne
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import notebooks
 from tests.examples import row_id
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.functions.markers import AtLeastOne, Help
 from jupyter_funcs.service.accounts.records import Asset
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.calls import CallCancelledError
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction, Registry, function
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy
 from jupyter_funcs.service import function
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import registry
 
 if TYPE_CHECKING:

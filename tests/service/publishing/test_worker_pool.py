@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import confinement, worker_pool
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers

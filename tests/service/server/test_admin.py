@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import jwt
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.builtin import demo
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.server import admin
 from tests.examples import row_id
 
@@ -352,7 +352,7 @@ def test_a_rotation_says_for_how_long_earlier_tokens_are_accepted_and_no_list_sh
 PROGRAM = """
 import argparse, sys
 from jupyter_funcs.service.server import admin
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 parser = argparse.ArgumentParser()
 admin.add_admin(parser.add_subparsers())
 given = parser.parse_args()

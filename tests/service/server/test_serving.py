@@ -33,7 +33,7 @@ import trustme
 
 import jupyter_funcs as jf
 from jupyter_funcs.cli.main import main
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.server import process
 from jupyter_funcs.service.server.process import HttpConnection
 from tests.examples import row_id

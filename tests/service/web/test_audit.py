@@ -15,6 +15,7 @@ import httpx
 import jwt
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.database import Database
 from jupyter_funcs.service.accounts.grants import Grants
@@ -22,7 +23,6 @@ from jupyter_funcs.service.accounts.records import SCHEMA, AuditRecord, utc
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.registry import Registry, function
 from jupyter_funcs.service.web import logins, requests
 from jupyter_funcs.service.web.hosts import Hosts

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
 from jupyter_funcs.service.web import app
 from jupyter_funcs.service.web.runs import Limits
