@@ -36,7 +36,7 @@ _PARTICULARS = {
     "updated", "updatedat",
 }  # fmt: skip
 # A key that is a value, such as a day, a number or a code.
-_VALUE = re.compile(r"[A-Z0-9][A-Z0-9._:/ -]*|.*\d.*")
+_VALUE = re.compile(r"[A-Z0-9][A-Z0-9._:/ -]*|\D*\d.*", re.DOTALL)
 _MOST_NAMED = 10  # objects by names that may be members of a record
 
 

@@ -339,7 +339,7 @@ def test_a_sweep_with_failed_runs_says_how_many() -> None:
         ("%funcs history 1", jf.ArgumentError, "%funcs again N"),
         ("%funcs history on --all", jf.ArgumentError, "takes on, off or clear"),
         ("%funcs history on off", jf.ArgumentError, "takes on, off or clear"),
-        ("%funcs call get_panels --all", jf.ArgumentError, "has no option --all"),
+        ("%funcs call get_panels --check", jf.ArgumentError, "has no option --check"),
     ],
 )
 def test_a_wrong_line_says_what_to_write(shell: InteractiveShell, line: str, error: type[Exception], said: str) -> None:

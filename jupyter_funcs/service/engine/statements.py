@@ -222,8 +222,6 @@ def _own(query: str) -> _Node:
 def checked_elsewhere(sql: str, table: ir.Table, compiler: Any) -> str:
     """Like `checked`, for SQL in the dialect of an engine's `compiler` that may only read one table."""
     dialect = compiler.dialect()
-    # Indices stay as they are written: to move them, sqlglot infers the type of all that is before each.
-    dialect.INDEX_OFFSET = 0
     names = {_name(node, dialect) for node in compiler.to_sqlglot(table).find_all(sge.Table)}
     began = time.thread_time()
     sql = checked(sql, names, dialect)
