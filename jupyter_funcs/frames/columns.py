@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ReplyTooLargeError
+from jupyter_funcs.core.text import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -185,3 +186,30 @@ def texts_dtype() -> Any:
 def has_arrow() -> bool:
     """Return whether pyarrow is installed, whose arrays then hold columns of text."""
     return bool(texts_dtype().storage == "pyarrow")
+
+
+def without_repeated_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame without the row labels that a column of the same name has as well."""
+    if not frame.columns.is_unique:
+        return frame
+    repeated = [
+        level
+        for level, name in enumerate(frame.index.names)
+        if name in frame.columns and frame.index.get_level_values(level).equals(pd.Index(frame[name]))
+    ]
+    return frame.reset_index(repeated, drop=True) if repeated else frame
+
+
+def labelled(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose row labels, unless they are row numbers, are its first columns."""
+    frame = without_repeated_labels(frame)
+    if isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
+        return frame
+    return frame.reset_index(allow_duplicates=True)
+
+
+def named_by_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose columns are named by texts, of which none are equal."""
+    labels: Collection[Any] = frame.columns
+    names = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels]
+    return frame.set_axis([*distinct(names, "{}.{}", 1)], axis=1)

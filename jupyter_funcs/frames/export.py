@@ -18,8 +18,8 @@ import pandas as pd
 from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.files import atomic_write_bytes
-from jupyter_funcs.core.text import inert, json_escape, listed, quote, replace_surrogates, visible
-from jupyter_funcs.frames.columns import MAX_EXACT
+from jupyter_funcs.core.text import distinct, inert, json_escape, listed, quote, replace_surrogates, visible
+from jupyter_funcs.frames.columns import MAX_EXACT, labelled
 from jupyter_funcs.frames.roles import are_days, flat
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
     """
     if format not in _FORMATS:
         raise ArgumentError(f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}.")
-    if not (isinstance(frame.index, pd.RangeIndex) and frame.index.name is None):
-        frame = frame.reset_index()
+    frame = labelled(frame)
     if frame.columns.nlevels > 1:
         frame = flat(Coded(frame, "")).value
     try:
@@ -153,7 +152,7 @@ def _csv_cell(value: Any, special: re.Pattern[str] = _CSV_SPECIAL) -> str:
 
 def _json(frame: pd.DataFrame) -> bytes:
     columns = _columns(frame)
-    names = [name for name, _ in columns]
+    names = [*distinct([name for name, _ in columns], "{}.{}", 1)]
     rows = zip(*(map(_finite, cells) for _, cells in columns), strict=True)
     records = ",\n".join(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
     return replace_surrogates(f"[\n{records}\n]\n" if records else "[]\n").encode()

@@ -200,8 +200,12 @@ def _time(name: str, values: Coded) -> ChartColumn:
     if not isinstance(values.value.dtype, np.dtype | pd.DatetimeTZDtype):  # of Arrow
         values = _PANDAS.to_datetime(values.astype(object))
     zone = getattr(values.value.dt, "tz", None)
-    if zone is not None:  # local time of the zone
-        values = values.dt.tz_localize(None)
+    if zone is not None:  # local time of the zone, unless an hour comes twice
+        local = values.dt.tz_localize(None)
+        if local.value.nunique() < values.value.nunique():
+            zone = "UTC"
+            local = values.dt.tz_convert(zone).dt.tz_localize(None)
+        values = local
     note = f"Times are those of {zone}." if zone else ""
     return ChartColumn(name, Role.TIME, values.value.astype("datetime64[us]"), values.code, note)
 

@@ -136,7 +136,9 @@ class TableColumn:
             if values.dtype.kind in "iu" and values.astype(float).abs().sum() >= 2**63:
                 values = values.astype(object)  # of Python's integers, which are exact
             total = values.sum()
-            return with_minus(f"{total:,.0f}") if abs(total) >= 1_000_000 else self.cell(total) or ""
+            if not abs(total) >= 1_000_000:  # also if it is no number
+                return self.cell(total) or ""
+            return with_minus(f"{total:,}" if isinstance(total, int | np.integer) else f"{total:,.0f}")
         except TROUBLE:
             return short_text(plain_text(total))
 
@@ -240,7 +242,8 @@ class TableColumn:
             number = number.scaleb(-2)
         if not number.is_finite() or abs(number.adjusted()) > 40:
             return float(number)
-        if number == number.to_integral_value() and (abs(number) < 2**63 or self.data.dtype == object):
+        most = 2**64 if self.data.dtype.kind == "u" else 2**63
+        if number == number.to_integral_value() and (abs(number) < most or self.data.dtype == object):
             return int(number)
         exact = self.data.dtype == object and any(isinstance(value, Decimal) for value in self.data)
         return number if exact else float(number)

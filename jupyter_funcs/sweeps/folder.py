@@ -19,7 +19,7 @@ from jupyter_funcs.core.files import atomic_write_text, expanded, read_small
 from jupyter_funcs.core.json_decoding import read_object
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
-from jupyter_funcs.frames.columns import MAX_EXACT
+from jupyter_funcs.frames.columns import MAX_EXACT, named_by_texts
 from jupyter_funcs.frames.parquet import PREFIX
 from jupyter_funcs.frames.store import Segments, SegmentWriter
 from jupyter_funcs.sweeps.stacking import ARGUMENT, stacked
@@ -94,6 +94,8 @@ class FolderResults:
 
     def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
         block = stacked([(args, frame)], self._combos.swept, self._fields)
+        if not all(type(name) is str for name in block.columns):
+            block = named_by_texts(block)
         block.attrs["funcs"] = frame.attrs.get("funcs", {})
         if not self._write({self._keys[at]: block}):
             text = f"A result of {self._function.name} isn't stored: it holds a token, or values that aren't JSON."

@@ -20,7 +20,7 @@ import pandas as pd
 
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.catalog.schemas import text_of
-from jupyter_funcs.frames.columns import MAX_EXACT, join_texts
+from jupyter_funcs.frames.columns import MAX_EXACT, join_texts, named_by_texts, without_repeated_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     Series = pd.Series[Any]
 
+_LARGEST = 2**63 - 1  # of a signed integer
 # The name of an argument's column if the results have a column of the argument's name with other values.
 ARGUMENT = "{} (argument)"
 
@@ -51,7 +52,8 @@ def stacked(
     sent: list[Args] = []
     groups: dict[Hashable, dict[int, pd.DataFrame]] = {}
     for at, (args, block) in enumerate(blocks):
-        frame = block if is_numbered(block.index) else _labelled(block)
+        frame = block if block.columns.is_unique else named_by_texts(block)
+        frame = frame if is_numbered(frame.index) else _labelled(frame)
         groups.setdefault((tuple(frame.columns), tuple(frame.dtypes)), {})[at] = frame
         sent.append(args)
     rows = _row_map(list(groups.values()), len(sent))
@@ -104,8 +106,12 @@ def is_numbered(index: pd.Index[Any]) -> bool:
 
 
 def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
-    names = [_Label(level) if name is None else name for level, name in enumerate(frame.index.names)]
-    return frame.reset_index(names=names)
+    frame = without_repeated_labels(frame)
+    if is_numbered(frame.index):
+        return frame
+    names = {*frame.columns}
+    labels = [_Label(level) if name is None else _unused(name, names) for level, name in enumerate(frame.index.names)]
+    return frame.reset_index(names=labels)
 
 
 # Columns
@@ -195,6 +201,15 @@ def _floats(columns: Sequence[Series]) -> Sequence[Series]:
     return [pd.Series(column.to_numpy(dtype="float64", na_value=np.nan)) for column in columns]
 
 
+def _integers(columns: Sequence[Series]) -> Sequence[Series]:
+    """Return signed integers where pandas would make floats of signed and unsigned ones."""
+    if len({column.dtype.kind for column in columns}) == 1:
+        return columns
+    if any(bool((column > _LARGEST).any()) for column in columns):
+        raise OverflowError
+    return [column.astype("int64" if isinstance(column.dtype, np.dtype) else "Int64") for column in columns]
+
+
 def _texts(columns: Sequence[Series]) -> Sequence[Series]:
     return [column.astype("string") for column in columns]
 
@@ -216,7 +231,7 @@ def _objects(column: Series) -> Array:
 
 # How columns are converted to one dtype, by what they all are; the first match counts.
 _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequence[Series]]]] = [
-    (_is_integer, list),
+    (_is_integer, _integers),
     (_is_number, _floats),
     (_is_boolean, list),
     (lambda column: isinstance(column.dtype, pd.StringDtype), _texts),
@@ -271,6 +286,6 @@ def _is_same(value: Any, sent: str | list[str] | None) -> bool:
     return str(value) == text
 
 
-def _unused(name: str, used: Collection[Hashable]) -> str:
+def _unused(name: Hashable, used: Collection[Hashable]) -> Hashable:
     """Return the name, or the first of ``name.1``, ``name.2`` that isn't used."""
     return next(title for title in chain([name], (f"{name}.{at}" for at in count(1))) if title not in used)
