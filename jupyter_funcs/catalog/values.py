@@ -51,8 +51,8 @@ _ENFORCED = dict.fromkeys(_CHECKED, Evidence.DECLARED)
 JSON_PREFIX = "json:"
 # '$5' in quotes is a text, as in the magic, and so is 'json:5'; quotes around any other text belong to it.
 _QUOTED = re.compile(r"""(['"])([\s'"]*\$.*)\1""", re.DOTALL)
-_AS_JSON = rf"['\"]*{JSON_PREFIX}"
-_QUOTED_JSON = re.compile(rf"(['\"])({_AS_JSON}.*)\1", re.DOTALL)
+_AS_JSON = re.compile(rf"['\"]*{JSON_PREFIX}")
+_QUOTED_JSON = re.compile(rf"(['\"])({_AS_JSON.pattern}.*)\1", re.DOTALL)
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?\s*", re.ASCII)
 # What no text spells, by what it is called; a call makes the value.
 CONSTANTS: dict[str, type] = {"null": type(None), "empty text": str, "empty list": list}
@@ -117,7 +117,7 @@ def spelled(value: object) -> str:
 
 def literal(text: str) -> str:
     """Return a text in quotes if its field would read it as JSON, as in ``json:5``, else itself."""
-    return f"'{text}'" if re.match(_AS_JSON, text) else text
+    return f"'{text}'" if _AS_JSON.match(text) else text
 
 
 def entry_of(field: Field, value: Any) -> str:
