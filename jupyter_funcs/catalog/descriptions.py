@@ -313,7 +313,9 @@ def read_source(text: str) -> str | None:
     return next((found[1].strip() for pattern in _SOURCES if (found := pattern.search(text))), None)
 
 
-def read_rule(name: str, text: str, spelt: Mapping[str, str]) -> tuple[Words, str, bool] | None:
+def read_rule(
+    name: str, text: str, spelt: Mapping[str, str], places: Mapping[str, int]
+) -> tuple[Words, str, bool] | None:
     """Return the names of which one is required, the sentence that says so, and whether in the service's own words."""
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
@@ -321,7 +323,7 @@ def read_rule(name: str, text: str, spelt: Mapping[str, str]) -> tuple[Words, st
                 others = [spelt[folded(word)] for word in _SEPARATOR.split(found[1]) if folded(word) in spelt]
                 together = {*others, name}
                 if len(together) > 1:
-                    named = dict.fromkeys([*(other for other in spelt.values() if other in together), name])
+                    named = sorted(together, key=lambda other: places.get(other, len(places)))
                     return tuple(named), sentence.strip(), pattern is _RULES[0]
     return None
 

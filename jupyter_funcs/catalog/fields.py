@@ -171,9 +171,10 @@ def read_fields(function: Function, schemas: Schemas | None = None) -> tuple[Fie
     """Return one field per parameter of a function, in order; `schemas` are those of its catalog."""
     names = [param.name for param in function.params]
     spelt = {spelling: name for name in names if (spelling := folded(name))}
+    places = {name: place for place, name in enumerate(spelt.values())}
     schemas = schemas or Schemas()
     params = zip(function.params, identifiers(names), strict=True)
-    return tuple(_read(param, identifier, spelt, schemas) for param, identifier in params)
+    return tuple(_read(param, identifier, spelt, places, schemas) for param, identifier in params)
 
 
 def unknown_codes(functions: Iterable[Function]) -> list[int]:
@@ -205,7 +206,9 @@ def listing_args(field: Field, listing: Sequence[Field], values: Values) -> tupl
     return args, [name for name in required if name not in args]
 
 
-def _read(param: Param, identifier: str, spelt: Mapping[str, str], schemas: Schemas) -> Field:
+def _read(
+    param: Param, identifier: str, spelt: Mapping[str, str], places: Mapping[str, int], schemas: Schemas
+) -> Field:
     label = " ".join(_words(param.name))
     marked, shown = descriptions.read_marker(param.description)
     declared = schemas.read(param.schema) or Declaration("")
@@ -222,7 +225,7 @@ def _read(param: Param, identifier: str, spelt: Mapping[str, str], schemas: Sche
     if not (options or own):
         options = descriptions.read_flag(own_text, default)
     kind, how = _kind(param.name, own_text, options, own)
-    sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt)
+    sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt, places)
     low, high = declared.minimum, declared.maximum
     has_bounds = (low, high) != _NO_BOUNDS
     if not has_bounds and kind in {Kind.INTEGER, Kind.NUMBER}:

@@ -353,6 +353,18 @@ def test_a_form_takes_time_in_its_size(name: str) -> None:
 
 
 @pytest.mark.fault(147)
+def test_rules_about_other_parameters_take_time_in_their_number() -> None:
+    """Each of thousands of parameters is required if another one is not set."""
+
+    def form(n: int) -> Callable[[], object]:
+        texts = [f"Required if P{at + 1} is not specified." for at in range(4 * n)]
+        params = tuple(Param(name=f"P{at}", description=text) for at, text in enumerate(texts))
+        return lambda: read_fields(Function(name="F", params=params))
+
+    assert_linear(form)
+
+
+@pytest.mark.fault(147)
 def test_a_document_is_read_within_the_deadline_of_the_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In another thread than the caller's and the loop's: others list and run meanwhile, and the caller is told."""
     for module in (client, remote):
