@@ -14,13 +14,14 @@ from jupyter_funcs.records.recorded import RecordedClient
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
     import httpx
     import pandas as pd
 
     from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
     from jupyter_funcs.panel.panel import Panel
     from jupyter_funcs.sweeps.job import SweepJob
 
@@ -155,9 +156,7 @@ class RemoteFunction(RemoteCall):
 
         return sweep(self, table, values)
 
-    def start_sweep(
-        self, values: Mapping[str, Any] | None = None, table: pd.DataFrame | None = None, /, **named: Any
-    ) -> SweepJob:
+    def start_sweep(self, values: Values | None = None, table: pd.DataFrame | None = None, /, **named: Any) -> SweepJob:
         """
         Start a sweep in the background, without a progress bar.
 
@@ -197,7 +196,7 @@ class RemoteFunction(RemoteCall):
 
         return Panel(self.session, self, self.form(**values))
 
-    def preset(self, name: str) -> dict[str, Any]:
+    def preset(self, name: str) -> JsonObject:
         """
         Return the values of a preset, to call the function with: ``fn(**fn.preset("Walmart"))``.
 

@@ -38,10 +38,10 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 262_669,
-    "tokens a line": 7.12,
+    "tokens": 262_691,
+    "tokens a line": 7.1,
     "characters a code line": 42.9,
-    "percent of lines over 100": 6.7,
+    "percent of lines over 100": 6.6,
     "conditional expressions per 1,000": 48.3,
     "nested ones per 1,000": 0.41,
     "tuple assignments per 1,000": 9.2,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import RemoteFunction, Session
     from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
 
 MOST_CHARACTERS = 30_000  # about ten thousand tokens; assistants cut or refuse longer results
 _LONGEST_DESCRIPTION = 800
@@ -149,12 +150,12 @@ def _cleaned(part: Any, word: str = "") -> Any:
     return _shown(part) if isinstance(part, str) and word in _SHOWN else part
 
 
-def _items(schema: Mapping[str, Any]) -> Any:
+def _items(schema: Values) -> Any:
     items = schema.get("items")
     return items if isinstance(items, dict) else schema
 
 
-def _shown_values(schema: Mapping[str, Any]) -> dict[str, str]:
+def _shown_values(schema: Values) -> dict[str, str]:
     """Map what an assistant sees of each option and default of a property to the value itself."""
     default = schema.get("default", [])
     items = _items(schema)
@@ -196,7 +197,7 @@ def _function(session: Session, name: str, only: Sequence[str]) -> RemoteFunctio
     return function
 
 
-def _arguments(function: RemoteFunction, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(function: RemoteFunction, arguments: Values) -> JsonObject:
     """Return arguments with the names and the options that the service knows."""
     names = {key: name for name, key in _keys(function).items()}
     properties = function.json_schema()["properties"]

@@ -27,7 +27,7 @@ from jupyter_funcs.core.files import atomic_write_bytes, own_path, read_small
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     import pandas as pd
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.client.options import CallOptions
     from jupyter_funcs.connection.profiles import Connection
+    from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.frames.parquet import StoredResult
     from jupyter_funcs.frames.store import Segments
 
@@ -48,7 +49,7 @@ _NO_ARROW = "pyarrow is not installed (pip install pyarrow)"
 _version = cache(version)
 
 
-def run_keys(identity: str, function: Function, options: CallOptions, runs: Iterable[Mapping[str, Any]]) -> list[str]:
+def run_keys(identity: str, function: Function, options: CallOptions, runs: Iterable[Values]) -> list[str]:
     """Return one key per run: a hash of the identity, the function as listed, the schema and the arguments."""
     schema = list(options.schema.items()) if options.schema else None  # in order: it orders the columns
     pages = options.pages and options.most_pages

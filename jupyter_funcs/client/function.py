@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.client.client import Client
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
 
 
 _MOST_HINTS = 3  # of a refusal
@@ -231,7 +232,7 @@ class RemoteCall:
         form.update(values)
         return form
 
-    def refuse_options(self, values: Mapping[str, Any], method: str = "") -> None:
+    def refuse_options(self, values: Values, method: str = "") -> None:
         """Refuse options passed as if they were parameters, and say where they go."""
         options = {field.name for field in fields(self.options)}.intersection(values)
         for name in sorted(self.unknown(options) if options else ()):
@@ -287,7 +288,7 @@ class RemoteCall:
         described.nothing = f"{self.name} takes no parameters. {described.note}".rstrip()
         return described
 
-    def request(self, /, **values: Any) -> dict[str, Any]:
+    def request(self, /, **values: Any) -> JsonObject:
         """
         Return what a run would send, without the token, as a JSON object. Arguments are as in `form`.
 
@@ -298,7 +299,7 @@ class RemoteCall:
         """
         return self.session.remote.source.request(self.function, self._checked(self.form(**values)))
 
-    def json_schema(self) -> dict[str, Any]:
+    def json_schema(self) -> JsonObject:
         """Return the JSON Schema of the arguments."""
         return self.form().json_schema()
 
@@ -346,7 +347,7 @@ class RemoteCall:
         named = {field.name: field.identifier for field in reversed(self.fields)}
         return {name: own for name, own in named.items() if own == name or own not in wire}
 
-    def code(self, args: Mapping[str, Any], *, sweeps: bool = False, result: str = "") -> str:
+    def code(self, args: Values, *, sweeps: bool = False, result: str = "") -> str:
         """Return the Python code that runs or sweeps this function, for a session named ``funcs``."""
         named, given = self.python_names, list[tuple[str, Any]]()
         for name, value in args.items():

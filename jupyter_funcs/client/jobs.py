@@ -16,9 +16,11 @@ from jupyter_funcs.core.errors import DeadlineError, FuncsError, RunCancelledErr
 from jupyter_funcs.core.text import inert, size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator, Mapping
+    from collections.abc import Callable, Coroutine, Generator
 
     import pandas as pd
+
+    from jupyter_funcs.core.json_decoding import Values
 
 _REFRESH_SECONDS = 0.5
 
@@ -61,7 +63,7 @@ class Job:
     def __init__(
         self,
         function: str,
-        args: Mapping[str, Any],
+        args: Values,
         run: Coroutine[Any, Any, pd.DataFrame],
         progress: Progress | None = None,
         future: ResultFuture | None = None,

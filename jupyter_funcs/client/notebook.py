@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from jupyter_funcs.core.json_decoding import JsonObject
+
 _LONGEST_NAME = 60
 _OF_IPYTHON = {"In", "Out"}
 _SCALARS = (str, bool, int, float, dt.date, dt.time, dt.timedelta)
@@ -45,7 +47,7 @@ def _shell() -> Any:
     return get_ipython()
 
 
-def variables() -> dict[str, Any]:
+def variables() -> JsonObject:
     """Return the user's namespace; empty outside of IPython."""
     shell = _shell()
     return {} if shell is None else shell.user_ns
@@ -177,7 +179,7 @@ def default_name(slug: str) -> str:
     return name if usable else f"df_{name}"
 
 
-def show(bundle: dict[str, Any]) -> None:
+def show(bundle: JsonObject) -> None:
     """Display an object by its MIME types; as text outside of IPython."""
     from IPython.display import display
 

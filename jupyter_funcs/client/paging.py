@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.options import CallOptions
     from jupyter_funcs.connection.transport import Terms
     from jupyter_funcs.core.background import Progress
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.frames.pages import Following
     from jupyter_funcs.sources.source import Source
 
@@ -64,7 +65,7 @@ def next_page(function: Function, args: Args, page: Page, more: Following, *, fo
     return NextPage({**args, **changed}) if changed else None
 
 
-def _counted(params: Mapping[str, Param], args: Args, page: Page) -> dict[str, Any]:
+def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
     """Return the argument that asks for the next page by its number, or by what is before it."""
     for name in _NUMBERS:
         if param := params.get(name):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.core.json_decoding import Values
 
 _MOST_VALUES = 1_000  # of a sweep
 # What a magic reads unquoted: nothing that could start or end IPython syntax, a quote, a list or a variable.
@@ -59,7 +60,7 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
     return found
 
 
-def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False, result: str = "df") -> str:
+def magic(function: RemoteCall, args: Values, *, sweeps: bool = False, result: str = "df") -> str:
     """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
     command = "sweep" if sweeps else "call"
     if shown := line(function, args):
@@ -68,7 +69,7 @@ def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False
     return f"%%funcs {command} {_address(function)} -o {result}\n{json_text(recorded(dict(args)))}"
 
 
-def line(function: RemoteCall, args: Mapping[str, Any]) -> str:
+def line(function: RemoteCall, args: Values) -> str:
     """Return the run as the end of a line of a magic, after its subcommand; empty if a value doesn't fit into one."""
     fields = by_name(function.fields)
     words = [f"{_magic_name(function, name)}={_magic_value(fields[name], value)}" for name, value in args.items()]
@@ -97,7 +98,7 @@ def connection(where: str, allow_server: str = "") -> str:
     return f"jf.connect({given}{more})" if where else "jf.connect()"
 
 
-def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:
+def curl(function: RemoteCall, args: Values) -> str:
     """Return the run as a command for a POSIX shell, which reads the token from the environment; or an empty text."""
     session = function.session
     own = session.remote.transport.connection

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import httpx
 
     from jupyter_funcs.core.background import Progress
+    from jupyter_funcs.core.errors import Messages
 
 T = TypeVar("T")
 
@@ -319,7 +320,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())[:_MAX_MARKUP]
 
 
-def _texts_by_argument(body: bytes) -> dict[str, list[str]]:
+def _texts_by_argument(body: bytes) -> Messages:
     """Return the texts of a 422 by argument, from ``{"arguments": {name: [text]}}`` or FastAPI's ``detail`` list."""
     value = read_object(body)
     by_name = only(dict, value.get("arguments"))

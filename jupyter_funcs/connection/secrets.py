@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 from urllib.parse import quote_plus
 
 from jupyter_funcs.core.errors import ConfigError
-from jupyter_funcs.core.json_decoding import read_object
+from jupyter_funcs.core.json_decoding import JsonObject, read_object
 from jupyter_funcs.core.text import clip, inert, recorded
 
 if TYPE_CHECKING:
@@ -102,12 +102,12 @@ class Secret(Hidden):
         return clip(inert(next((name for name in names if isinstance(name, str) and name), "")), 80)
 
     @property
-    def account(self) -> dict[str, Any]:
+    def account(self) -> JsonObject:
         """The claims of a JWT, except those of one login; empty if the token is opaque or its claims name nobody."""
         claims = {name: value for name, value in self._claims().items() if name not in _LOGIN_CLAIMS}
         return claims if any(claims.get(name) for name in _OWN_CLAIMS) else {}
 
-    def _claims(self) -> dict[str, Any]:
+    def _claims(self) -> JsonObject:
         parts = self.reveal().split(".")
         with suppress(ValueError):
             return read_object(base64.urlsafe_b64decode(parts[1] + "==")) if len(parts) == 3 else {}

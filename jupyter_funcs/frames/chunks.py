@@ -29,6 +29,8 @@ from jupyter_funcs.frames.columns import Column, Table, are_objects, joined, pac
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from jupyter_funcs.core.json_decoding import JsonObject
+
     _Decode = Callable[[bytes | str], list[Any]]
     _DecodeOf = Callable[["_Reading", Any], _Decode]
 
@@ -350,7 +352,7 @@ class _Objects:
             structs = self.decode_structs(chunk)
         return structs
 
-    def learn(self, objects: Sequence[dict[str, Any] | None]) -> None:
+    def learn(self, objects: Sequence[JsonObject | None]) -> None:
         """Extend the struct so that it decodes these objects too."""
         if not set(map(type, objects)) <= {dict, type(None)}:
             raise _Odd
@@ -359,7 +361,7 @@ class _Objects:
             raise _Odd
         self.reading.columns += len(keys) - len(self.parts)
         self.reading.check(self.rows + len(objects))
-        fields: dict[str, Any] = {}
+        fields: JsonObject = {}
         for key in keys:
             values = [record.get(key) if record else None for record in objects]
             if key not in self.parts:

@@ -15,7 +15,9 @@ from jupyter_funcs.core.errors import ReplyTooLargeError
 from jupyter_funcs.core.text import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
+
+    from jupyter_funcs.core.json_decoding import Values
 
     Array = np.ndarray[Any, Any]
 
@@ -148,7 +150,7 @@ def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
     return Column(column.kind, data, missing)
 
 
-def frame_from(arrays: Mapping[str, Any], index: pd.Index[Any]) -> pd.DataFrame:
+def frame_from(arrays: Values, index: pd.Index[Any]) -> pd.DataFrame:
     """Return a frame of arrays with their own dtypes; pandas 3 would infer another from objects that are texts."""
     columns = {
         name: pd.Series(array, index, object) if array.dtype == object else array for name, array in arrays.items()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, FunctionError
-from jupyter_funcs.core.json_decoding import decode, decode_lines, gc_paused, too_deep
+from jupyter_funcs.core.json_decoding import JsonObject, decode, decode_lines, gc_paused, too_deep
 from jupyter_funcs.core.text import clip, distinct, inert, quote, some
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, warn_all
 from jupyter_funcs.frames import chunks
@@ -66,7 +66,7 @@ def _warn_of_more(rows: int, more: Following) -> None:
     warn(MissingRowsWarning(f"The reply has {has} ({quote(more.word)}). {ALL_PAGES}"))
 
 
-def _beside(page: Page) -> dict[str, Any]:
+def _beside(page: Page) -> JsonObject:
     """Return what is beside the rows of a reply, and warn of rows that are not in its table."""
     attrs: dict[str, Any] = {"page": page.beside} if page.beside else {}
     if page.others:
@@ -95,7 +95,7 @@ def _in_one_row(document: Any) -> bool:
     return are_objects(values) and not all(key.isdecimal() for value in values for key in value or ())
 
 
-def _raise_error(envelope: dict[str, Any]) -> None:
+def _raise_error(envelope: JsonObject) -> None:
     error = envelope.get("error")
     if error is not None:
         reason = _reason(error)

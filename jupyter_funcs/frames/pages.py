@@ -14,6 +14,8 @@ from jupyter_funcs.frames.columns import are_objects
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
+
 Path = tuple[str, ...]
 
 _DEEPEST = 3  # members that lead to a list of rows
@@ -72,7 +74,7 @@ def page_of(document: Any) -> Page:
     return Page(document)
 
 
-def _page_in(document: dict[str, Any]) -> Page:
+def _page_in(document: JsonObject) -> Page:
     if rows := _series(document.get("data", document)):
         return Page(rows, {"structure": document.get("data", document)["structure"]})
     tables = dict(_tables(document))
@@ -85,7 +87,7 @@ def _page_in(document: dict[str, Any]) -> Page:
     return Page(lists[path], _without(document, path), others, path)
 
 
-def _objects(document: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _objects(document: JsonObject, path: Path = ()) -> Iterator[tuple[Path, JsonObject]]:
     """Yield a document and the objects in it that may have its rows."""
     yield path, document
     for name, value in document.items():
@@ -93,7 +95,7 @@ def _objects(document: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, 
             yield from _objects(value, (*path, name))
 
 
-def _lists(document: dict[str, Any]) -> Iterator[tuple[Path, list[Any]]]:
+def _lists(document: JsonObject) -> Iterator[tuple[Path, list[Any]]]:
     """Yield the lists in a document, mappings of rows among them."""
     for path, parent in _objects(document):
         for name, value in parent.items():
@@ -103,7 +105,7 @@ def _lists(document: dict[str, Any]) -> Iterator[tuple[Path, list[Any]]]:
                 yield (*path, name), keyed(value)
 
 
-def _tables(document: dict[str, Any]) -> Iterator[tuple[Path, list[Any]]]:
+def _tables(document: JsonObject) -> Iterator[tuple[Path, list[Any]]]:
     """Yield the lists of lists beside which there is a list of the names of their columns, as objects."""
     for path, parent in _objects(document):
         lists = {name: value for name, value in parent.items() if isinstance(value, list)}
@@ -121,7 +123,7 @@ def _names(values: list[Any]) -> list[Any]:
     return names if is_named else []
 
 
-def is_mapping(value: dict[str, Any]) -> bool:
+def is_mapping(value: JsonObject) -> bool:
     """Return whether an object has rows by their keys: alike, and the keys are days, numbers or codes."""
     if len(value) < 2 or set(map(type, value.values())) != {dict}:
         return False
@@ -131,16 +133,16 @@ def is_mapping(value: dict[str, Any]) -> bool:
     return len(value) > _MOST_NAMED or all(map(_VALUE.fullmatch, value))
 
 
-def _counts(value: dict[str, Any]) -> bool:
+def _counts(value: JsonObject) -> bool:
     return all(map(str.isdecimal, value))
 
 
-def keyed(value: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def keyed(value: Mapping[str, JsonObject]) -> list[JsonObject]:
     """Return the objects of a mapping as rows, the key first."""
     return [{"key": key, **row} for key, row in value.items()]
 
 
-def _series(document: Any) -> list[dict[str, Any]]:
+def _series(document: Any) -> list[JsonObject]:
     """Return the observations of SDMX-JSON, each with the values of its dimensions."""
     rows: list[dict[str, Any]] = []
     with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
@@ -152,12 +154,12 @@ def _series(document: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _values(dimensions: list[Any], key: str) -> dict[str, Any]:
+def _values(dimensions: list[Any], key: str) -> JsonObject:
     places = map(int, key.split(":"))
     return {own["id"]: own["values"][place]["id"] for own, place in zip(dimensions, places, strict=True)}
 
 
-def _chosen(document: Mapping[str, Any], lists: dict[Path, list[Any]]) -> Path | None:
+def _chosen(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
     """Return which of some lists of objects are the rows."""
     own = [path for path in lists if not _is_about(path)]
     if not own:
@@ -168,7 +170,7 @@ def _chosen(document: Mapping[str, Any], lists: dict[Path, list[Any]]) -> Path |
     return None if is_even and not _speaks(document, longest) else longest
 
 
-def _speaks(document: Mapping[str, Any], path: Path) -> bool:
+def _speaks(document: Values, path: Path) -> bool:
     """Return whether a document says how many rows there are, or whether there are more."""
     words = {plain(word) for word, _ in _said(document, path)}
     return not words.isdisjoint(_TOTALS | _MORE | _LAST) or any(map(_NEXT.fullmatch, words))
@@ -178,7 +180,7 @@ def _is_about(path: Path) -> bool:
     return not _ABOUT.isdisjoint(map(plain, path))
 
 
-def _is_alone(document: Mapping[str, Any], but: Collection[Path]) -> bool:
+def _is_alone(document: Values, but: Collection[Path]) -> bool:
     """Return whether a document has no other objects than what a page says of itself."""
     names = {path[0] for path in but}
     return not any(
@@ -186,7 +188,7 @@ def _is_alone(document: Mapping[str, Any], but: Collection[Path]) -> bool:
     )
 
 
-def _empty(document: Mapping[str, Any], lists: dict[Path, list[Any]]) -> Path | None:
+def _empty(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
     """Return which list are the rows, of which there are none."""
     empty = [path for path, values in lists.items() if not values and not _is_about(path)]
     usual = [path for path in empty if plain(path[-1]) in _USUAL]
@@ -194,7 +196,7 @@ def _empty(document: Mapping[str, Any], lists: dict[Path, list[Any]]) -> Path | 
     return found[0] if len(found) == 1 and len(empty) == len(lists) and _is_alone(document, found) else None
 
 
-def _is_part(document: dict[str, Any], path: Path) -> bool:
+def _is_part(document: JsonObject, path: Path) -> bool:
     """Return whether a list is a part of one thing, and not the rows of a page."""
     if path[0] == "properties":
         return True
@@ -206,7 +208,7 @@ def _is_part(document: dict[str, Any], path: Path) -> bool:
     return False
 
 
-def _without(document: dict[str, Any], path: Path) -> dict[str, Any]:
+def _without(document: JsonObject, path: Path) -> JsonObject:
     name, *inner = path
     rest = {other: value for other, value in document.items() if other != name}
     if inner and (more := _without(document[name], tuple(inner))):
@@ -272,7 +274,7 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
     return _counted(len(page.rows), {word: value for word, value in said if type(value) is int})
 
 
-def _said(beside: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[str, Any]]:
+def _said(beside: Values, path: Path = ()) -> Iterator[tuple[str, Any]]:
     """Yield what a page says of itself, by names; also beside its rows, to which `path` leads."""
     for name, value in beside.items():
         word = plain(name)

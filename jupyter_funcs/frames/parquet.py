@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Sequence
     from pathlib import Path
 
+    from jupyter_funcs.core.json_decoding import JsonObject
+
 _JSON, _BYTES = "object of JSON", "object of bytes"
 _OF_JSON = {dict, list, str, int, float, bool, type(None)}
 _INDEX = "__index_{}__"
@@ -224,7 +226,7 @@ class Segment:
             frame.attrs = {"funcs": attrs[at]} if attrs[at] else {}
         return {result.key: frame for result, frame in zip(results, frames, strict=True)}
 
-    def tables(self, positions: Sequence[int]) -> Iterator[tuple[pa.Table, StoredResult, dict[str, Any]]]:
+    def tables(self, positions: Sequence[int]) -> Iterator[tuple[pa.Table, StoredResult, JsonObject]]:
         """Yield some of the results as they are stored, with their attrs; raises one of `BROKEN`."""
         table, starts, attrs = self._read(positions)
         for start, at in zip(starts, positions, strict=True):
@@ -236,7 +238,7 @@ class Segment:
 
     def _read(
         self, positions: Sequence[int], columns: list[str] | None = None
-    ) -> tuple[pa.Table, list[int], list[dict[str, Any]]]:
+    ) -> tuple[pa.Table, list[int], list[JsonObject]]:
         """Return the rows of some results, the row at which each starts, and the attrs of all."""
         with open_regular(self.path) as file:
             # On no thread of Arrow's: one that still holds what it read from Python as the interpreter ends aborts it.
@@ -256,7 +258,7 @@ class OpenSegment:
         self.path = folder / f"{PREFIX}{uuid.uuid4().hex}{UNDONE}"
         self.layout = layout
         self.results: list[StoredResult] = []
-        self.attrs: list[dict[str, Any]] = []
+        self.attrs: list[JsonObject] = []
         self.opened = time.monotonic()
         # Python's file and not Arrow's: its errors carry errno, and it is closed whatever fails.
         self.file = create_locked(self.path)
@@ -282,7 +284,7 @@ class OpenSegment:
     def age(self) -> float:
         return time.monotonic() - self.opened
 
-    def add(self, table: pa.Table, result: StoredResult, attrs: dict[str, Any]) -> None:
+    def add(self, table: pa.Table, result: StoredResult, attrs: JsonObject) -> None:
         self.parquet.write_table(table, row_group_size=max(table.num_rows, 1))
         self.results.append(result)
         self.attrs.append(attrs)

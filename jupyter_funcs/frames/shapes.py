@@ -15,6 +15,8 @@ from jupyter_funcs.frames.columns import Column, Table, are_objects, check_cells
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence, Sized
 
+    from jupyter_funcs.core.json_decoding import JsonObject
+
 T = TypeVar("T")
 
 _RESULT = "Result"
@@ -34,7 +36,7 @@ def as_table(value: Any, size: int) -> Table:
     return _from_values([value], "text" if isinstance(value, str) else "scalar")
 
 
-def _from_object(value: dict[str, Any], size: int) -> Table:
+def _from_object(value: JsonObject, size: int) -> Table:
     if is_split(value):
         return _from_split(value, size)
     if value and _all(dict, value.values()):
@@ -145,7 +147,7 @@ def _from_lists(value: dict[str, list[Any]]) -> Table:
     return Table("lists", list(value), [packed(column) for column in value.values()], len(values))
 
 
-def _from_columns(value: dict[str, dict[str, Any]], size: int) -> Table:
+def _from_columns(value: dict[str, JsonObject], size: int) -> Table:
     keys, labels = _rows_of(value.values())
     check_cells(len(keys), len(value), size)
     place = {key: at for at, key in enumerate(keys)}
@@ -157,14 +159,14 @@ def _places(column: Collection[str], keys: list[str], place: dict[str, int]) -> 
     return range(len(keys)) if [*column] == keys else [place[key] for key in column]
 
 
-def _from_index(value: dict[str, dict[str, Any]], numbers: list[int], size: int) -> Table:
+def _from_index(value: dict[str, JsonObject], numbers: list[int], size: int) -> Table:
     if numbers != sorted(numbers) and _ascend(value):  # as text
         numbers.sort()
     rows = [value[key] for key in map(str, numbers)]
     return _from_records(rows, size, "index", packed(numbers))
 
 
-def is_split(value: dict[str, Any]) -> bool:
+def is_split(value: JsonObject) -> bool:
     """Return whether an object has the names of the columns and the rows separately."""
     if not (
         {"columns", "data"} <= value.keys() <= {"columns", "data", "index"}
@@ -174,7 +176,7 @@ def is_split(value: dict[str, Any]) -> bool:
     return isinstance(value["data"], Table) or _all(list, value["data"])
 
 
-def _from_split(value: dict[str, Any], size: int) -> Table:
+def _from_split(value: JsonObject, size: int) -> Table:
     names = [name if isinstance(name, str) else _label(name) for name in value["columns"]]
     table = value["data"]
     if isinstance(table, list):

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from jupyter_funcs.core.json_decoding import JsonObject
+
 
 SEGMENT_BYTES = 64 * 2**20
 SEGMENT_SECONDS = 30.0
@@ -238,7 +240,7 @@ class SegmentWriter:
             self.put(layout, table, result, attrs)
         return True
 
-    def put(self, layout: Layout | None, table: pa.Table, result: StoredResult, attrs: dict[str, Any]) -> None:
+    def put(self, layout: Layout | None, table: pa.Table, result: StoredResult, attrs: JsonObject) -> None:
         """Write a table as it is stored in a file of this layout."""
         if layout is not None and layout not in self._open and len(self._open) >= _MAX_OPEN:
             if self.plain:

@@ -15,6 +15,7 @@ from IPython.lib.pretty import _repr_pprint  # what prints a frame otherwise
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.magic.state import MagicState
 
 _NAME = "funcs"
@@ -36,7 +37,7 @@ class Extension:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        self._replaced: dict[str, Any] = {}  # other magics of this name, by kind
+        self._replaced: JsonObject = {}  # other magics of this name, by kind
         plain, rich = [(_PLAIN, name) for name in (*_FRAMES, *_SERIES)], [(_HTML, name) for name in _FRAMES]
         self._printers: dict[tuple[str, str], Any] = {
             (_PLAIN, _DATASET): _print_dataset,

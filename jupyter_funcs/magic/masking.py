@@ -13,7 +13,9 @@ from jupyter_funcs.core.line import ROTATE
 from jupyter_funcs.core.text import inert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+
+    from jupyter_funcs.core.json_decoding import Values
 
 _MASK = "****"
 _SHORTEST = 4  # shorter texts aren't tokens, and occur inside many words
@@ -50,7 +52,7 @@ def typed_secrets(line: str, cell: str | None) -> list[str]:
     return sorted((secret for secret in bare if len(secret) >= _SHORTEST), key=len, reverse=True)
 
 
-def as_secrets(values: Mapping[str, Any], typed: str) -> list[str]:
+def as_secrets(values: Values, typed: str) -> list[str]:
     """Return the arguments that are named like a token and whose text was typed."""
     named = {value for name, value in values.items() if re.fullmatch(_NAMED, name, re.IGNORECASE)}
     return [text for text in named if isinstance(text, str) and len(text) >= _SHORTEST and text in typed]

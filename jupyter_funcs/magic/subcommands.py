@@ -19,12 +19,11 @@ from jupyter_funcs.magic.state import LIST_FUNCTIONS, Line
 from jupyter_funcs.magic.usage import is_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
     from jupyter_funcs.api import RemoteFunction, Session
     from jupyter_funcs.catalog.listing import Catalog
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
     from jupyter_funcs.records.lock import Lock
 
 _TERMINAL = "TerminalInteractiveShell"
@@ -70,7 +69,7 @@ def sweep(line: Line) -> Any:
     return _printed_or_returned(requests, "\n".join([f"{head}{more}:", *shown]), line)
 
 
-def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Values) -> list[JsonObject]:
     from jupyter_funcs.client.options import MOST_RUNS
     from jupyter_funcs.sweeps.combinations import combos
 

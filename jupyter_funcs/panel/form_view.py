@@ -33,7 +33,7 @@ from jupyter_funcs.catalog.values import (
     takes,
 )
 from jupyter_funcs.client import notebook
-from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import clip, inert, listed, meant, quote, replace_surrogates
 from jupyter_funcs.panel.requests import Json, LongText, Name, NotText, Number, PageValue, PageValues, Text, answers
@@ -107,7 +107,7 @@ class FormView:
         self._pressed = False
         self._carried: dict[str, bool] = {}  # of fields that were filled in, whether from another form
         self._refused: dict[str, Sequence[str]] = {}
-        self._removed: dict[str, list[str]] = {}
+        self._removed: Messages = {}
 
     def close(self) -> None:
         """Stop following the form and asking for options; what it holds can be carried over."""

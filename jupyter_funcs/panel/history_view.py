@@ -16,7 +16,7 @@ from jupyter_funcs.catalog.values import Each, key_of
 from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.coded import Coded
-from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.text import clip, inert, listed, some
 from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.frames.roles import flat
@@ -168,7 +168,7 @@ class HistoryView:
         return {"args": differ, "same": " · ".join(same)}
 
 
-def _varying(runs: list[Run]) -> dict[str, list[str]]:
+def _varying(runs: list[Run]) -> Messages:
     """Return the arguments that differ between the runs of each function; all of them if it ran once."""
     by_function: dict[str, list[Args]] = {}
     for run in runs:

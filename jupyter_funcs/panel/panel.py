@@ -20,7 +20,7 @@ import traitlets
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.json_decoding import only
+from jupyter_funcs.core.json_decoding import JsonObject, only
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.state import GONE, PanelState
@@ -262,7 +262,7 @@ class Panel(anywidget.AnyWidget):
         shown = inert(visit.function.name) if visit else "nothing chosen"
         return f"<Panel of {self._state.session.service}: {shown}{' (closed)' * (not self._is_open)}>"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[JsonObject, JsonObject]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return {**data, "text/plain": repr(self)}, metadata
 

@@ -13,6 +13,8 @@ from jupyter_funcs.core.json_decoding import read_object
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jupyter_funcs.core.errors import Messages
+
 _MOST_RECENT = 5
 _MOST_FAVOURITES = 50
 
@@ -49,7 +51,7 @@ class Favourites:
         if not self.trouble:
             self._write({**favourites, self._service: self._names})
 
-    def _read(self) -> dict[str, list[str]]:
+    def _read(self) -> Messages:
         """Return the favourites by service; none if the file is missing, broken or not ours, or can't be read."""
         try:
             found = read_object(read_small(self._path))
@@ -63,7 +65,7 @@ class Favourites:
             if isinstance(names, list)
         }
 
-    def _write(self, favourites: dict[str, list[str]]) -> None:
+    def _write(self, favourites: Messages) -> None:
         text = json.dumps({service: names for service, names in favourites.items() if names}, indent=1)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

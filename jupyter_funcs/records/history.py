@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.fields import by_name
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.client import Client
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.records.history_file import HistoryFile
 
 _MOST_RUNS = 10_000  # per kernel; the oldest are forgotten
@@ -270,7 +271,7 @@ def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:
         raise ArgumentError(changed, hint, error.errors) from None
 
 
-def _columns(runs: Iterable[Run]) -> dict[str, Any]:
+def _columns(runs: Iterable[Run]) -> JsonObject:
     import pandas as pd
 
     runs = list(runs)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.client import notebook
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.background import SweepProgress
-from jupyter_funcs.core.json_decoding import only, read_object
+from jupyter_funcs.core.json_decoding import JsonObject, only, read_object
 from jupyter_funcs.core.line import Sent
 from jupyter_funcs.core.text import clip, inert, plural
 
@@ -214,14 +214,14 @@ class Run:
         shown = redacted_all(", ".join(f"{inert(name)}={_short(value)}" for name, value in self.args.items()))
         return clip(shown, _LONGEST_ARGUMENTS)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return what later kernels may know of it, as plain JSON values; nothing of its result."""
         saved = {name: getattr(self, name) for name in _SAVED}
         ended = {"status": self._status, "elapsed": round(self.elapsed, 3)}
         return saved | ended | {"started": self.started.isoformat()}
 
     @classmethod
-    def from_json(cls, kernel: int, values: dict[str, Any]) -> Run:
+    def from_json(cls, kernel: int, values: JsonObject) -> Run:
         """Return a run of an earlier kernel, from what `to_json` returned there."""
         saved = {f"_{name}" if name in _PRIVATE else name: value for name, value in values.items()}
         if not saved.setdefault("is_typed", False):
@@ -264,7 +264,7 @@ def dataset_text(dataset: Any) -> str:
     return f"<Dataset: {shape} from {source}, in {inert(about['folder'])}>\n{usage}"
 
 
-def _sweep_metadata(dataset: object) -> dict[str, Any]:
+def _sweep_metadata(dataset: object) -> JsonObject:
     """Return what a sweep wrote into the schema of its dataset; nothing for other objects."""
     metadata = only(dict, getattr(getattr(dataset, "schema", None), "metadata", None))
     return read_object(only(bytes, metadata.get(b"funcs")))

@@ -21,7 +21,7 @@ from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, ProtocolError
 from jupyter_funcs.core.files import read_small
-from jupyter_funcs.core.json_decoding import Once, only, referred
+from jupyter_funcs.core.json_decoding import JsonObject, Once, Values, only, referred
 from jupyter_funcs.core.text import clip, distinct, inert, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources import yaml_decoding
@@ -103,11 +103,11 @@ class OpenApiSource:
             terms = terms._replace(purpose=Purpose.LISTING)  # it can be sent again as safely
         return await self._transport.request(request, terms, progress)
 
-    def request(self, function: Function, args: Args) -> dict[str, Any]:
+    def request(self, function: Function, args: Args) -> JsonObject:
         connection = self._transport.connection
         sent = request_of(function, args, connection)
         token = {} if connection.token is NO_TOKEN else {"token_header": sent.token_header}
-        body: dict[str, Any] = {}
+        body: JsonObject = {}
         if isinstance(sent.body, bytes):
             is_form = sent.headers["Content-Type"] == _FORM_BODY
             body["body"] = sent.body.decode() if is_form else json.loads(sent.body)
@@ -161,7 +161,7 @@ class _UnusableError(Exception):
 class _Document(Once):
     """Reads the operations of a document; shared parts are read once, so that the time is linear."""
 
-    def __init__(self, root: dict[str, Any], connection: Connection) -> None:
+    def __init__(self, root: JsonObject, connection: Connection) -> None:
         super().__init__()
         self._root, self._connection = root, connection
         components = only(dict, root.get("components"))
@@ -171,8 +171,8 @@ class _Document(Once):
             name: only(str, one.get("name"))[:_MAX_NAME] * (one.get("in") == "header") for name, one in schemes.items()
         }
         self._key_names = {key.casefold() for key in self._keys.values()}
-        self._named: dict[str, Any] = {}  # what references lead to
-        self._definitions: dict[tuple[str, ...], tuple[dict[str, Any], float]] = {}  # by the names that lead to them
+        self._named: JsonObject = {}  # what references lead to
+        self._definitions: dict[tuple[str, ...], tuple[JsonObject, float]] = {}  # by the names that lead to them
         self._left_definitions = _MAX_ALL_DEFINITIONS
         self._left = _MAX_PARAMS
 
@@ -202,7 +202,7 @@ class _Document(Once):
         names = distinct([one.name for one in functions], "{} ({})", 2)
         return Catalog(one.changed(name=name) for one, name in zip(functions, names, strict=True))
 
-    def _function(self, name: str, path: str, method: str, item: dict[str, Any]) -> Function:
+    def _function(self, name: str, path: str, method: str, item: JsonObject) -> Function:
         if not path.startswith("/"):
             raise _UnusableError("its path does not start with /")
         if self._left >= 0:
@@ -216,7 +216,7 @@ class _Document(Once):
         context = {**function.context, "path": path}
         return function.changed(name=function.name or name, entry_point=name, context=context)
 
-    def _operation(self, method: str, item: dict[str, Any]) -> Function:
+    def _operation(self, method: str, item: JsonObject) -> Function:
         """Return an operation without its path."""
         operation = only(dict, item[method])
         server, is_allowed = self._server(operation, item, self._root)
@@ -247,7 +247,7 @@ class _Document(Once):
             },
         )
 
-    def _parameters(self, item: dict[str, Any], operation: dict[str, Any]) -> Iterator[Param]:
+    def _parameters(self, item: JsonObject, operation: JsonObject) -> Iterator[Param]:
         """Yield the parameters of an operation but for its body."""
         # An operation's own replace those of its path.
         several = only(list, item.get("parameters")) + only(list, operation.get("parameters"))
@@ -258,7 +258,7 @@ class _Document(Once):
             elif param:
                 raise _UnusableError(param)
 
-    def _parameter(self, given: dict[str, Any]) -> tuple[tuple[str, str], Param | str]:
+    def _parameter(self, given: JsonObject) -> tuple[tuple[str, str], Param | str]:
         """Return the place and name of a parameter, and how it is listed: not at all, or why it can't be sent."""
         where, name = str(given.get("in")), only(str, given.get("name"))
         required = where == "path" or given.get("required") is True
@@ -273,7 +273,7 @@ class _Document(Once):
         context = {"in": where, "name": name, **style, "json": bool(content)}
         return (where, name), self._param(context, schema, required=required, text=only(str, given.get("description")))
 
-    def _param(self, context: dict[str, Any], schema: Any, *, required: bool, text: str = "") -> Param:
+    def _param(self, context: JsonObject, schema: Any, *, required: bool, text: str = "") -> Param:
         text = text or only(str, only(dict, schema).get("description") or self._resolved(schema).get("description"))
         return Param(
             name=self.once("name", context["name"], inert),
@@ -284,7 +284,7 @@ class _Document(Once):
             encoding=Encoding.JSON,
         )
 
-    def _body(self, body: dict[str, Any]) -> tuple[list[Param], str]:
+    def _body(self, body: JsonObject) -> tuple[list[Param], str]:
         """Return the parameters for the body, which is JSON or a form, and its media type."""
         content, needed = only(dict, body.get("content")), body.get("required") is True
         kind = next((kind for kind in content if _JSON_BODY.fullmatch(kind)), "")
@@ -307,9 +307,9 @@ class _Document(Once):
         text = only(str, body.get("description"))
         return [self._param(whole, schema, required=needed, text=text)] if kind else [], kind
 
-    def _properties(self, schema: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    def _properties(self, schema: JsonObject) -> tuple[JsonObject, set[str]]:
         """Return the properties of an object and which it requires; none if it may be anything else."""
-        named: dict[str, Any] = {}
+        named: JsonObject = {}
         required: set[str] = set()
         parts: list[Any] = [schema]
         for _ in range(_MAX_STEPS):
@@ -330,7 +330,7 @@ class _Document(Once):
             parts += more
         return {}, set()
 
-    def _accept(self, operation: dict[str, Any]) -> str:
+    def _accept(self, operation: JsonObject) -> str:
         """Return the media type of a reply: JSON if there is one."""
         responses = only(dict, operation.get("responses"))
         replies = {code: self.once("reply", self._resolved(one), _media_type) for code, one in responses.items()}
@@ -351,7 +351,7 @@ class _Document(Once):
             return own
         return next((key for key in keys if _HEADER.fullmatch(key)), own)
 
-    def _resolved(self, part: Any) -> dict[str, Any]:
+    def _resolved(self, part: Any) -> JsonObject:
         """Return an object of the document, or what its local reference leads to; empty if that is none."""
         for _ in range(_MAX_STEPS):
             if (ref := only(dict, part).get("$ref")) is None:
@@ -359,7 +359,7 @@ class _Document(Once):
             part = referred(ref, self._root)
         return {}
 
-    def _server(self, *places: dict[str, Any]) -> tuple[str, bool]:
+    def _server(self, *places: JsonObject) -> tuple[str, bool]:
         """Return the server that the first of some places names, its variables replaced, and whether we may ask it."""
         given = (only(list, place.get("servers")) for place in places)
         return self.once("servers", next(filter(None, given), ()), self._first)
@@ -392,10 +392,10 @@ class _Document(Once):
             return True
         return {**schema, "$defs": definitions} if definitions else schema
 
-    def _definitions_of(self, names: list[str]) -> tuple[dict[str, Any], float]:
+    def _definitions_of(self, names: list[str]) -> tuple[JsonObject, float]:
         """Return what some names lead to, and its size: endless if it is too much."""
         pending = list(names)
-        definitions: dict[str, Any] = {}
+        definitions: JsonObject = {}
         size = 0
         while pending:
             name = pending.pop()
@@ -476,7 +476,7 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
 
 
-def _media_type(reply: dict[str, Any]) -> str | None:
+def _media_type(reply: JsonObject) -> str | None:
     """Return the media type of a reply, best in JSON; nothing if it may be of any, and ``None`` if it is a web page."""
     content = only(dict, reply.get("content"))
     kinds = [kind for kind in content if kind.isascii() and kind.isprintable() and "html" not in kind.lower()]
@@ -486,7 +486,7 @@ def _media_type(reply: dict[str, Any]) -> str | None:
     return next(iter(kinds), None)
 
 
-def _style(said: Any, default: str = "form") -> dict[str, Any]:
+def _style(said: Any, default: str = "form") -> JsonObject:
     said = only(dict, said)
     style = only(str, said.get("style")) or default
     return {"style": style, "explode": said.get("explode", style == "form") is True, "json": False}
@@ -506,7 +506,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     return path
 
 
-def _query(where: Mapping[str, Any], value: Any) -> list[str]:
+def _query(where: Values, value: Any) -> list[str]:
     name, is_plain = where["name"], where["json"] or not isinstance(value, (list, dict))
     is_deep = where["style"] == "deepObject" and isinstance(value, dict)
     if is_plain or not (is_deep or where["explode"]):
@@ -519,7 +519,7 @@ def _query(where: Mapping[str, Any], value: Any) -> list[str]:
     return [f"{_escaped(f'{name}[{key}]' if is_deep else key)}={text}" for key, text in texts]
 
 
-def _joined(where: Mapping[str, Any], value: Any, escape: Callable[[str], str] = str) -> str:
+def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> str:
     """Return a value as one text, of several values joined as their style says."""
     if where["json"] or not isinstance(value, (list, dict)):
         return escape(json.dumps(value) if where["json"] else text_of(value))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
 
     Texts = dict[str, dict[str, None]]  # by parameter, without repetitions
 
@@ -53,7 +54,7 @@ class TooManyRunsError(ArgumentError):
     number = 0
 
 
-def combos(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any]) -> Combos:
+def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> Combos:
     """Return the runs of a sweep; raises `ArgumentError` if any value is invalid."""
     form, pairs, most = (
         function.form(**dict.fromkeys(values)),
@@ -122,7 +123,7 @@ def _swept(field: Field, value: Any) -> list[Any] | None:
     return items
 
 
-def _rows(form: Form, table: Any, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows(form: Form, table: Any, given: Values) -> list[JsonObject]:
     if not hasattr(table, "itertuples") or not hasattr(table, "columns"):
         raise ArgumentError(
             f"A sweep takes a DataFrame with one row per run, not {quote(table)} ({type(table).__name__}).",
@@ -186,7 +187,7 @@ def _raise(form: Form, errors: Mapping[str, Mapping[str, None]]) -> None:
         raise ArgumentError(hint=f"{form.function} was not run.", errors=texts)
 
 
-def _combined(form: Form, axes: list[list[dict[str, Any]]], *, pairs: bool) -> Combos:
+def _combined(form: Form, axes: list[list[JsonObject]], *, pairs: bool) -> Combos:
     constant = form.args
     names = [name for axis in axes for name in axis[0]]
     order = [name for name in form if name in names or name in constant]
@@ -219,5 +220,5 @@ def _add(texts: Texts, others: Mapping[str, Iterable[str]]) -> None:
         texts.setdefault(name, {}).update(dict.fromkeys(several))
 
 
-def _key(args: Mapping[str, Any]) -> tuple[Any, ...]:
+def _key(args: Values) -> tuple[Any, ...]:
     return tuple((name, key_of(value)) for name, value in args.items())

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.sweeps.combinations import Combos
 
 # Folders that the cluster may still be reading; they are removed when Python exits.
@@ -70,7 +71,7 @@ class DaskResults(FolderResults):
     def _forbidden(self) -> list[str]:
         return []  # nobody else can read the folder
 
-    def finish(self, about: dict[str, Any], errors: list[dict[str, Any]]) -> dd.DataFrame:
+    def finish(self, about: JsonObject, errors: list[JsonObject]) -> dd.DataFrame:
         import dask.dataframe as dd
 
         try:

@@ -16,7 +16,7 @@ from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.connection.secrets import long_secrets, redacted_values
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.files import atomic_write_text, expanded, read_small
-from jupyter_funcs.core.json_decoding import read_object
+from jupyter_funcs.core.json_decoding import JsonObject, read_object
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.frames.columns import MAX_EXACT, named_by_texts
@@ -60,7 +60,7 @@ class FolderResults:
         self._segments = Segments(self._folder, plain=True)
         self._writer: SegmentWriter | None = None
         self._keys: list[str] = []
-        self._omitted: list[dict[str, Any]] = []
+        self._omitted: list[JsonObject] = []
 
     @property
     def errors_in(self) -> str:
@@ -126,7 +126,7 @@ class FolderResults:
         text = f"Cannot write to the folder {self._folder}: {error.strerror or error}."
         return FuncsError(text, "Free some space, then run the same sweep again.")
 
-    def finish(self, about: dict[str, Any], errors: list[dict[str, Any]]) -> ds.Dataset:
+    def finish(self, about: JsonObject, errors: list[JsonObject]) -> ds.Dataset:
         """Return a dataset of all results in order; its schema and ``_sweep.json`` describe the sweep."""
         dataset = self._dataset()
         rows = sum(result.count for result in self._segments.find(self._keys).values())
@@ -171,7 +171,7 @@ class FolderResults:
             self._flush()
 
 
-def _prepare(folder: Path, about: dict[str, Any]) -> None:
+def _prepare(folder: Path, about: JsonObject) -> None:
     """Create the folder if needed, and check that it is writable and has no other content."""
     if folder.is_file():
         raise ArgumentError(f"{folder} is a file, not a folder.", _OTHER_FOLDER)
@@ -204,14 +204,14 @@ def _shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _read_note(folder: Path) -> dict[str, Any]:
+def _read_note(folder: Path) -> JsonObject:
     note = read_object(read_small(folder / NOTE, _LARGEST_NOTE))
     if not note:
         raise ArgumentError(f"{folder / NOTE} is broken: it doesn't describe a sweep.", _OTHER_FOLDER)
     return note
 
 
-def _write_note(folder: Path, note: dict[str, Any]) -> None:
+def _write_note(folder: Path, note: JsonObject) -> None:
     atomic_write_text(folder / NOTE, json.dumps(note, indent=2, ensure_ascii=False) + "\n")
 
 

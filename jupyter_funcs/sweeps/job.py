@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.sweeps.sweep import RunFunction
 
 # Seconds that an interrupt waits for results to be stored.
@@ -34,7 +35,7 @@ _MAX_STATUS = 100  # characters next to the bar
 _MAX_ITEMS = 20  # of a swept argument that is shown
 
 
-def sweep(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any]) -> pd.DataFrame:
+def sweep(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> pd.DataFrame:
     """Start a sweep and wait for its table; ask the user first if it has more than ``most_runs`` runs."""
     job = None
     try:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.frames.store import Segments
     from jupyter_funcs.sweeps.combinations import Combos
     from jupyter_funcs.sweeps.folder import FolderResults
@@ -111,7 +112,7 @@ class MemoryResults:
         self._disk_failed = True
         warn(f"Results beyond max_memory stay in memory: {reason}.")
 
-    def finish(self, about: dict[str, Any], errors: list[dict[str, Any]]) -> pd.DataFrame:
+    def finish(self, about: JsonObject, errors: list[JsonObject]) -> pd.DataFrame:
         table = self._table()
         table.attrs["funcs"], table.attrs["errors"] = about, errors
         return table

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.sweeps.combinations import Combos
     from jupyter_funcs.sweeps.results import SweepResults
 
@@ -132,7 +133,7 @@ class Sweep:
         self._warn()
         return result
 
-    def _finish(self, about: dict[str, Any]) -> Any:
+    def _finish(self, about: JsonObject) -> Any:
         with self._lock:
             self.earlier.flush()
             return self._results.finish(about, ErrorList(self._failures[at] for at in sorted(self._failures)))
@@ -298,7 +299,7 @@ class Sweep:
             for at, frame, _ in batch:
                 self._results.add(at, self.combos.runs[at], frame)
 
-    def _about(self, started: float, elapsed: float) -> dict[str, Any]:
+    def _about(self, started: float, elapsed: float) -> JsonObject:
         progress, function = self.progress, self.function
         return {
             "function": function.name,

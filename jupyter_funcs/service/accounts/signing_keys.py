@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,6 +23,8 @@ from jupyter_funcs.core.files import atomic_write_bytes, locked_folder, open_reg
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from jupyter_funcs.core.json_decoding import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ class SigningKey:
     ends: float | None
     key: bytes = field(repr=False)
 
-    def _asdict(self) -> dict[str, Any]:
+    def _asdict(self) -> JsonObject:
         """Return what may be shown."""
         return {"id": self.id, "made": self.made, "ends": self.ends}
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - annotations are read when a function is published
 from dataclasses import replace
 from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,6 +16,8 @@ from jupyter_funcs.service.engine.reference import Reference
 from jupyter_funcs.service.publishing.registry import PublishedFunction, function
 
 if TYPE_CHECKING:
+    from jupyter_funcs.core.errors import Messages
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
     from jupyter_funcs.service.engine.calls import Call, Query
 
 YesNo = Literal["Yes", "No"]
@@ -48,7 +49,7 @@ Growth = Annotated[YesNo, Help("Whether to add a growth column after each measur
 _SYMBOL_OR_BRAND = AtLeastOne("Symbol", "Brand")
 
 
-def brands_of_symbol(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
+def brands_of_symbol(values: Values, _given: frozenset[str], reference: Reference) -> Messages:
     """Require that the brands of a call belong to its symbol."""
     if (symbol := values.get("Symbol")) is None:
         return {}
@@ -59,7 +60,7 @@ def brands_of_symbol(values: Mapping[str, Any], _given: frozenset[str], referenc
     return {"Brand": [f"Brand {listed(foreign)} is not a brand of {symbol}. Its brands are {listed(own)}."]}
 
 
-def one_calendar(values: Mapping[str, Any], given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
+def one_calendar(values: Values, given: frozenset[str], reference: Reference) -> Messages:
     """Require that the brands of a call have the same fiscal calendar."""
     brands = values.get("Brand")
     if "Symbol" in given or not brands:
@@ -73,7 +74,7 @@ def one_calendar(values: Mapping[str, Any], given: frozenset[str], reference: Re
     return {}
 
 
-def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
+def brands_of_report(values: Values, _given: frozenset[str], reference: Reference) -> Messages:
     """Require that the brands of a call are in its report."""
     if "report_id" not in values:
         return {}
@@ -84,7 +85,7 @@ def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], referenc
     return {"brands": [f"Brand {listed(foreign)} is not in report {values['report_id']}. It has {listed(own)}."]}
 
 
-def _rows(call: Call, panel: str, symbol: str | None, brands: list[str] | None) -> dict[str, Any]:
+def _rows(call: Call, panel: str, symbol: str | None, brands: list[str] | None) -> JsonObject:
     """Return the values that select the card spend of a symbol, of brands, or of brands of a symbol."""
     # Brands also select by symbol: the data is sorted by it, so most of it is skipped.
     symbols = {symbol} if symbol else {call.reference.owner(brand) for brand in brands or ()}

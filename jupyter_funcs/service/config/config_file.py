@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
+    from jupyter_funcs.core.json_decoding import Values
+
     Key = Sequence[str | int]
 
 _MAX_PROBLEMS = 3
@@ -95,7 +97,7 @@ class TomlFile(NamedTuple):
         return "\n".join(lines) + (f" (And {more} more.)" if more > 0 else "")
 
 
-def _parsed(lines: Sequence[str], counts: Iterable[int]) -> tuple[int, Mapping[str, Any]]:
+def _parsed(lines: Sequence[str], counts: Iterable[int]) -> tuple[int, Values]:
     """Return the first count of lines that is complete TOML, and the values in those lines."""
     for count in counts:
         # A file that is cut within a statement is not valid: this is how tomllib shows where statements end.

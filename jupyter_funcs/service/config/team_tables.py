@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import ibis.expr.types as ir
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.config.config_file import Key
     from jupyter_funcs.service.config.settings import Calendar, Companies, Data, Kpis, Settings
 
@@ -45,7 +46,7 @@ class OpenTable(NamedTuple):
     connection: EngineConnection
     files: Mapping[str, pq.FileMetaData] = {}
 
-    def rows(self, expression: ir.Table) -> list[dict[str, Any]]:
+    def rows(self, expression: ir.Table) -> list[JsonObject]:
         return list(self.connection.arrow(expression).to_pylist())
 
 
@@ -140,7 +141,7 @@ class TeamTables(contextlib.ExitStack):
         return EngineConnection(ibis.duckdb.from_connection(con))
 
 
-def _csv_rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
+def _csv_rows(path: Path) -> tuple[list[str], list[tuple[int, JsonObject]]]:
     """Return the columns of a CSV file, and its rows (all text) with the number of their last line."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:

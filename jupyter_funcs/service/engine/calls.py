@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.engine.reference import Reference
 
     Executable: TypeAlias = "ir.Expr | Query | Compiled"
@@ -54,7 +55,7 @@ class Call(Protocol):
     def table(self, name: str) -> ir.Table:
         """Return an unbound table to build an expression on; blocks until its data are loaded."""
 
-    def fetch(self, result: Executable) -> list[dict[str, Any]]:
+    def fetch(self, result: Executable) -> list[JsonObject]:
         """
         Execute an expression or a query and return its rows.
 
@@ -134,9 +135,9 @@ class Query:
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     ready: Callable[[], Mapping[str, Any]] = dict
 
-    def bound(self) -> tuple[dict[str, Any], tuple[tuple[str, str, int | None], ...]]:
+    def bound(self) -> tuple[JsonObject, tuple[tuple[str, str, int | None], ...]]:
         """Return the values by the names they are bound to; and for each its name, type, and the length of a tuple."""
-        values: dict[str, Any] = {}
+        values: JsonObject = {}
         types: list[tuple[str, str, int | None]] = []
         for name, value in sorted(self.values.items()):
             if isinstance(value, tuple):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.engine.calls import Executable
     from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.statements import Statements
@@ -229,10 +230,10 @@ class DuckDBCall:
     def table(self, name: str) -> ir.Table:
         return self.engine.table(name, self.check_cancelled)
 
-    def fetch(self, result: Executable) -> list[dict[str, Any]]:
+    def fetch(self, result: Executable) -> list[JsonObject]:
         return list(self._fetched(result))
 
-    def fetch_either(self, result: Executable) -> list[dict[str, Any]] | pa.Table:
+    def fetch_either(self, result: Executable) -> list[JsonObject] | pa.Table:
         """Execute like `fetch`, but return many rows, or none, as an Arrow table if that holds the same values."""
         rows = self._fetched(result, or_table=True)
         if isinstance(rows, list):
@@ -243,7 +244,7 @@ class DuckDBCall:
         return rows if len(rows) > _FEW_ROWS or not len(rows) else rows.to_pylist()
 
     def _fetched(self, result: Executable, *, or_table: bool = False) -> Any:
-        rows: list[dict[str, Any]] = []
+        rows: list[JsonObject] = []
         with self._executed(result) as (cursor, schema):
             # Not by the schema, which a worker may have written.
             names, kinds = schema.names, [str(column[1]) for column in cursor.description or ()]

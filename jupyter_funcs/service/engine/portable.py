@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ibis
 import ibis.expr.operations as ops
@@ -11,11 +11,10 @@ import ibis.expr.operations as ops
 from jupyter_funcs.service.engine import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import ibis.expr.types as ir
     import pyarrow as pa
 
+    from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.service.engine.reference import Reference
 
 MOST_LITERAL_ROWS = 500
@@ -50,7 +49,7 @@ def _arrow(table: ops.InMemoryTable) -> pa.Table:
 def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
     """Return a table in memory as a union of literal rows; ibis would create a temporary table and leave it behind."""
 
-    def row(values: Mapping[str, Any]) -> ir.Table:
+    def row(values: Values) -> ir.Table:
         cells = {
             name: ibis.null(kind) if values[name] is None else _double(ibis.literal(values[name], type=kind).op())
             for name, kind in table.schema.items()
@@ -61,7 +60,7 @@ def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
     return ibis.union(*map(row, rows)) if rows else row(dict.fromkeys(table.schema)).filter(ibis.literal(value=False))
 
 
-def use_doubles(node: ops.Node, changed: Mapping[str, Any] | None) -> ops.Node:
+def use_doubles(node: ops.Node, changed: Values | None) -> ops.Node:
     """
     Make engines compute in doubles wherever ibis infers a double; for `Node.replace`.
 

@@ -11,6 +11,7 @@ from jupyter_funcs.core.wording import did_you_mean, listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from jupyter_funcs.core.errors import Messages
     from jupyter_funcs.service.engine.calendar import Period
 
 DIMENSIONS = {"Age Group": "generation", "Region": "region", "Brand": "merchant"}
@@ -86,8 +87,8 @@ class Reference:
         return {kind: _by_spelling(item[0] for item in getattr(self, kind)) for kind in kinds}
 
     @cached_property
-    def _tickers(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+    def _tickers(self) -> Messages:
+        found: Messages = {}
         for company in self.companies:
             found.setdefault(_folded(company.symbol.split()[0]), []).append(company.symbol)
         return found

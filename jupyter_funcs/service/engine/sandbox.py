@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -18,6 +18,7 @@ from jupyter_funcs.service.engine import tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.tables import Cards
 
@@ -29,7 +30,7 @@ _DUCKDB_TYPES = {"string": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "int
 # Columns that need no cast, and so no ibis.
 _AS_STORED = [(name, _DUCKDB_TYPES[kind]) for name, kind in tables.CARDS.items()]
 
-_SETTINGS: dict[str, Any] = {
+_SETTINGS: JsonObject = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import inspect
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
     from jupyter_funcs.service.publishing.results import ReplyForm
 
     Rule = Callable[[Mapping[str, Any], frozenset[str], Any], dict[str, list[str]]]
@@ -65,7 +66,7 @@ class PublishedFunction:
     def result(
         self,
         call: Call,
-        values: Mapping[str, Any],
+        values: Values,
         *,
         user: int = 0,  # noqa: ARG002 - for functions that run elsewhere
         form: ReplyForm = "json",  # noqa: ARG002 - as above
@@ -84,7 +85,7 @@ class PublishedFunction:
         except SystemExit as error:
             raise RuntimeError(f"It called sys.exit({'' if error.code is None else repr(error.code)}).") from error
 
-    def read(self, args: Mapping[str, Any], reference: Any, *, typed: bool = False) -> dict[str, Any]:
+    def read(self, args: Values, reference: Any, *, typed: bool = False) -> JsonObject:
         """
         Turn the arguments of a request into Python values; raises `ArgumentsError` that names every invalid one.
 
@@ -225,7 +226,7 @@ def read_parameter(place: str, declared: inspect.Parameter, help_: str) -> Param
     return replace(parameter, help=help_ if help_.endswith(_ENDS) else f"{help_}.")
 
 
-def all_rules(place: str, annotations: Mapping[str, Any], rules: Sequence[Any] = ()) -> tuple[Any, ...]:
+def all_rules(place: str, annotations: Values, rules: Sequence[Any] = ()) -> tuple[Any, ...]:
     """Return the given rules and those in annotations; raises `SetupError` if one names an unknown parameter."""
     in_annotations = [
         marker for each in annotations.values() for marker in _markers(each) if isinstance(marker, AtLeastOne)
@@ -284,7 +285,7 @@ class Registry:
         near = did_you_mean(name, [each.name for _, _, each, _ in self._granted(assets)])
         raise LookupError(f"No function {quoted(name)}.{near} ListUserFunctions lists the functions that you can run.")
 
-    def listing(self, assets: Sequence[Asset], reference: Any) -> list[dict[str, Any]]:
+    def listing(self, assets: Sequence[Asset], reference: Any) -> list[JsonObject]:
         return [self._entry(*entry, reference) for entry in self._granted(assets)]
 
     def _granted(self, assets: Sequence[Asset]) -> Iterator[tuple[int, int, PublishedFunction, Asset]]:
@@ -294,7 +295,7 @@ class Registry:
             if asset := granted.get(folded(each.asset)):
                 yield number, first, each, asset
 
-    def _entry(self, number: int, first: int, each: PublishedFunction, asset: Asset, reference: Any) -> dict[str, Any]:
+    def _entry(self, number: int, first: int, each: PublishedFunction, asset: Asset, reference: Any) -> JsonObject:
         author = each.author or self._author
         return {
             "id": number,

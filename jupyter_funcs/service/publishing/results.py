@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall
 
 
@@ -179,7 +180,7 @@ def _column(values: Any) -> Sequence[Any] | None:
     return values_of(values) if getattr(values, "ndim", 0) == 1 else None  # a Series or an array
 
 
-def _rows(columns: dict[str, Sequence[Any]]) -> list[dict[str, Any]]:
+def _rows(columns: dict[str, Sequence[Any]]) -> list[JsonObject]:
     check_size(len(next(iter(columns.values()), ())), len(columns))
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

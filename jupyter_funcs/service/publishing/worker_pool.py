@@ -56,6 +56,7 @@ from jupyter_funcs.service.publishing.worker_process import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
 
 
@@ -479,7 +480,7 @@ class WorkerFunction(PublishedFunction):
     workers: Workers = field(kw_only=True, repr=False)
     is_notebook: bool = field(kw_only=True)
 
-    def read(self, args: Mapping[str, Any], reference: Any, *, typed: bool = False) -> dict[str, Any]:
+    def read(self, args: Values, reference: Any, *, typed: bool = False) -> JsonObject:
         """Return the arguments as they are, unless they don't fit the parameters; the worker reads them."""
         super().read(args, reference, typed=typed)
         return dict(args)
@@ -487,7 +488,7 @@ class WorkerFunction(PublishedFunction):
     def result(
         self,
         call: Any,
-        values: Mapping[str, Any],
+        values: Values,
         *,
         user: int = 0,
         form: results.ReplyForm = "json",

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 
 
@@ -222,7 +223,7 @@ class WorkerCall:
         return source not in self._setup.skipped
 
     def _executed(self, order: WorkerOrder) -> WorkerReply:
-        values: dict[str, Any] = {}
+        values: JsonObject = {}
         if (function := self._functions.get(order.function)) is None:  # its file has changed since the service read it
             return WorkerReply("failed", text="\n".join(self._problems) or f"{order.function} is no longer published.")
         try:
@@ -244,9 +245,9 @@ class WorkerCall:
         table, self._dialect = self._orders.get()
         return table
 
-    def fetch(self, result: ir.Expr | Query) -> list[dict[str, Any]]:
+    def fetch(self, result: ir.Expr | Query) -> list[JsonObject]:
         """Execute an expression or a query and return its rows."""
-        rows: list[dict[str, Any]] = self.arrow(result).to_pylist()
+        rows: list[JsonObject] = self.arrow(result).to_pylist()
         return rows
 
     def arrow(self, result: ir.Expr | Query) -> pa.Table:

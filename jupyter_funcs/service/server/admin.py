@@ -25,6 +25,8 @@ from jupyter_funcs.service.accounts.records import Asset, AuditRecord, User, fol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from jupyter_funcs.core.json_decoding import JsonObject
+
 
 class Service(NamedTuple):
     folder: Path
@@ -157,13 +159,13 @@ def _with_config(text: str, config: Path | None) -> str:
     return text.replace("jupyter funcs admin", f"jupyter funcs admin{named}")
 
 
-def _shown(record: Any) -> dict[str, Any]:
+def _shown(record: Any) -> JsonObject:
     """Return the public fields of a record, with times in ISO 8601."""
     values = record._asdict().items()
     return {name: utc_text(value) if isinstance(value, float) else value for name, value in values}
 
 
-def _table(records: Sequence[dict[str, Any]]) -> str:
+def _table(records: Sequence[JsonObject]) -> str:
     rows = [[name.removeprefix("is_").removeprefix("has_") for name in records[0]]]
     rows += [[_cell(value) for value in record.values()] for record in records]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -295,7 +297,7 @@ def _typed_password() -> str:
     return password
 
 
-_ARGUMENTS: dict[str, dict[str, Any]] = {
+_ARGUMENTS: dict[str, JsonObject] = {
     "name": {"metavar": "NAME"},
     "user": {"metavar": "USER"},
     "asset": {"metavar": "ASSET"},

@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import plural
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.types import Receive, Scope, Send
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
     from jupyter_funcs.service.web.runs import Runs
@@ -216,7 +217,7 @@ def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedF
     return built_in if settings.functions.builtin else (), engine
 
 
-def check(settings: Settings) -> tuple[list[PublishedFunction], list[dict[str, Any]], list[str]]:
+def check(settings: Settings) -> tuple[list[PublishedFunction], list[JsonObject], list[str]]:
     """Load the published functions as the service would; return them, their listing, and what is wrong with them."""
     built_in, engine = _built_in(settings, is_demo=False)
     with closing(engine), closing(_workers(settings, engine, (), keeps_going=True)) as workers:

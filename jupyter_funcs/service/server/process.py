@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.config.settings import Server
     from jupyter_funcs.service.server.hosted import LiveService
 
@@ -142,7 +143,7 @@ class _JSONLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return json.dumps(self.facts(record), default=repr)
 
-    def facts(self, record: logging.LogRecord) -> dict[str, Any]:
+    def facts(self, record: logging.LogRecord) -> JsonObject:
         facts = {"event": record.getMessage(), "level": record.levelname.lower(), "logger": record.name}
         facts |= {name: value for name, value in vars(record).items() if name not in _ATTRIBUTES}
         if identifier := facts.pop("request_id", request_id.get()):

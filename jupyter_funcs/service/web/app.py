@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from starlette.exceptions import HTTPException
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.accounts.records import Asset, User
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
@@ -248,7 +249,7 @@ class _Service:
         note(request.scope, user_id=user.id, user=user.name)
         return user
 
-    def _reply(self, request: Request, user: User, args: dict[str, Any], call: DuckDBCall, run: _Run) -> Response:
+    def _reply(self, request: Request, user: User, args: JsonObject, call: DuckDBCall, run: _Run) -> Response:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
         try:
             # Not on the event loop: finding the closest of thousands of names takes a while.
@@ -256,7 +257,7 @@ class _Service:
         except LookupError as error:
             return failure(404, str(error.args[0]))
         note(request.scope, function=function.name)
-        values: dict[str, Any] = {}
+        values: JsonObject = {}
         try:
             values = function.read(args, self.engine.reference, typed=run.typed)
             result = function.result(call, values, user=user.id, form=run.form, typed=run.typed)

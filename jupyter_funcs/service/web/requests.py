@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.accounts.records import Audit
 
 log = logging.getLogger(__name__)
@@ -127,7 +128,7 @@ class Requests:
         else:
             await self.app(scope, receive, send)
 
-    def _record(self, scope: Scope, headers: Headers, status: int, seconds: float, facts: dict[str, Any]) -> None:
+    def _record(self, scope: Scope, headers: Headers, status: int, seconds: float, facts: JsonObject) -> None:
         """Record what an endpoint noted as an action in the audit."""
         action, sent, failed = (facts.pop(name, None) for name in ("action", "sent", "failed"))
         if not action:
@@ -149,7 +150,7 @@ class Requests:
         self.refused[refusal] = now + _BETWEEN_REFUSALS
         return False
 
-    def _log(self, scope: Scope, status: int, size: int, seconds: float, facts: dict[str, Any]) -> None:
+    def _log(self, scope: Scope, status: int, size: int, seconds: float, facts: JsonObject) -> None:
         method = scope["method"] if scope["method"] in HTTPMethod.__members__ else "?"
         path = scope["path"] if scope["path"] in self.paths else "?"
         milliseconds = round(seconds * 1000, 1)
@@ -162,7 +163,7 @@ class RequestError(HTTPException):
     """A refused request: the status, message and headers of its reply."""
 
 
-async def read_object(request: Request, seconds: float, *, may_be_empty: bool = False) -> dict[str, Any]:
+async def read_object(request: Request, seconds: float, *, may_be_empty: bool = False) -> JsonObject:
     """Read the JSON object in the body of a request; raises `RequestError`."""
     try:
         async with asyncio.timeout(seconds):
@@ -179,7 +180,7 @@ async def read_object(request: Request, seconds: float, *, may_be_empty: bool = 
     return await asyncio.to_thread(_parsed, body) if len(body) > _LARGE_BODY else _parsed(body)
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def _parsed(body: bytes) -> JsonObject:
     if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
         raise RequestError(400, f"The request body is nested too deeply, or has over {_MOST_BRACKETS:,} brackets.")
     try:

@@ -26,8 +26,9 @@ from starlette.requests import ClientDisconnect
 from jupyter_funcs.service.web.requests import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine
 
+    from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.service.engine.calls import Call
 
     # A user, and what a thread is to do for them.
@@ -102,7 +103,7 @@ class Runs:
         call: Call,
         work: Callable[[], _T],
         left: Callable[[], Coroutine[Any, Any, None]],
-        about: Mapping[str, Any],
+        about: Values,
     ) -> _T:
         """Run a user's work in a thread; `left` ends when the caller leaves. Raises `RequestError` above a limit."""
         running: Future[_T] = Future()
@@ -213,7 +214,7 @@ class Runs:
             running.set_exception(error)
 
 
-def _note_abandoned(running: Future[Any], about: Mapping[str, Any]) -> None:
+def _note_abandoned(running: Future[Any], about: Values) -> None:
     if running.done():
         return
     log.warning(
