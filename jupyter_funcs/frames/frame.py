@@ -347,6 +347,7 @@ def _table(reply: bytes | str, given: Mapping[str, Declared], form: _Format) -> 
         attrs["shape"] = "page"
     if more := following(page, headers):
         _warn_of_more(len(page.rows), more)
+        attrs["more"] = more.word
     declared = set(given).union(declaration.columns if declaration else ())
     check_cells(table.rows, len(declared.union(table.names)), len(reply))
     if declaration is None:

@@ -41,7 +41,7 @@ _STATIC = Path(__file__).with_name("static")
 _MOST_ASKED = 200  # requests at once; a page sends a few
 _LONGEST_LINE = 1_000  # of an error
 _LONG = 2_000  # characters of a part of a field
-_BEGIN_A_RUN = {"run", "retry", "retry_failed", "so_far", "again", "example"}
+_BEGIN_A_RUN = {"run", "retry", "retry_failed", "so_far", "again", "example", "all_pages"}
 # The open panels, each with the cells that made and show it.
 _open: weakref.WeakKeyDictionary[Panel, list[notebook.Cell]] = weakref.WeakKeyDictionary()
 

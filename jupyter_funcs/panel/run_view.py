@@ -80,6 +80,11 @@ class ResultView:
         """The frame as the panel shows it, whatever the notebook did to its own."""
         return self.table.frame(TableQuery())
 
+    @property
+    def has_more(self) -> bool:
+        """Whether more pages follow, for which the function can be asked."""
+        return bool(self.frame.attrs.get("funcs", {}).get("more"))
+
     def look_at_variable(self) -> None:
         """Note whether a cell has changed the frame; only after a cell, because comparing takes a while."""
         if self._is_held:
@@ -102,6 +107,8 @@ class ResultView:
             lost = self.variable
             note = f"{lost} {_CHANGED if self._is_held else 'no longer holds this result.'}"
         no_reply = "This result has no JSON reply." if self.function.session.kind == "python" else ""
+        if "pages" in self.frame.attrs.get("funcs", {}):
+            no_reply = "The result has several replies, one per page."
         return {
             "number": self.number,
             "function": self.function.name,

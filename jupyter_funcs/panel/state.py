@@ -255,6 +255,7 @@ class PanelState:
             "error": visit.error,
             "partial": result and result.partial,
             "warnings": result.warnings if result else [],
+            "more": bool(result and result.has_more),
             "ran": len(self.session.history),
         }
 
@@ -297,6 +298,13 @@ class PanelState:
         if not sweep:
             raise ArgumentError(GONE)
         self.start(self.chosen, partial(sweep.retry, rows))
+
+    @answers()
+    def all_pages(self) -> None:
+        """Run what is shown again for all pages of its list, whatever the form contains now."""
+        result = self.result
+        function = result.function.with_options(pages="all")
+        self.start(self.chosen, partial(function.start, result.args))
 
     @answers()
     def so_far(self) -> None:

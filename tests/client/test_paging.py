@@ -13,6 +13,8 @@ from starlette.routing import Route
 import jupyter_funcs as jf
 from jupyter_funcs.cli import main as cli
 from jupyter_funcs.core.warn import MissingRowsWarning
+from tests.conftest import wait_until
+from tests.panel.page import Page
 from tests.servers import serving
 from tests.shells import shell_with
 
@@ -285,6 +287,21 @@ def test_a_line_and_a_command_ask_for_all_pages(session: Any, monkeypatch: pytes
     monkeypatch.setattr(cli, "_session", lambda _: session)
     assert cli.main(["call", "offset", "--all", "--format", "csv"]) == 0
     assert capsys.readouterr().out.count("\n") == TOTAL + 1
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_panel_gets_all_rows_of_what_it_shows(session: Any) -> None:
+    """The button beside the warning runs the function again, with the arguments of the result."""
+    page = Page(session["offset"].panel())
+    page.run()
+    assert len(page.panel.result(30)) == SIZE
+    assert page.state("_run")["more"]
+    page.ask("all_pages")
+    assert len(page.panel.result(30)) == TOTAL
+    wait_until(lambda: not page.state("_run")["more"])
+    run = page.state("_run")
+    assert run["warnings"] == []
+    assert run["result"]["json"] == {"possible": False, "why": "The result has several replies, one per page."}
 
 
 def test_a_sweep_and_a_cached_run_have_all_pages(session: Any, lists: Lists) -> None:

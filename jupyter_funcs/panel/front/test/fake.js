@@ -44,6 +44,7 @@ export const RUN = {
   error: null,
   partial: null,
   warnings: [],
+  more: false,
 };
 
 /** A trait model as anywidget hands it over. `answers[kind]` is a reply, a function of the request, or `null` for silence. */

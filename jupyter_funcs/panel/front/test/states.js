@@ -136,6 +136,7 @@ const held = (value, more = {}) => ({
   value,
   errors: [],
   warnings: [],
+  more: false,
   notes: [],
   carried: false,
   unknown: [],

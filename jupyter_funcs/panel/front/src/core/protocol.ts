@@ -215,6 +215,8 @@ export interface Run {
   partial: { failed: number; of: number; rows: { label: string; error: string }[] } | null;
   /** Lines below the header of the result: warnings of the run. */
   warnings: string[];
+  /** More pages of the result follow. */
+  more: boolean;
   /** How many runs the history had after the last cell, which may have added some. */
   ran?: number;
 }
@@ -479,6 +481,8 @@ export interface Requests {
   retry: { in: Nothing; out: Nothing };
   /** Of `partial.rows`, by position; all that failed if empty. */
   retry_failed: { in: { rows: number[] }; out: Nothing };
+  /** Run again what is shown, for all pages of its list. */
+  all_pages: { in: Nothing; out: Nothing };
   /** Show what a cancelled sweep has done. */
   so_far: { in: Nothing; out: Nothing };
   dismiss: { in: Nothing; out: Nothing };

@@ -18,6 +18,7 @@ const NO_RUN: P.Run = {
   error: null,
   partial: null,
   warnings: [],
+  more: false,
 };
 
 /** The run as the kernel wrote it, with what it has told of its progress since. */

@@ -21,7 +21,9 @@ export function Shown({ result }: { result: P.ResultView }) {
   return (
     <>
       <ResultBar result={result} id={id} />
-      {run.warnings.length > 0 && <Warnings lines={run.warnings} key={result.number} />}
+      {run.warnings.length > 0 && (
+        <Warnings lines={run.warnings} more={run.more} key={result.number} />
+      )}
       <div
         class={`jf-view ${run.running ? "jf-stale" : ""}`}
         id={id}

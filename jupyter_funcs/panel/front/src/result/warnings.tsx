@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
 import { Button, Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 
 /** What the run warned of: all of two lines; of more the first, and the others on demand. */
-export function Warnings({ lines }: { lines: string[] }) {
+export function Warnings({ lines, more }: { lines: string[]; more: boolean }) {
+  const { ask, tell, live } = usePanel();
   const [open, setOpen] = useState(lines.length <= 2);
   const shown = open ? lines : lines.slice(0, 1);
   return (
@@ -20,6 +22,14 @@ export function Warnings({ lines }: { lines: string[] }) {
           aria-expanded="false"
           data-jf="warnings-more"
           onClick={() => setOpen(true)}
+        />
+      )}
+      {more && (
+        <Button
+          label="Get all rows"
+          data-jf="all-pages"
+          disabled={live === "gone"}
+          onClick={() => void tell(ask("all_pages", {}))}
         />
       )}
     </div>
