@@ -91,6 +91,7 @@ class ExecutorRunner:
             if isinstance(error, RuntimeError) and not isinstance(error, BrokenExecutor):  # raised after shutdown
                 refused = ConfigError(f"The executor isn't accepting runs: {error}.", _RESUMES)
             future.set_exception(refused)
+        future.add_done_callback(lambda _: _running.pop(request.key, None))
         future.add_done_callback(partial(_set_outcome, outcome))
         outcome.add_done_callback(lambda _: _cancel(request, future) if outcome.cancelled() else None)
 
@@ -105,8 +106,8 @@ def _load_balanced(executor: Executor) -> Executor:
 
 
 def _cancel(request: RunRequest, future: Future[RunOutcome]) -> None:
-    future.cancel()
     request.cancel()
+    future.cancel()  # not if it runs already
 
 
 def _set_outcome(outcome: Future[RunOutcome], future: Future[RunOutcome]) -> None:
@@ -160,8 +161,9 @@ class RunRequest:
         try:
             remote = _session(self.service).remote
             work = remote.run(self.function, self.args, self.options, Progress(), Purpose.SWEEP)
+            future = _running.setdefault(self.key, Future())
             with collect_warnings(warnings):
-                future = _running[self.key] = background.start(work)
+                background.start(work, future)
             return RunOutcome(background.wait(future), None, warnings)
         except FuncsError as error:
             return RunOutcome(None, error, warnings)
@@ -176,9 +178,8 @@ class RunRequest:
         return self.function.name
 
     def cancel(self) -> None:
-        """Stop the run if it is in this process; elsewhere it ends by its own deadline."""
-        if (future := _running.get(self.key)) is not None:
-            future.cancel()
+        """Stop the run, also before it begins, if it is in this process; elsewhere it ends by its own deadline."""
+        _running.setdefault(self.key, Future()).cancel()
 
 
 def service_address(session: Client[RemoteCall]) -> ServiceAddress:

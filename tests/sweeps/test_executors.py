@@ -22,7 +22,7 @@ from jupyter_funcs.core.background import Progress
 from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, FunctionError, RunCancelledError
 from jupyter_funcs.service import embedded
 from jupyter_funcs.sweeps import executors
-from jupyter_funcs.sweeps.executors import ExecutorRunner
+from jupyter_funcs.sweeps.executors import ExecutorRunner, run_request, service_address
 from tests.conftest import PANEL, wait_until
 from tests.echoing import by_environment, echoing
 from tests.faults.canary import CANARY, leaks
@@ -229,6 +229,14 @@ def test_a_cancelled_run_closes_its_connection(session: Session, server: Faulty)
         held.cancel()
         assert pool.submit(threading.get_ident).result(60)  # its one thread is free
     assert not any(b'"2"' in request for request in server.requests)
+
+
+def test_a_cancel_that_comes_before_the_run_begins_ends_it(session: Session, server: Faulty) -> None:
+    """The thread of the run may be slower than whoever cancels it."""
+    request = run_request(session["F"], service_address(session), {"a": "early"})
+    request.cancel()
+    assert request().frame is None
+    assert not any(b'"early"' in sent for sent in server.requests)
 
 
 class Odd(Executor):
