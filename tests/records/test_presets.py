@@ -184,7 +184,9 @@ def test_many_notebooks_save_at_once(tmp_path: Path) -> None:
     """Four processes that save fifteen presets each lose none of them."""
     path = tmp_path / "presets.toml"
     program = (
-        "import sys; from pathlib import Path; from jupyter_funcs.records.presets import Presets\n"
+        "import sys; from pathlib import Path; from jupyter_funcs.core import files\n"
+        "from jupyter_funcs.records.presets import Presets\n"
+        "files._LOCK_SECONDS = 600  # after which a stuck one is not waited for\n"
         "for at in range(15): Presets('demo', Path(sys.argv[1])).save('F', f'{sys.argv[2]}-{at}', {'x': str(at)})"
     )
     running = [subprocess.Popen([sys.executable, "-c", program, str(path), str(at)]) for at in range(4)]
