@@ -154,7 +154,7 @@ class Exchange:
             headers.update(httpx.Headers(request.headers, encoding="latin-1"))  # whatever the case of their names
             body = request.body if isinstance(request.body, bytes | None) else msgspec.json.encode(request.body)
             response = await client.send(
-                client.build_request(request.method, request.url, headers=headers, content=body),
+                client.build_request(request.method, request.url, headers=headers, content=body, timeout=_TIMEOUT),
                 stream=True,
                 auth=partial(_with_token, secret, request.token_header) if request.token_header else None,
             )
@@ -188,7 +188,7 @@ class Exchange:
 
     def _open_client(self) -> httpx.AsyncClient:
         if self._transport is not None:
-            return httpx.AsyncClient(transport=self._transport, headers=_HEADERS, timeout=_TIMEOUT, trust_env=False)
+            return httpx.AsyncClient(transport=self._transport, headers=_HEADERS, trust_env=False)
         known = (self.connection.base_url, self.connection.allow_server)
         addresses = [address for address in known if address.startswith("http")]  # not a file's
         is_tls = any(address.startswith("https:") for address in addresses)
@@ -204,7 +204,6 @@ class Exchange:
                 verify=self._certificates,
                 limits=httpx.Limits(max_connections=CONNECTIONS),
                 headers=_HEADERS,
-                timeout=_TIMEOUT,
                 follow_redirects=False,
                 trust_env=False,
                 proxy=proxy and proxy.url,
