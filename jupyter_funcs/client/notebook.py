@@ -47,7 +47,7 @@ def _shell() -> Any:
     return get_ipython()
 
 
-def variables() -> JsonObject:
+def variables() -> dict[str, Any]:
     """Return the user's namespace; empty outside of IPython."""
     shell = _shell()
     return {} if shell is None else shell.user_ns

@@ -11,10 +11,11 @@ from urllib.parse import parse_qsl, urlsplit
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.text import plural, quote
+from jupyter_funcs.frames.media import is_json
 from jupyter_funcs.frames.pages import Page, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     import pandas as pd
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.frames.pages import Following
     from jupyter_funcs.sources.source import Source
+
+    Read = Callable[[Reply, CallOptions], Awaitable[pd.DataFrame]]
 
 # How parameters are called that take a cursor, the number of a page, or how many rows to skip.
 _CURSORS = (
@@ -94,19 +97,25 @@ def _typed(param: Param, text: str) -> Any:
 class PagedRun:
     """A run that asks for one page after another, but for those that an interrupted run received."""
 
-    def __init__(self, source: Source, function: Function, terms: Terms, progress: Progress) -> None:
+    def __init__(self, source: Source, function: Function, terms: Terms, progress: Progress, read: Read) -> None:
         from jupyter_funcs.frames.frame import AllPages
 
         self._source = source
         self._function = function
         self._terms = terms
         self._progress = progress
+        self._read = read
+        self._only: Reply | None = None
         self._store: PageStore | None = progress.pages
         self._follow = getattr(source, "follow", None)
         self._pages = AllPages()
 
     async def frame(self, args: Args, options: CallOptions) -> pd.DataFrame:
-        """Return the rows of all pages as one table; of the pages so far, with a warning, if one can't be had."""
+        """
+        Return the rows of all pages as one table; of the pages so far, with a warning, if one can't be had.
+
+        A reply that is no page, or the only one, is read like any other.
+        """
         if self._store is not None:
             await asyncio.to_thread(self._store.open)
         is_ended = False
@@ -119,7 +128,9 @@ class PagedRun:
             why_not_all = f"page {self._pages.number + 1:,} failed. {error.what.removesuffix('.')}"
         finally:
             if self._store is not None:
-                self._store.close(is_ended=is_ended)
+                await asyncio.to_thread(self._store.close, is_ended=is_ended)
+        if self._only is not None and self._pages.more is None:
+            return await self._read(self._only, options)
         return await asyncio.to_thread(self._pages.frame, options.schema, why_not_all)
 
     async def _ask(self, first: NextPage, most: int) -> str:
@@ -149,6 +160,9 @@ class PagedRun:
         kept = None if self._store is None else await asyncio.to_thread(self._store.get, number)
         if kept is None:
             reply = await self._reply(wanted)
+            self._only = reply if number == 1 else None
+            if self._only is not None and (reply.lines or not is_json(reply.data, reply.media_type)):
+                return ""
             kept = reply.without_token(), dict(reply.headers)
             if self._store is not None:
                 await asyncio.to_thread(self._store.put, number, *kept)

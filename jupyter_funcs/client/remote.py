@@ -65,12 +65,7 @@ class Remote:
         return await read_listing(self.source, self.transport, terms, progress)
 
     async def run(
-        self,
-        function: Function,
-        args: Args,
-        options: CallOptions,
-        progress: Progress,
-        purpose: Purpose = Purpose.RUN,
+        self, function: Function, args: Args, options: CallOptions, progress: Progress, purpose: Purpose = Purpose.RUN
     ) -> pd.DataFrame:
         """Run a listed function on the background loop, and report to `progress`."""
         started, began = time.time(), time.monotonic()
@@ -82,7 +77,7 @@ class Remote:
         else:
             from jupyter_funcs.client.paging import PagedRun
 
-            work = PagedRun(self.source, function, terms, progress).frame(args, options)
+            work = PagedRun(self.source, function, terms, progress, self._read).frame(args, options)
         frame = await with_deadline(options.timeout, work, function.name, progress, until)
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),
@@ -113,8 +108,6 @@ class Remote:
         self, function: Function, args: Args, options: CallOptions, progress: Progress, terms: Terms
     ) -> pd.DataFrame:
         from jupyter_funcs.frames.columns import has_arrow
-        from jupyter_funcs.frames.frame import page_to_frame, to_frame
-        from jupyter_funcs.frames.media import is_json, media_to_frame, stream_to_frame
 
         # As JSON if its text is wanted, or the values before they have types.
         takes_arrow = has_arrow() and not progress.keep_reply and options.schema is None
@@ -123,6 +116,15 @@ class Remote:
             progress.on_answer()
         if not isinstance(reply, Reply):
             return reply
+        frame = await self._read(reply, options)
+        if progress.keep_reply and progress.received <= MAX_RAW_REPLY:
+            progress.reply = await asyncio.to_thread(reply.without_token)
+        return frame
+
+    async def _read(self, reply: Reply, options: CallOptions) -> pd.DataFrame:
+        from jupyter_funcs.frames.frame import page_to_frame, to_frame
+        from jupyter_funcs.frames.media import is_json, media_to_frame, stream_to_frame
+
         if self.source.kind in {"", "service"}:
             read = partial(to_frame, schema=options.schema, lines=reply.lines)
         elif not reply.lines and not is_json(reply.data, reply.media_type):
@@ -136,12 +138,8 @@ class Remote:
             # after pending requests are sent, so that the service works while replies are read.
             async with self.transport.turn:
                 await asyncio.sleep(0)
-                frame = reply.read(read)
-        else:
-            frame = await asyncio.to_thread(reply.read, read)
-        if progress.keep_reply and progress.received <= MAX_RAW_REPLY:
-            progress.reply = await asyncio.to_thread(reply.without_token)
-        return frame
+                return reply.read(read)
+        return await asyncio.to_thread(reply.read, read)
 
 
 class _KnownChoices(NamedTuple):

@@ -99,7 +99,8 @@ def resolve(
     if token is not None and api_key is not None:
         raise ConfigError("Both a token and an API key were passed.", "Pass the one that your service accepts.")
     secret = api_key if token is None else token
-    given = None if secret is None else _source(secret, "token" if api_key is None else "api_key")
+    kind = "token" if api_key is None else "api_key"
+    given = None if secret is None else _source(secret, kind)
     if isinstance(where, ModuleType | list | tuple) or (isinstance(where, str) and where.startswith(("python:", "["))):
         connection: Connection | None = _python(where, given)
     elif file := _file(where):

@@ -80,8 +80,10 @@ def _kept(rows: list[Any]) -> Any:
     return rows if len(json.dumps(rows)) <= _MOST_BESIDE else f"{len(rows):,} rows"
 
 
-def _is_table(body: Any) -> bool:
-    return isinstance(body, Table) or (isinstance(body, dict) and is_split(body))
+def _page(body: Any) -> Page:
+    """Return the rows of a reply of any API; what says its own columns is all rows."""
+    is_table = isinstance(body, Table) or (isinstance(body, dict) and is_split(body))
+    return Page(body) if is_table or _declaration(body) else page_of(body)
 
 
 def _in_one_row(document: Any) -> bool:
@@ -270,7 +272,7 @@ def page_to_frame(
 
 
 class AllPages:
-    """The pages of a reply so far, as one list of rows."""
+    """The pages of a list so far."""
 
     def __init__(self) -> None:
         self.last = Page(None)
@@ -289,8 +291,7 @@ class AllPages:
     def add(self, reply: bytes, headers: Mapping[str, str]) -> str:
         """Add a page; or return why that is not a further one."""
         with gc_paused():
-            document = decode(reply)
-            page = Page(document) if _is_table(document) or _declaration(document) else page_of(document)
+            page = _page(decode(reply))
         if not self.number:
             self._first = page
         elif not isinstance(page.rows, list) or page.path != self._first.path:
@@ -310,10 +311,8 @@ class AllPages:
     def frame(self, schema: Mapping[str, str] | None, why_not_all: str) -> pd.DataFrame:
         """Return the rows of all pages, and warn if they are not all."""
         given = checked({} if schema is None else schema)
-        rows = self._rows if isinstance(self._first.rows, list) else self._first.rows
         with gc_paused():
-            table = as_table([rows] if _in_one_row(rows) else rows, self.size)
-            frame = frame_of(table, given)
+            frame = frame_of(as_table(self._rows, self.size), given)
         frame.attrs["funcs"] = {"shape": "page", **_beside(self._first), "pages": self.number}
         if why_not_all:
             warn(MissingRowsWarning(f"Not all rows are here: {why_not_all}. The {self.rows:,} rows so far are kept."))
@@ -338,7 +337,7 @@ def _table(reply: bytes | str, given: Mapping[str, Declared], form: _Format) -> 
         declaration = _declaration(body)
         if declaration:
             body = decoded_text(body["data"], strict=strict)
-        page = Page(body) if envelope or declaration or _is_table(body) else page_of(body)
+        page = Page(body) if envelope or declaration else _page(body)
         table = as_table([page.rows] if not envelope and _in_one_row(page.rows) else page.rows, len(reply))
     except RecursionError as error:
         raise too_deep("reply") from error

@@ -1,4 +1,4 @@
-"""Media: replies that are no JSON become DataFrames: Arrow streams, CSV, texts and files."""
+"""Media: replies that aren't JSON become DataFrames: Arrow streams, CSV, texts and files."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ _KINDS = {
     "string": ("text", "large_string"),
     "bool": ("bool", "bool"),
 }
-
-
+# What separates the cells of CSV, by its media type.
 _CSV = {"text/csv": ",", "application/csv": ",", "text/tab-separated-values": "\t"}
 _TEXTS = re.compile(r"text/.*|.*[/+](xml|yaml|javascript)")
 _CHARSET = re.compile(r"charset=\"?([\w-]+)", re.IGNORECASE)

@@ -401,7 +401,8 @@ def _with_extensions(annotation: Any) -> Any:
     if is_typeddict(annotation) and type(annotation).__module__ == "typing":
         hints = get_type_hints(annotation, include_extras=True)
         fields = {name: _with_extensions(hint) for name, hint in hints.items()}
-        return typing_extensions.TypedDict(annotation.__name__, fields, total=annotation.__total__)  # type: ignore[operator]
+        make: Any = typing_extensions.TypedDict  # which mypy takes for a special form that can't be called
+        return make(annotation.__name__, fields, total=annotation.__total__)
     parts = get_args(annotation)
     changed = tuple(map(_with_extensions, parts))
     if changed == parts:

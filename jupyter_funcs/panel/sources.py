@@ -74,7 +74,9 @@ class FieldSource:
         elif grouped:
             place = {name: at for at, name in enumerate(groups)}
             choices = sorted(choices, key=lambda choice: place[choice.group])
-        shown = choices[: _FIRST if len(choices) > PAGE else PAGE] if start is None else choices[start : start + PAGE]
+        most = _FIRST if start is None and len(choices) > PAGE else PAGE
+        first = start or 0
+        shown = choices[first : first + most]
         return {
             "options": [choice._asdict() | {"label": clip(choice.label)} for choice in shown],
             "total": len(choices),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -166,6 +167,17 @@ BROKEN: dict[str, tuple[Callable[[Request], Any], str, str, int]] = {
 }
 
 
+SINGLE: dict[str, tuple[Any, str, list[Any]]] = {
+    "a_csv": (Response("n\n1\n2\n", media_type="text/csv"), "csv", [1, 2]),
+    "a_text": (Response("done", media_type="text/plain"), "text", ["done"]),
+    "lines": (Response('{"n": 1}\n{"n": 2}\n', media_type="application/x-ndjson"), "lines", [1, 2]),
+    "declared": ({"schema": {"n": {"type": "int32"}}, "data": [{"n": 1}]}, "schema", [1]),
+    "split": ({"columns": ["n"], "data": [[1], [2]]}, "split", [1, 2]),
+    "a_record": ({"n": 1, "id": 7}, "record", [1]),
+    "a_whole_list": ({"items": [{"n": 1}], "next": None}, "page", [1]),
+}
+
+
 class Lists:
     """The lists as a service with an OpenAPI document, which notes what it is asked."""
 
@@ -173,8 +185,9 @@ class Lists:
         self.asked: list[str] = []
         answers = {name: row[0] for name, row in STYLES.items()} | {name: row[0] for name, row in BROKEN.items()}
         answers["shrinking"] = shrinking
+        answers |= {name: functools.partial(lambda found, _: found, row[0]) for name, row in SINGLE.items()}
         params = {name: row[1:3] for name, row in STYLES.items()} | {name: (row[1], "") for name, row in BROKEN.items()}
-        params["shrinking"] = ("page", "")
+        params |= dict.fromkeys(["shrinking", *SINGLE], ("page", ""))
         self.document = {
             "openapi": "3.1.0",
             "info": {"title": "Lists", "version": "1"},
@@ -234,6 +247,14 @@ def test_all_pages_are_one_table(session: Any, name: str) -> None:
 def test_one_page_says_how_to_get_all(session: Any, name: str) -> None:
     with pytest.warns(MissingRowsWarning, match=r'with_options\(pages="all"\), or --all'):
         assert len(session[name]()) == SIZE
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_reply_that_is_no_page_or_the_only_one_is_read_like_any_other(session: Any, name: str) -> None:
+    frame, told = all_of(session, name)
+    assert told == []
+    assert frame.attrs["funcs"]["shape"] == SINGLE[name][1]
+    assert frame.iloc[:, 0].tolist() == SINGLE[name][2]
 
 
 @pytest.mark.fault(159)
