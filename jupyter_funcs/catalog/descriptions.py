@@ -353,7 +353,7 @@ def read_bounds(name: str, text: str, *, whole: bool) -> tuple[int | None, int |
 
 
 def _is_own_unit(name: str, text: str, end: int) -> bool:
-    """Return whether what follows a number is no unit, or that of the parameter: at most 30 days, of DaysBack."""
+    """Return whether what follows a number isn't a unit, or is that of the parameter: at most 30 days, of DaysBack."""
     unit = _UNIT.match(text, end)
     if not unit or (_COUNTS.search(name) and not unit["measure"]):
         return True
