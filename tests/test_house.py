@@ -38,7 +38,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 262_961,
+    "tokens": 262_992,
     "tokens a line": 7.1,
     "characters a code line": 42.9,
     "percent of lines over 100": 6.6,

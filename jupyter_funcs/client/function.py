@@ -354,6 +354,8 @@ class RemoteCall:
             code = _code_value(value)
             given.append((f"{named[name]}=", code) if name in named else ("**", {name: code}))
         call = f"funcs[{self.name!r}]" if hasattr(type(self.session), self.slug) else f"funcs.{self.slug}"
+        if self.options.pages:
+            call += '.with_options(pages="all")'
         begin = f"{result} = " * bool(result) + call + ".sweep" * sweeps
         line = f"{begin}({', '.join(f'{first}{value!r}' for first, value in given)})"
         if len(line) <= LONGEST_CODE or not given:

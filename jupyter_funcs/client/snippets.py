@@ -108,7 +108,7 @@ def curl(function: RemoteCall, args: Values) -> str:
         url = (session.address or _NO_ADDRESS).rstrip("/") + RUN_PATH
         headers = {"Content-Type": "application/json", **source.headers}
         sent = {"method": "POST", "url": url, "token_header": own.header, "headers": headers, "body": sent}
-    if "url" not in sent:
+    if "url" not in sent or function.options.pages:
         return ""
     command = [f"curl -X {sent['method']} {shlex.quote(sent['url'])}"]
     if header := sent.get("token_header"):
@@ -122,12 +122,13 @@ def curl(function: RemoteCall, args: Values) -> str:
 
 
 def _address(function: RemoteCall) -> str:
-    """Return the slug, or the id if the slug belongs to another function."""
+    """Return the slug, or the id if the slug belongs to another function; and the option for all pages."""
     catalog = function.session.listed
     found = catalog.peek(function.slug) if catalog is not None else function.function
     # After a refresh, the catalog holds the same function as another object.
     same = found is not None and (found.id, found.name) == (function.function.id, function.function.name)
-    return function.slug if same else str(function.function.id)
+    name = function.slug if same else str(function.function.id)
+    return f"{name} --all" if function.options.pages else name
 
 
 def _magic_name(function: RemoteCall, name: str) -> str:

@@ -301,10 +301,10 @@ class PanelState:
 
     @answers()
     def all_pages(self) -> None:
-        """Run what is shown again for all pages of its list, whatever the form contains now."""
-        result = self.result
-        function = result.function.with_options(pages="all")
-        self.start(self.chosen, partial(function.start, result.args))
+        """Run what is shown again for all pages of its list, as later runs of the function then do."""
+        visit = self.chosen
+        visit.function = visit.function.with_options(pages="all")
+        self.start(visit, partial(visit.function.start, self.result.args))
 
     @answers()
     def so_far(self) -> None:

@@ -249,3 +249,42 @@ def test_null_and_empty_values_are_sent_from_the_menu(open_notebook: Callable[..
     expect(at(page, "constant:limit")).to_have_count(0)
     run(page, number=2)
     assert run_python(page, "print(panel.result().given[0])").strip() == "(5, '', [])"
+
+
+PAGED = """import json, httpx, jupyter_funcs as jf
+
+parameters = [{"name": "offset", "in": "query", "schema": {"type": "integer", "default": 0}}]
+operation = {"operationId": "orders", "parameters": parameters, "responses": {"200": {"description": ""}}}
+document = {"openapi": "3.1.0", "info": {"title": "Orders", "version": "1"}, "paths": {"/orders": {"get": operation}}}
+
+def answer(request):
+    if request.url.path == "/openapi.json":
+        return httpx.Response(200, json=document)
+    offset = int(request.url.params.get("offset", 0))
+    orders = [{"order": at, "spend": 2.5 * at} for at in range(offset, min(offset + 50, 120))]
+    return httpx.Response(200, json={"total": 120, "offset": offset, "orders": orders})
+
+funcs = jf.connect("https://orders.example/openapi.json", transport=httpx.MockTransport(answer))
+panel = funcs.panel("orders")
+panel"""
+
+
+@pytest.mark.slow
+def test_all_rows_are_one_click_away_from_the_warning(open_notebook: Callable[..., Page]) -> None:
+    """The first page says that more follow; the button beside it gets them, as one table."""
+    page = open_notebook(PAGED)
+    wait_for(page, "form")
+    run(page, number=1)
+    expect(at(page, "warnings")).to_contain_text("The reply has 50 of 120 rows")
+    at(page, "summary").scroll_into_view_if_needed()
+    look(page, "paged-1-warning")
+    at(page, "all-pages").click()
+    wait_for(page, "done", 2)
+    expect(at(page, "summary")).to_contain_text("120 rows × ")
+    expect(at(page, "warnings")).to_have_count(0)
+    at(page, "tab:json").click()
+    expect(at(page, "json-empty")).to_contain_text("several replies, one per page")
+    at(page, "tab:code").click()
+    expect(at(page, "view")).to_contain_text("%funcs call orders --all")
+    look(page, "paged-2-all")
+    assert run_python(page, "print(len(panel.result()))").strip() == "120"

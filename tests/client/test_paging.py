@@ -319,6 +319,10 @@ def test_the_panel_gets_all_rows_of_what_it_shows(session: Any) -> None:
     assert page.state("_run")["more"]
     page.ask("all_pages")
     assert len(page.panel.result(30)) == TOTAL
+    code = {block["name"]: block["code"] for block in page.ask("code")["blocks"]}
+    assert code["magic"].endswith("= %funcs call offset --all")
+    assert code["python"].endswith('= funcs.offset.with_options(pages="all")()')
+    assert "curl" not in code
     wait_until(lambda: not page.state("_run")["more"])
     run = page.state("_run")
     assert run["warnings"] == []
