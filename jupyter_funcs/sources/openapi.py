@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from contextlib import suppress
 from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote as quote_url
 from urllib.parse import urljoin, urlsplit
 
 from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
-from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, same_origin
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import json_decoding
-from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, ProtocolError
+from jupyter_funcs.core.errors import TRY_AGAIN, ConfigError, ProtocolError
 from jupyter_funcs.core.files import read_small
-from jupyter_funcs.core.json_decoding import JsonObject, Once, Values, only, referred
+from jupyter_funcs.core.json_decoding import JsonObject, Once, only
 from jupyter_funcs.core.text import clip, distinct, inert, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources import yaml_decoding
+from jupyter_funcs.sources.openapi_requests import FORM_BODY, PLACE, may_ask, request_of
+from jupyter_funcs.sources.openapi_schemas import MAX_PROPERTIES, SchemaReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.replies import Reply
@@ -36,19 +35,12 @@ if TYPE_CHECKING:
 
 _MAX_DOCUMENT = 32 * 2**20  # bytes
 _MAX_DEPTH = 100  # levels of a document; pickling and comparing schemas recurse
-_MAX_STEPS = 20  # references or parts that lead to one thing
-_MAX_PROPERTIES = 200  # of a body; a larger one is one field
 _MAX_PARAMS = 100_000  # of all operations
-_MAX_DEFINITIONS = 200  # of one parameter's schema
-_MAX_ALL_DEFINITIONS = 1_000_000  # of all parameters; those that refer to the same share them
-_MAX_SCHEMA = 128 * 1024  # characters of one parameter's schema
 _MAX_NAME, _MAX_TEXT = 200, 4000
 _CHECK_DOCUMENT = "Check the document, and where it is."
 _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no data
 _SHOWN = 3  # operations named in a warning
-_COMPONENTS = "#/components/schemas/"
 _JSON_BODY = re.compile(r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII)
-_FORM_BODY = "application/x-www-form-urlencoded"
 # A header that a document may set: a legal name, and none of ours.
 _HEADER = re.compile(
     r"(?!(?:host|cookie2?|authorization|connection|keep-alive|te|trailer|transfer-.*|upgrade|expect|content.*|accept.*"
@@ -57,13 +49,6 @@ _HEADER = re.compile(
 )
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
 _YAML = re.compile(rb"^[\"']?(?:openapi|swagger)[\"']? *:", re.MULTILINE)
-_PLACE = re.compile(r"\{([^{}]*)\}")
-# The parts of a schema that say something about the values; the rest, such as descriptions, is left out.
-_SAID = re.compile("type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*")
-# The parts that are schemas themselves, or by name.
-_INNER = {"items", "additionalProperties", "not", "allOf", "anyOf", "oneOf", "prefixItems"}
-_NAMED = {"properties", "patternProperties"}
-_DELIMITERS = {"pipeDelimited": "%7C", "spaceDelimited": "%20"}
 
 
 class OpenApiSource:
@@ -109,7 +94,7 @@ class OpenApiSource:
         token = {} if connection.token is NO_TOKEN else {"token_header": sent.token_header}
         body: JsonObject = {}
         if isinstance(sent.body, bytes):
-            is_form = sent.headers["Content-Type"] == _FORM_BODY
+            is_form = sent.headers["Content-Type"] == FORM_BODY
             body["body"] = sent.body.decode() if is_form else json.loads(sent.body)
         return {"method": sent.method, "url": sent.url, **token, "headers": dict(sent.headers), **body}
 
@@ -164,23 +149,23 @@ class _Document(Once):
     def __init__(self, root: JsonObject, connection: Connection) -> None:
         super().__init__()
         self._root, self._connection = root, connection
+        self._schemas = SchemaReader(root)
         components = only(dict, root.get("components"))
-        schemes = {name: self._resolved(one) for name, one in only(dict, components.get("securitySchemes")).items()}
+        schemes = {
+            name: self._schemas.resolved(one) for name, one in only(dict, components.get("securitySchemes")).items()
+        }
         # The header of each scheme that is an API key in a header, else an empty text.
         self._keys = {
             name: only(str, one.get("name"))[:_MAX_NAME] * (one.get("in") == "header") for name, one in schemes.items()
         }
         self._key_names = {key.casefold() for key in self._keys.values()}
-        self._named: JsonObject = {}  # what references lead to
-        self._definitions: dict[tuple[str, ...], tuple[JsonObject, float]] = {}  # by the names that lead to them
-        self._left_definitions = _MAX_ALL_DEFINITIONS
         self._left = _MAX_PARAMS
 
     def catalog(self) -> Catalog:
         functions: list[Function] = []
         unusable: list[str] = []
         for path, item in only(dict, self._root.get("paths")).items():
-            item = self._resolved(item)  # noqa: PLW2901  # a path may refer to another
+            item = self._schemas.resolved(item)  # noqa: PLW2901  # a path may refer to another
             for method in (method for method in _METHODS if method in item):
                 name = f"{method.upper()} {clip(inert(path), _MAX_NAME)}"
                 try:
@@ -211,7 +196,7 @@ class _Document(Once):
         if self._left < 0:
             raise _UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")
         described = {param.context["name"] for param in function.params if param.context["in"] == "path"}
-        if missing := set(_PLACE.findall(path)) - described:
+        if missing := set(PLACE.findall(path)) - described:
             raise _UnusableError(f"its path parameter {quote(min(missing))} is not described")
         context = {**function.context, "path": path}
         return function.changed(name=function.name or name, entry_point=name, context=context)
@@ -222,7 +207,7 @@ class _Document(Once):
         server, is_allowed = self._server(operation, item, self._root)
         if not is_allowed:
             raise _UnusableError(f"it runs on {quote(server)}")
-        body, content_type = self.once("body", self._resolved(operation.get("requestBody")), self._body)
+        body, content_type = self.once("body", self._schemas.resolved(operation.get("requestBody")), self._body)
         params: dict[str, Param] = {}
         for param in (*self._parameters(item, operation), *body):
             place = param.name if param.name not in params else f"{param.context['in']}.{param.name}"
@@ -240,7 +225,7 @@ class _Document(Once):
                 "server": server,
                 "accept": self._accept(operation),
                 "content_type": content_type,
-                "needs_body": self._resolved(operation.get("requestBody")).get("required") is True,
+                "needs_body": self._schemas.resolved(operation.get("requestBody")).get("required") is True,
                 "token_header": self.once(
                     "security", operation.get("security", self._root.get("security")), self._token_header
                 ),
@@ -251,7 +236,7 @@ class _Document(Once):
         """Yield the parameters of an operation but for its body."""
         # An operation's own replace those of its path.
         several = only(list, item.get("parameters")) + only(list, operation.get("parameters"))
-        params = dict(self.once("parameter", self._resolved(given), self._parameter) for given in several)
+        params = dict(self.once("parameter", self._schemas.resolved(given), self._parameter) for given in several)
         for param in params.values():
             if isinstance(param, Param):
                 yield param
@@ -274,12 +259,16 @@ class _Document(Once):
         return (where, name), self._param(context, schema, required=required, text=only(str, given.get("description")))
 
     def _param(self, context: JsonObject, schema: Any, *, required: bool, text: str = "") -> Param:
-        text = text or only(str, only(dict, schema).get("description") or self._resolved(schema).get("description"))
+        text = text or only(
+            str, only(dict, schema).get("description") or self._schemas.resolved(schema).get("description")
+        )
         return Param(
             name=self.once("name", context["name"], inert),
             description=self.once("text", text, lambda text: clip(unescape(text), _MAX_TEXT)),
             required=required,
-            schema=self.once("parameter schema", schema, self._schema) if schema or context["in"] == "body" else None,
+            schema=self.once("parameter schema", schema, self._schemas.schema)
+            if schema or context["in"] == "body"
+            else None,
             context=context,
             encoding=Encoding.JSON,
         )
@@ -288,15 +277,15 @@ class _Document(Once):
         """Return the parameters for the body, which is JSON or a form, and its media type."""
         content, needed = only(dict, body.get("content")), body.get("required") is True
         kind = next((kind for kind in content if _JSON_BODY.fullmatch(kind)), "")
-        other = _FORM_BODY if _FORM_BODY in content else next(iter(content), "")
+        other = FORM_BODY if FORM_BODY in content else next(iter(content), "")
         about = only(dict, content.get(kind or other))
         schema = about.get("schema")
-        named, required = self.once("properties", self._resolved(schema), self._properties)
-        if other == _FORM_BODY and not kind and 0 < len(named) <= _MAX_PROPERTIES:
+        named, required = self.once("properties", self._schemas.resolved(schema), self._schemas.properties)
+        if other == FORM_BODY and not kind and 0 < len(named) <= MAX_PROPERTIES:
             kind = other
         if not kind and (needed or named):  # without its properties it would do something else
             raise _UnusableError("its body is neither JSON nor a form")
-        if 0 < len(named) <= _MAX_PROPERTIES:
+        if 0 < len(named) <= MAX_PROPERTIES:
             sent = {name: one for name, one in named.items() if only(dict, one).get("readOnly") is not True}
             styles = only(dict, about.get("encoding"))
             contexts = {name: {"in": "body", "name": name, **_style(styles.get(name))} for name in sent if name.strip()}
@@ -307,33 +296,12 @@ class _Document(Once):
         text = only(str, body.get("description"))
         return [self._param(whole, schema, required=needed, text=text)] if kind else [], kind
 
-    def _properties(self, schema: JsonObject) -> tuple[JsonObject, set[str]]:
-        """Return the properties of an object and which it requires; none if it may be anything else."""
-        named: JsonObject = {}
-        required: set[str] = set()
-        parts: list[Any] = [schema]
-        for _ in range(_MAX_STEPS):
-            if not parts:
-                return named | dict.fromkeys(sorted(required - named.keys()), True), required
-            part = self._resolved(parts.pop(0))
-            if {"anyOf", "oneOf", "not", "if"} & part.keys() or part.get("type", "object") != "object":
-                break
-            own = only(dict, part.get("properties"))
-            if len(own) > _MAX_PROPERTIES:
-                return own, set()
-            needed = only(list, part.get("required"))
-            more = only(list, part.get("allOf"))
-            if len(needed) > _MAX_PROPERTIES or len(more) > _MAX_STEPS:
-                break
-            named = {**own, **named}
-            required |= {name for name in needed if isinstance(name, str)}
-            parts += more
-        return {}, set()
-
     def _accept(self, operation: JsonObject) -> str:
         """Return the media type of a reply: JSON if there is one."""
         responses = only(dict, operation.get("responses"))
-        replies = {code: self.once("reply", self._resolved(one), _media_type) for code, one in responses.items()}
+        replies = {
+            code: self.once("reply", self._schemas.resolved(one), _media_type) for code, one in responses.items()
+        }
         kinds = [kind for code, kind in replies.items() if code[:1] == "2"] or [replies.get("default", "")]
         if media_type := next(filter(None, kinds), ""):
             return media_type
@@ -351,14 +319,6 @@ class _Document(Once):
             return own
         return next((key for key in keys if _HEADER.fullmatch(key)), own)
 
-    def _resolved(self, part: Any) -> JsonObject:
-        """Return an object of the document, or what its local reference leads to; empty if that is none."""
-        for _ in range(_MAX_STEPS):
-            if (ref := only(dict, part).get("$ref")) is None:
-                return only(dict, part)
-            part = referred(ref, self._root)
-        return {}
-
     def _server(self, *places: JsonObject) -> tuple[str, bool]:
         """Return the server that the first of some places names, its variables replaced, and whether we may ask it."""
         given = (only(list, place.get("servers")) for place in places)
@@ -372,108 +332,14 @@ class _Document(Once):
             base, default = f"{self._connection.allow_server}/".lstrip("/"), ""
         for one in map(partial(only, dict), given):
             known = only(dict, one.get("variables"))
-            parts = _PLACE.split(only(str, one.get("url")))  # every second one is a name
+            parts = PLACE.split(only(str, one.get("url")))  # every second one is a name
             parts[1::2] = [only(str, only(dict, known.get(name)).get("default")) for name in parts[1::2]]
             with suppress(ValueError):
                 if sum(map(len, parts)) <= _MAX_TEXT:
                     servers.append(urljoin(base, "".join(parts)).rstrip("/"))
         servers = servers or [urljoin(base, default).rstrip("/")]
-        allowed = next((url for url in servers if _may_ask(self._connection, url)), None)
+        allowed = next((url for url in servers if may_ask(self._connection, url)), None)
         return allowed or servers[0], allowed is not None
-
-    def _schema(self, given: Any) -> Any:
-        """Return a schema with all that it refers to in its ``$defs``; ``True`` if that is too much, or nothing."""
-        schema, names, size = self.once("schema", given, self._convert)
-        key = tuple(names)
-        if key not in self._definitions:
-            self._definitions[key] = self._definitions_of(names)
-        definitions, more = self._definitions[key]
-        if size + more > _MAX_SCHEMA or not schema:
-            return True
-        return {**schema, "$defs": definitions} if definitions else schema
-
-    def _definitions_of(self, names: list[str]) -> tuple[JsonObject, float]:
-        """Return what some names lead to, and its size: endless if it is too much."""
-        pending = list(names)
-        definitions: JsonObject = {}
-        size = 0
-        while pending:
-            name = pending.pop()
-            if name in definitions:
-                continue
-            self._left_definitions -= 1
-            definitions[name], more, length = self.once("schema", self._named[name], self._convert)
-            pending += more
-            size += length
-            if size > _MAX_SCHEMA or len(definitions) > _MAX_DEFINITIONS or self._left_definitions < 0:
-                return {}, math.inf
-        return definitions, size
-
-    def _convert(self, schema: Any) -> tuple[Any, list[str], int]:
-        """Return a schema as JSON Schema, the names of what it refers to, and its size."""
-        names: dict[str, None] = {}
-        found = self._plain(schema, names)
-        return found, list(names), len(json.dumps(found))
-
-    def _plain(self, schema: Any, names: dict[str, None]) -> Any:
-        """Return a schema of OpenAPI 3.0 or 3.1 as JSON Schema; what can't be looked up here may be anything."""
-        if not isinstance(schema, dict):
-            return schema is not False
-        found = {word: value for word, value in schema.items() if _SAID.fullmatch(word)}
-        if "$ref" in schema:
-            part = referred(schema["$ref"], self._root)
-            if part is None:
-                return True
-            name = schema["$ref"].removeprefix(_COMPONENTS)
-            self._named[name], names[name] = part, None
-            found["$ref"] = f"#/$defs/{_escaped(name.replace('~', '~0').replace('/', '~1'))}"
-        for word, inner in schema.items():
-            if word in _NAMED and isinstance(inner, dict):
-                found[word] = {name: self._plain(one, names) for name, one in inner.items()}
-            elif word in _INNER:
-                several = isinstance(inner, list)
-                found[word] = [self._plain(one, names) for one in inner] if several else self._plain(inner, names)
-        for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
-            if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
-                found[f"exclusive{word}"] = found.pop(word.lower(), None)
-        return {"anyOf": [found, {"type": "null"}]} if schema.get("nullable") is True else found
-
-
-def request_of(function: Function, args: Args, connection: Connection) -> Request:
-    """Return the request that runs an operation; it goes nowhere but to the connection's own servers."""
-    context = function.context
-    places = {param.name: param.context for param in function.params}
-    path: dict[str, str] = {}
-    query: list[str] = []
-    headers: dict[str, str] = {"Accept": context["accept"]}
-    body: Any = {}
-    form: list[str] = []
-    for name, value in args.items():
-        where = places[name]
-        if where["in"] == "body":
-            body = value if where.get("whole") else {**body, where["name"]: value}
-            form += _query(where, value) if context["content_type"] == _FORM_BODY else []
-        elif where["in"] == "query":
-            query += _query(where, value)
-        elif where["in"] == "path":
-            path[where["name"]] = _joined(where, value, _escaped)
-        else:
-            headers[where["name"]] = _header(name, _joined(where, value))
-    url = context["server"] + _filled(context["path"], path) + "?" * bool(query) + "&".join(query)
-    if not _may_ask(connection, url):
-        raise ConfigError(
-            f"{function.name} runs on another server than {connection.name}.", "List the functions again."
-        )
-    data = None
-    if context["content_type"] and (context["needs_body"] or body != {}):
-        headers["Content-Type"] = kind = (
-            "application/json" if "*" in context["content_type"] else context["content_type"]
-        )
-        try:
-            data = ("&".join(form) if kind == _FORM_BODY else json.dumps(body, allow_nan=False)).encode()
-        except ValueError:
-            raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
-    return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
 
 
 def _media_type(reply: JsonObject) -> str | None:
@@ -490,55 +356,3 @@ def _style(said: Any, default: str = "form") -> JsonObject:
     said = only(dict, said)
     style = only(str, said.get("style")) or default
     return {"style": style, "explode": said.get("explode", style == "form") is True, "json": False}
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """Return a path with its values, none of which may change where the path leads."""
-    parts = _PLACE.split(template)  # every second one is a name
-    path = "".join(
-        values.get(part, "") if at % 2 else _escaped(part, "/:@!$&'()*+,;=%") for at, part in enumerate(parts)
-    )
-    name = next((name for name in parts[1::2] if values.get(name, "") in {"", ".", ".."}), None)
-    if name is not None or {".", ".."} & set(path.split("/")):
-        name = name or "path"
-        text = f"{name} does not take {quote(values.get(name, ''))}: it is a part of the address."
-        raise ArgumentError(text, errors={name: [text]})
-    return path
-
-
-def _query(where: Values, value: Any) -> list[str]:
-    name, is_plain = where["name"], where["json"] or not isinstance(value, (list, dict))
-    is_deep = where["style"] == "deepObject" and isinstance(value, dict)
-    if is_plain or not (is_deep or where["explode"]):
-        return [f"{_escaped(name)}={_joined(where, value, _escaped)}"]
-    pairs = value.items() if isinstance(value, dict) else [(name, one) for one in value]
-    # A list within an object has no style of its own; with commas, servers read it most often.
-    texts = [
-        (key, _joined(where, one, _escaped) if isinstance(one, list) else _escaped(text_of(one))) for key, one in pairs
-    ]
-    return [f"{_escaped(f'{name}[{key}]' if is_deep else key)}={text}" for key, text in texts]
-
-
-def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> str:
-    """Return a value as one text, of several values joined as their style says."""
-    if where["json"] or not isinstance(value, (list, dict)):
-        return escape(json.dumps(value) if where["json"] else text_of(value))
-    if isinstance(value, dict) and where["explode"]:
-        return ",".join(f"{escape(key)}={escape(text_of(one))}" for key, one in value.items())
-    several = value if isinstance(value, list) else [part for pair in value.items() for part in pair]
-    return _DELIMITERS.get(where["style"], ",").join(escape(text_of(one)) for one in several)
-
-
-def _header(name: str, text: str) -> str:
-    if not all(" " <= char <= "~" or "\xa0" <= char <= "\xff" for char in text):
-        said = f"{name} does not take {quote(text)}: a header has no line breaks, and Latin-1 letters only."
-        raise ArgumentError(said, errors={name: [said]})
-    return text.strip()
-
-
-def _escaped(text: str, safe: str = "") -> str:
-    return quote_url(text, safe=safe, errors="replace")
-
-
-def _may_ask(connection: Connection, url: str) -> bool:
-    return any(one and same_origin(url, one) for one in (connection.base_url, connection.allow_server))

@@ -1,0 +1,114 @@
+"""The request that runs an operation of an OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote as quote_url
+
+from jupyter_funcs.catalog.schemas import text_of
+from jupyter_funcs.connection.http import Request
+from jupyter_funcs.connection.profiles import Connection, same_origin
+from jupyter_funcs.core.errors import ArgumentError, ConfigError
+from jupyter_funcs.core.text import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.core.json_decoding import Values
+
+FORM_BODY = "application/x-www-form-urlencoded"
+PLACE = re.compile(r"\{([^{}]*)\}")
+_DELIMITERS = {"pipeDelimited": "%7C", "spaceDelimited": "%20"}
+
+
+def request_of(function: Function, args: Args, connection: Connection) -> Request:
+    """Return the request that runs an operation; it goes nowhere but to the connection's own servers."""
+    context = function.context
+    places = {param.name: param.context for param in function.params}
+    path: dict[str, str] = {}
+    query: list[str] = []
+    headers: dict[str, str] = {"Accept": context["accept"]}
+    body: Any = {}
+    form: list[str] = []
+    for name, value in args.items():
+        where = places[name]
+        if where["in"] == "body":
+            body = value if where.get("whole") else {**body, where["name"]: value}
+            form += _query(where, value) if context["content_type"] == FORM_BODY else []
+        elif where["in"] == "query":
+            query += _query(where, value)
+        elif where["in"] == "path":
+            path[where["name"]] = _joined(where, value, escaped)
+        else:
+            headers[where["name"]] = _header(name, _joined(where, value))
+    url = context["server"] + _filled(context["path"], path) + "?" * bool(query) + "&".join(query)
+    if not may_ask(connection, url):
+        raise ConfigError(
+            f"{function.name} runs on another server than {connection.name}.", "List the functions again."
+        )
+    data = None
+    if context["content_type"] and (context["needs_body"] or body != {}):
+        headers["Content-Type"] = kind = (
+            "application/json" if "*" in context["content_type"] else context["content_type"]
+        )
+        try:
+            data = ("&".join(form) if kind == FORM_BODY else json.dumps(body, allow_nan=False)).encode()
+        except ValueError:
+            raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
+    return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Return a path with its values, none of which may change where the path leads."""
+    parts = PLACE.split(template)  # every second one is a name
+    path = "".join(
+        values.get(part, "") if at % 2 else escaped(part, "/:@!$&'()*+,;=%") for at, part in enumerate(parts)
+    )
+    name = next((name for name in parts[1::2] if values.get(name, "") in {"", ".", ".."}), None)
+    if name is not None or {".", ".."} & set(path.split("/")):
+        name = name or "path"
+        text = f"{name} does not take {quote(values.get(name, ''))}: it is a part of the address."
+        raise ArgumentError(text, errors={name: [text]})
+    return path
+
+
+def _query(where: Values, value: Any) -> list[str]:
+    name, is_plain = where["name"], where["json"] or not isinstance(value, (list, dict))
+    is_deep = where["style"] == "deepObject" and isinstance(value, dict)
+    if is_plain or not (is_deep or where["explode"]):
+        return [f"{escaped(name)}={_joined(where, value, escaped)}"]
+    pairs = value.items() if isinstance(value, dict) else [(name, one) for one in value]
+    # A list within an object has no style of its own; with commas, servers read it most often.
+    texts = [
+        (key, _joined(where, one, escaped) if isinstance(one, list) else escaped(text_of(one))) for key, one in pairs
+    ]
+    return [f"{escaped(f'{name}[{key}]' if is_deep else key)}={text}" for key, text in texts]
+
+
+def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> str:
+    """Return a value as one text, of several values joined as their style says."""
+    if where["json"] or not isinstance(value, (list, dict)):
+        return escape(json.dumps(value) if where["json"] else text_of(value))
+    if isinstance(value, dict) and where["explode"]:
+        return ",".join(f"{escape(key)}={escape(text_of(one))}" for key, one in value.items())
+    several = value if isinstance(value, list) else [part for pair in value.items() for part in pair]
+    return _DELIMITERS.get(where["style"], ",").join(escape(text_of(one)) for one in several)
+
+
+def _header(name: str, text: str) -> str:
+    if not all(" " <= char <= "~" or "\xa0" <= char <= "\xff" for char in text):
+        said = f"{name} does not take {quote(text)}: a header has no line breaks, and Latin-1 letters only."
+        raise ArgumentError(said, errors={name: [said]})
+    return text.strip()
+
+
+def escaped(text: str, safe: str = "") -> str:
+    return quote_url(text, safe=safe, errors="replace")
+
+
+def may_ask(connection: Connection, url: str) -> bool:
+    return any(one and same_origin(url, one) for one in (connection.base_url, connection.allow_server))

@@ -1,0 +1,122 @@
+"""The schemas of an OpenAPI document as JSON Schema, each with all that it refers to."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from jupyter_funcs.core.json_decoding import JsonObject, Once, only, referred
+from jupyter_funcs.sources.openapi_requests import escaped
+
+_MAX_STEPS = 20  # references or parts that lead to one thing
+MAX_PROPERTIES = 200  # of a body; a larger one is one field
+_MAX_DEFINITIONS = 200  # of one parameter's schema
+_MAX_ALL_DEFINITIONS = 1_000_000  # of all parameters; those that refer to the same share them
+_MAX_SCHEMA = 128 * 1024  # characters of one parameter's schema
+_COMPONENTS = "#/components/schemas/"
+# The parts of a schema that say something about the values; the rest, such as descriptions, is left out.
+_SAID = re.compile("type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*")
+# The parts that are schemas themselves, or by name.
+_INNER = {"items", "additionalProperties", "not", "allOf", "anyOf", "oneOf", "prefixItems"}
+_NAMED = {"properties", "patternProperties"}
+
+
+class SchemaReader(Once):
+    """Reads the schemas of a document; each is read once, so that the time is linear."""
+
+    def __init__(self, root: JsonObject) -> None:
+        super().__init__()
+        self._root = root
+        self._named: JsonObject = {}  # what references lead to
+        self._definitions: dict[tuple[str, ...], tuple[JsonObject, float]] = {}  # by the names that lead to them
+        self._left_definitions = _MAX_ALL_DEFINITIONS
+
+    def properties(self, schema: JsonObject) -> tuple[JsonObject, set[str]]:
+        """Return the properties of an object and which it requires; none if it may be anything else."""
+        named: JsonObject = {}
+        required: set[str] = set()
+        parts: list[Any] = [schema]
+        for _ in range(_MAX_STEPS):
+            if not parts:
+                return named | dict.fromkeys(sorted(required - named.keys()), True), required
+            part = self.resolved(parts.pop(0))
+            if {"anyOf", "oneOf", "not", "if"} & part.keys() or part.get("type", "object") != "object":
+                break
+            own = only(dict, part.get("properties"))
+            if len(own) > MAX_PROPERTIES:
+                return own, set()
+            needed = only(list, part.get("required"))
+            more = only(list, part.get("allOf"))
+            if len(needed) > MAX_PROPERTIES or len(more) > _MAX_STEPS:
+                break
+            named = {**own, **named}
+            required |= {name for name in needed if isinstance(name, str)}
+            parts += more
+        return {}, set()
+
+    def resolved(self, part: Any) -> JsonObject:
+        """Return an object of the document, or what its local reference leads to; empty if that is none."""
+        for _ in range(_MAX_STEPS):
+            if (ref := only(dict, part).get("$ref")) is None:
+                return only(dict, part)
+            part = referred(ref, self._root)
+        return {}
+
+    def schema(self, given: Any) -> Any:
+        """Return a schema with all that it refers to in its ``$defs``; ``True`` if that is too much, or nothing."""
+        schema, names, size = self.once("schema", given, self._convert)
+        key = tuple(names)
+        if key not in self._definitions:
+            self._definitions[key] = self._definitions_of(names)
+        definitions, more = self._definitions[key]
+        if size + more > _MAX_SCHEMA or not schema:
+            return True
+        return {**schema, "$defs": definitions} if definitions else schema
+
+    def _definitions_of(self, names: list[str]) -> tuple[JsonObject, float]:
+        """Return what some names lead to, and its size: endless if it is too much."""
+        pending = list(names)
+        definitions: JsonObject = {}
+        size = 0
+        while pending:
+            name = pending.pop()
+            if name in definitions:
+                continue
+            self._left_definitions -= 1
+            definitions[name], more, length = self.once("schema", self._named[name], self._convert)
+            pending += more
+            size += length
+            if size > _MAX_SCHEMA or len(definitions) > _MAX_DEFINITIONS or self._left_definitions < 0:
+                return {}, math.inf
+        return definitions, size
+
+    def _convert(self, schema: Any) -> tuple[Any, list[str], int]:
+        """Return a schema as JSON Schema, the names of what it refers to, and its size."""
+        names: dict[str, None] = {}
+        found = self._plain(schema, names)
+        return found, list(names), len(json.dumps(found))
+
+    def _plain(self, schema: Any, names: dict[str, None]) -> Any:
+        """Return a schema of OpenAPI 3.0 or 3.1 as JSON Schema; what can't be looked up here may be anything."""
+        if not isinstance(schema, dict):
+            return schema is not False
+        found = {word: value for word, value in schema.items() if _SAID.fullmatch(word)}
+        if "$ref" in schema:
+            part = referred(schema["$ref"], self._root)
+            if part is None:
+                return True
+            name = schema["$ref"].removeprefix(_COMPONENTS)
+            self._named[name], names[name] = part, None
+            found["$ref"] = f"#/$defs/{escaped(name.replace('~', '~0').replace('/', '~1'))}"
+        for word, inner in schema.items():
+            if word in _NAMED and isinstance(inner, dict):
+                found[word] = {name: self._plain(one, names) for name, one in inner.items()}
+            elif word in _INNER:
+                several = isinstance(inner, list)
+                found[word] = [self._plain(one, names) for one in inner] if several else self._plain(inner, names)
+        for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
+            if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
+                found[f"exclusive{word}"] = found.pop(word.lower(), None)
+        return {"anyOf": [found, {"type": "null"}]} if schema.get("nullable") is True else found
