@@ -21,6 +21,7 @@ from tests.shells import shell_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from starlette.requests import Request
 
@@ -340,3 +341,17 @@ def test_a_sweep_and_a_cached_run_have_all_pages(session: Any, lists: Lists) -> 
     lists.asked.clear()
     assert len(function.with_options(pages="all")()) == TOTAL
     assert lists.asked == []
+
+
+def test_a_sweep_over_pages_writes_all_rows_into_a_folder(session: Any, tmp_path: Path) -> None:
+    swept = session["offset"].with_options(pages="all", cache=False, progress=False, to=tmp_path / "out")
+    dataset = swept.sweep(offset=[0, SIZE])
+    assert sorted(dataset.to_table()["n"].to_pylist()) == sorted([*range(TOTAL), *range(SIZE, TOTAL)])
+
+
+def test_a_run_of_the_history_is_repeated_with_all_its_pages(session: Any, lists: Lists) -> None:
+    session["offset"].with_options(pages="all", cache=False)()
+    [*_, run] = session.history.runs
+    lists.asked.clear()
+    assert len(session.history.again(run.number)) == TOTAL
+    assert len(lists.asked) == 3
