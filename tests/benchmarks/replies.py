@@ -110,22 +110,13 @@ def _type_of(schema: dict[str, Any]) -> str:
 
 
 def _value_of(schema: dict[str, Any], number: int) -> Any:
-    options = only(list, schema.get("enum"))
-    match _type_of(schema):
-        case "integer":
-            return number
-        case "number":
-            return number + 0.5
-        case "boolean":
-            return False
-    if options:
+    kind = _type_of(schema)
+    if kind in {"integer", "number", "boolean"}:
+        return {"integer": number, "number": number + 0.5, "boolean": False}[kind]
+    if options := only(list, schema.get("enum")):
         return options[0]
-    match schema.get("format"):
-        case "date":
-            return f"{1000 + number % 9000}-01-01"
-        case "date-time":
-            return f"{1000 + number % 9000}-01-01T00:00:00Z"
-    return f"text {number}"
+    day = f"{1000 + number % 9000}-01-01"
+    return {"date": day, "date-time": f"{day}T00:00:00Z"}.get(str(schema.get("format")), f"text {number}")
 
 
 def operations(document: dict[str, Any], examples: Examples) -> Iterator[tuple[str, dict[str, Any], Any]]:
