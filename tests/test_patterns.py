@@ -369,6 +369,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "service.publishing.notebooks._FOR_TOOLS": [("type:", "\te"), ("type:", "\t")],
     "service.publishing.notebooks._TYPE_COMMENT": ["type: a | a", ("type: a", "\t")],
     "service.publishing.notebooks._HEADING": [("# ", "# "), ("# ", "#")],
+    "sources.openapi._COOKIE": ["a"],
     "sources.openapi._HEADER": ["accept", "proxy-"],
     "sources.openapi._JSON_BODY": [("application/", "a+"), ("text/json;", " ")],
     "sources.openapi_requests.PLACE": ["{", "{a"],

@@ -34,7 +34,7 @@ from jupyter_funcs.core.errors import (
     ReplyTooLargeError,
     ServerError,
 )
-from jupyter_funcs.core.json_decoding import only, read_object
+from jupyter_funcs.core.json_decoding import as_list, only
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.core.background import Progress
     from jupyter_funcs.core.errors import Messages
+    from jupyter_funcs.core.json_decoding import Values
 
 T = TypeVar("T")
 
@@ -73,6 +74,19 @@ _FRAMING = {"content-length", "transfer-encoding"}
 # The most bytes that one step of zlib returns, and that it receives.
 _MAX_OUTPUT = 2**20
 _MAX_INPUT = 2**16
+# What an error says is under one of these keys, the most telling first; of each argument, under one of those.
+_SAYING = ("msg", "message", "detail", "error_description", "description", "reason", "title", "error")
+_LISTS = (
+    *("errors", "arguments", "invalid-params", "invalidParams", "invalid_params", "details"),
+    *("fieldViolations", "fieldErrors", "field_errors", "violations", "validationErrors", "issues"),
+)
+_OWN_PLACES = ("loc", "param", "parameter", "field")
+_PLACES = (*_OWN_PLACES, "pointer", "source", "name", "path", "propertyPath", "property", "instancePath", "attribute")
+# Words of a path that name no argument: where it is, and what holds all of them.
+_AROUND = {"", "#", "$", "query", "body", "path", "header", "cookie", "data", "attributes", "Args"}
+_MAX_LEVELS = 6  # of an error
+_MAX_PARTS = 8  # of a path
+_REFUSALS = {HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT}  # which may be about arguments, as a 422 is
 # Each alternative ends or fails without looking back, so that the time is linear.
 _MARKUP = re.compile(r"(?is)<(script|style)\b.*?(?:</\1\s*+>|\Z)|<[^<>]*+>")
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -251,7 +265,8 @@ async def read_failure(response: httpx.Response, secret: Hidden, *, is_operation
 
 
 def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
-    status, text = response.status_code, error_text(body)
+    status = response.status_code
+    text, by_argument = _refusal(body)
     url = response.request.url.copy_with(query=None, fragment=None)
     if status == HTTPStatus.NOT_FOUND:
         # A wrong address is answered in plain text or HTML, an unknown function in the service's JSON.
@@ -262,8 +277,8 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
         is_service = url.path.endswith((LIST_PATH, RUN_PATH))
         what = "no login" if url.path.endswith(LOGIN_PATH) else "no function service" if is_service else "nothing"
         return ConfigError(f"There is {what} at {url} (404).", CHECK_ADDRESS)
-    if status == HTTPStatus.UNPROCESSABLE_ENTITY:
-        return ArgumentError(text or "The service rejects the arguments (422).", errors=_texts_by_argument(body))
+    if status == HTTPStatus.UNPROCESSABLE_ENTITY or (by_argument and status in _REFUSALS):
+        return ArgumentError(text or f"The service rejects the arguments ({status}).", errors=by_argument)
     if make := _BY_STATUS.get(status):
         return make(text, again)
     if status >= 500:
@@ -302,33 +317,75 @@ _BY_STATUS: dict[int, Callable[[str, str], FuncsError]] = {
 
 def error_text(body: bytes) -> str:
     """Return the message in an error's body, without markup and token, short and on one line."""
-    text = body.decode("utf-8", "replace")
+    return _refusal(body)[0]
+
+
+def _refusal(body: bytes) -> tuple[str, Messages]:
+    """Return what an error's body says in words, and what it says of each argument."""
+    by_argument: Messages = {}
     try:
-        value: Any = msgspec.json.decode(body)
+        text = _said(msgspec.json.decode(body), by_argument)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Clipped, because html fails on numbers of more than 4,300 digits.
-        text = html.unescape(_flat(_MARKUP.sub(" ", text)))
-    else:
-        if isinstance(value, dict):
-            value = next((value[key] for key in ("error", "detail", "message", "title") if value.get(key)), "")
-            value = value.get("message", value) if isinstance(value, dict) else value
-        text = value if isinstance(value, str) else "" if not value else msgspec.json.encode(value).decode()
-    return redacted_line(_flat(text), _MAX_TEXT)
+        text = html.unescape(_flat(_MARKUP.sub(" ", body.decode("utf-8", "replace"))))
+    masked = {
+        redacted_all(name): [redacted_line(_flat(text), _MAX_TEXT) for text in texts]
+        for name, texts in by_argument.items()
+    }
+    return redacted_line(_flat(text), _MAX_TEXT), masked
 
 
 def _flat(text: str) -> str:
     return " ".join(text.split())[:_MAX_MARKUP]
 
 
-def _texts_by_argument(body: bytes) -> Messages:
-    """Return the texts of a 422 by argument, from ``{"arguments": {name: [text]}}`` or FastAPI's ``detail`` list."""
-    value = read_object(body)
-    by_name = only(dict, value.get("arguments"))
-    found = {name: list(map(str, each if isinstance(each, list) else [each])) for name, each in by_name.items()}
-    for entry in only(list, value.get("detail")):
-        if place := only(list, only(dict, entry).get("loc")):
-            found.setdefault(str(place[-1]), []).append(str(entry.get("msg", "")))
-    return {redacted_all(name): [redacted_line(text, _MAX_TEXT) for text in texts] for name, texts in found.items()}
+def _said(value: Any, by_argument: Messages, level: int = 0) -> str:
+    """Return what a part of an error says, in words; add what is about arguments."""
+    if isinstance(value, list):
+        texts = [_said(part, by_argument, level + 1) for part in value]
+        return "; ".join(dict.fromkeys(filter(None, texts)))
+    if not isinstance(value, dict) or level > _MAX_LEVELS:
+        return value if isinstance(value, str) else ""
+    keys = sorted(_SAYING, key=lambda key: key != "error" or isinstance(value.get(key), str))
+    text = next(filter(None, (_said(value.get(key), by_argument, level + 1) for key in keys)), "")
+    place = _place(value, _PLACES if level > 1 else _OWN_PLACES)
+    if place and text:
+        by_argument.setdefault(place, []).append(text)
+        text = text if place in text else f"{place}: {text}"
+    texts = [text] if text else []
+    for inner in filter(None, map(value.get, _LISTS)):
+        texts.append(_of_each(inner, by_argument) if isinstance(inner, dict) else _said(inner, by_argument, level + 1))
+    if not any(texts):  # as Django has it, or of no known form
+        named = {name: inner for name, inner in value.items() if isinstance(inner, list)}
+        plain = (f"{name}: {inner}" for name, inner in value.items() if isinstance(inner, str | float | int))
+        texts = [_of_each(named, by_argument), *plain]
+    return ". ".join(text.removesuffix(".") for text in dict.fromkeys(texts) if text)
+
+
+def _of_each(named: Mapping[str, Any], by_argument: Messages) -> str:
+    """Return what an object says of each argument, as in ``{"errors": {"size": ["is too large"]}}``."""
+    texts = []
+    for name, inner in named.items():
+        several = [_said(part, {}, 1) for part in as_list(inner)]
+        if said := list(filter(None, several)):
+            by_argument.setdefault(_path(name.split(".")), []).extend(said)
+            texts.append(f"{name}: {'; '.join(said)}")
+    return "; ".join(texts)
+
+
+def _place(entry: Values, keys: tuple[str, ...]) -> str:
+    """Return the argument that an entry of an error is about, as a dotted path; empty if there is none."""
+    place = next((entry[key] for key in keys if entry.get(key)), "")
+    if isinstance(place, dict):
+        place = next((place[key] for key in ("pointer", "parameter", "header") if place.get(key)), "")
+    if isinstance(place, str):
+        place = place.replace("/", ".").split(".")
+    return _path(list(map(str, only(list, place))))
+
+
+def _path(parts: list[str]) -> str:
+    named = [part for part in parts if part not in _AROUND]
+    return ".".join((named or parts[-1:])[:_MAX_PARTS])
 
 
 async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:

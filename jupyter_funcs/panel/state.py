@@ -391,6 +391,8 @@ class PanelState:
 
     def _fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
+        if job:  # a server may name what is no field
+            at_fields = {name: at_fields[name] for name in at_fields if name in visit.form}
         by_service = job and visit is self.visit
         fixes = visit.inputs.refuse(at_fields, str(error)) if by_service else []
         visit.state = "form"

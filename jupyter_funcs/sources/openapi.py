@@ -16,13 +16,13 @@ from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, same_origin
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import json_decoding
-from jupyter_funcs.core.errors import TRY_AGAIN, ConfigError, ProtocolError
+from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, ProtocolError
 from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only
 from jupyter_funcs.core.text import clip, distinct, inert, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources import yaml_decoding
-from jupyter_funcs.sources.openapi_requests import FORM_BODY, PLACE, may_ask, request_of
+from jupyter_funcs.sources.openapi_requests import FORM_BODY, PLACE, at_parameters, may_ask, request_of
 from jupyter_funcs.sources.openapi_schemas import MAX_PROPERTIES, SchemaReader
 
 if TYPE_CHECKING:
@@ -41,10 +41,12 @@ _CHECK_DOCUMENT = "Check the document, and where it is."
 _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no data
 _SHOWN = 3  # operations named in a warning
 _JSON_BODY = re.compile(r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII)
-# A header that a document may set: a legal name, and none of ours.
+# A header that a document may set: a legal name, and none of OpenAPI's own or of HTTP itself.
+_NAME = r"[\w!#$%&'*+.^`|~-]+"
+_COOKIE = re.compile(_NAME, re.ASCII)
 _HEADER = re.compile(
-    r"(?!(?:host|cookie2?|authorization|connection|keep-alive|te|trailer|transfer-.*|upgrade|expect|content.*|accept.*"
-    r"|proxy.*)$)[\w!#$%&'*+.^`|~-]+",
+    r"(?!(?:host|cookie2?|authorization|accept|accept-encoding|content-(?:type|length|encoding)|connection|keep-alive"
+    rf"|te|trailer|transfer-.*|upgrade|expect|proxy-.*)$){_NAME}",
     re.IGNORECASE | re.ASCII,
 )
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
@@ -71,7 +73,7 @@ class OpenApiSource:
         return partial(reply.read, read)
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
-        return await self._sent(request_of(function, args, self._transport.connection), terms, progress)
+        return await self._sent(function, request_of(function, args, self._transport.connection), terms, progress)
 
     async def follow(self, function: Function, args: Args, link: str, terms: Terms, progress: Progress) -> Reply:
         """Run a function at the link that a page of it has to the next one, at the same origin."""
@@ -81,12 +83,16 @@ class OpenApiSource:
             raise ConfigError(
                 f"The next page is at another address, {quote(clip(url, _MAX_NAME))}.", "Nothing was sent."
             )
-        return await self._sent(request._replace(url=url), terms, progress)
+        return await self._sent(function, request._replace(url=url), terms, progress)
 
-    async def _sent(self, request: Request, terms: Terms, progress: Progress) -> Reply:
+    async def _sent(self, function: Function, request: Request, terms: Terms, progress: Progress) -> Reply:
         if request.method == "GET" and terms.purpose is Purpose.RUN:
             terms = terms._replace(purpose=Purpose.LISTING)  # it can be sent again as safely
-        return await self._transport.request(request, terms, progress)
+        try:
+            return await self._transport.request(request, terms, progress)
+        except ArgumentError as error:
+            error.errors = at_parameters(error.errors, function)
+            raise
 
     def request(self, function: Function, args: Args) -> JsonObject:
         connection = self._transport.connection
@@ -247,10 +253,11 @@ class _Document(Once):
         """Return the place and name of a parameter, and how it is listed: not at all, or why it can't be sent."""
         where, name = str(given.get("in")), only(str, given.get("name"))
         required = where == "path" or given.get("required") is True
-        style = _style(given, "form" if where == "query" else "simple")
+        style = _style(given, "form" if where in {"query", "cookie"} else "simple")
         if where == "header" and (not _HEADER.fullmatch(name) or name.casefold() in self._key_names):
             return (where, name), ""
         is_simple = where in {"query", "header"} or (where == "path" and style["style"] == "simple")
+        is_simple |= where == "cookie" and _COOKIE.fullmatch(name) is not None
         if not (is_simple and name.strip()) or len(name) > _MAX_TEXT:
             return (where, name), f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent" * required
         content = only(dict, given.get("content"))

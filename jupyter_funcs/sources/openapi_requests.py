@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
 
@@ -11,17 +12,19 @@ from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import Connection, same_origin
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
-from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.text import folded, quote, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.core.errors import Messages
     from jupyter_funcs.core.json_decoding import Values
 
 FORM_BODY = "application/x-www-form-urlencoded"
 PLACE = re.compile(r"\{([^{}]*)\}")
+_IN_COOKIES = "!#$&'()*+/:<=>?@[]^`{|}"  # a server may not decode the value of a cookie
 _DELIMITERS = {"pipeDelimited": "%7C", "spaceDelimited": "%20"}
 
 
@@ -32,6 +35,7 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     path: dict[str, str] = {}
     query: list[str] = []
     headers: dict[str, str] = {"Accept": context["accept"]}
+    cookies: list[str] = []
     body: Any = {}
     form: list[str] = []
     for name, value in args.items():
@@ -43,8 +47,12 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
             query += _query(where, value)
         elif where["in"] == "path":
             path[where["name"]] = _joined(where, value, escaped)
+        elif where["in"] == "cookie":
+            cookies.append(f"{where['name']}={_joined(where, value, partial(escaped, safe=_IN_COOKIES))}")
         else:
             headers[where["name"]] = _header(name, _joined(where, value))
+    if cookies:
+        headers["Cookie"] = "; ".join(cookies)
     url = context["server"] + _filled(context["path"], path) + "?" * bool(query) + "&".join(query)
     if not may_ask(connection, url):
         raise ConfigError(
@@ -60,6 +68,23 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         except ValueError:
             raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
     return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
+
+
+def at_parameters(errors: Messages, function: Function) -> Messages:
+    """Return what a server says of its own names at the parameters; of a part of one, with the path of the part."""
+    params = {param.name: param.context for param in function.params}
+    names = spellings(params) | {context["name"]: name for name, context in params.items()}
+    whole = next((name for name, context in params.items() if context.get("whole")), "")
+    placed: Messages = {}
+    for path, texts in errors.items():
+        parts = path.split(".")
+        begins = {".".join(parts[:end]): ".".join(parts[end:]) for end in range(len(parts), 0, -1)}
+        spelt = {**begins, parts[-1]: ""}
+        own = {names.get(part) or names.get(folded(part), ""): rest for part, rest in spelt.items()}
+        own.pop("", None)
+        name, rest = next(iter(own.items()), (whole or path, path if whole and path != whole else ""))
+        placed.setdefault(name, []).extend(f"{rest}: {text}" if rest else text for text in texts)
+    return placed
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -270,7 +270,7 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
         "/{gone}": {"get": operation()},
         ".evil.example/x": {"get": operation()},
         "/moved": {"get": operation() | {"responses": {"302": {}, "404": {}}}},
-        "/cookie": {"get": operation(param("c", "cookie", required=True) | {"required": True})},
+        "/cookie": {"get": operation(param("c d", "cookie", required=True) | {"required": True})},
         "/own": {"get": operation(servers=[{"url": "https://evil.example"}])},
         "/odd": {"get": 5, "post": operation(5, {"in": []}, body={"anyOf": 5}), "head": {}},
         "/ref": {"$ref": "https://evil.example/paths.json"},

@@ -1,0 +1,241 @@
+"""Operations as they are in the world: their headers, what their servers refuse, and how each of them is run."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+import jupyter_funcs as jf
+from jupyter_funcs.core.warn import MissingRowsWarning
+from tests.conftest import wait_until
+from tests.panel.page import messages, state
+from tests.servers import serving
+from tests.shells import shell_with
+from tests.sources.test_openapi import document, operation, param
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from starlette.requests import Request
+
+    from jupyter_funcs.api import RemoteFunction, Session
+
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class Api:
+    """A server over HTTP: its document, what it answers next, and each request that reached it."""
+
+    def __init__(self) -> None:
+        self.document: Any = document()
+        self.answers: list[Response] = []
+        self.seen: list[dict[str, Any]] = []
+        echo = Route("/{rest:path}", self.answer, methods=METHODS)
+        self.app = Starlette(routes=[Route("/openapi.json", self.describe), echo])
+
+    async def describe(self, _: Request) -> Response:
+        return JSONResponse(self.document)
+
+    async def answer(self, request: Request) -> Response:
+        seen = {"method": request.method, "path": request.url.path, "headers": dict(request.headers)}
+        self.seen.append(seen | {"body": await request.body()})
+        return self.answers.pop(0) if self.answers else JSONResponse([{"n": len(self.seen)}])
+
+    def told(self, status: int, body: Any = None, **headers: str) -> None:
+        """Answer the next request with this."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.answers.append(Response(json.dumps(body), status, named, "application/json"))
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[Api, str]]:
+    api = Api()
+    with serving(api.app) as url:
+        yield api, url
+
+
+@pytest.fixture
+def api(served: tuple[Api, str]) -> Api:
+    api, _ = served
+    api.seen.clear()
+    api.answers.clear()
+    return api
+
+
+@pytest.fixture
+def connected(api: Api, served: tuple[Api, str]) -> Iterator[Any]:
+    sessions: list[Session] = []
+
+    def connect(paths: Any, **more: Any) -> Session:
+        api.document = document(paths, **more)
+        sessions.append(jf.connect(f"{served[1]}/openapi.json", token=None))
+        return sessions[-1]
+
+    yield connect
+    for session in sessions:
+        session.close()
+
+
+def running(connected: Any, *params: Any, method: str = "get", path: str = "/run", **more: Any) -> RemoteFunction:
+    found: RemoteFunction = connected({path: {method: operation(*params, operationId="run", **more)}})["run"]
+    return found
+
+
+# Headers
+
+
+@pytest.mark.fault(160)
+@pytest.mark.parametrize("name", ["Accept-Language", "Accept-Version", "Accept-Crs", "Content-Language", "If-Match"])
+def test_a_header_of_the_document_is_a_field(api: Api, connected: Any, name: str) -> None:
+    """Without a required one nothing is sent."""
+    run = running(connected, param(name, "header", required=True))
+    assert [(field.name, field.required) for field in run.fields] == [(name, True)]
+    with pytest.raises(jf.ArgumentError, match="is required"):
+        run()
+    assert not api.seen
+    run(**{name: "de"})
+    assert api.seen[0]["headers"][name.lower()] == "de"
+
+
+@pytest.mark.fault(160)
+@pytest.mark.parametrize(
+    "name",
+    ["Accept", "Content-Type", "Authorization", "Host", "Content-Length", "Connection", "Transfer-Encoding",
+     "Proxy-Authorization", "Accept-Encoding", "Cookie", "TE", "Expect"],
+)  # fmt: skip
+def test_a_header_of_http_is_no_field(connected: Any, name: str) -> None:
+    """Nor are the three that OpenAPI describes elsewhere, even if a document requires one."""
+    assert not running(connected, param(name, "header", required=True)).fields
+
+
+def test_a_cookie_of_the_document_is_a_field(api: Api, connected: Any) -> None:
+    """Its value can add no other cookie, and is sent as it is where a cookie has that character."""
+    run = running(connected, param("session", "cookie", required=True), param("n", "cookie", {"type": "integer"}))
+    with pytest.raises(jf.ArgumentError, match="session is required"):
+        run()
+    run(session="a=b; admin=1", n=2)
+    assert api.seen[0]["headers"]["cookie"] == "session=a=b%3B%20admin=1; n=2"
+    assert run.request(session="x")["headers"]["Cookie"] == "session=x"
+
+
+# What a server refuses
+
+SIZE = "must be at most 50"
+REFUSALS: dict[str, tuple[int, Any]] = {
+    "FastAPI": (422, {"detail": [{"type": "x", "loc": ["query", "size"], "msg": SIZE, "input": 99}]}),
+    "problem details": (400, {"title": "Wrong", "errors": [{"detail": SIZE, "pointer": "#/size"}]}),
+    "invalid-params": (400, {"title": "Wrong", "invalid-params": [{"name": "size", "reason": SIZE}]}),
+    "ASP.NET": (400, {"title": "Wrong.", "status": 400, "traceId": "0", "errors": {"Size": [SIZE]}}),
+    "param": (400, {"error": {"message": SIZE, "type": "invalid_request_error", "param": "size"}}),
+    "errors": (422, {"errors": {"size": [SIZE]}}),
+    "message and errors": (422, {"message": "Wrong", "errors": {"size": SIZE}}),
+    "JSON:API": (422, {"errors": [{"status": "422", "detail": SIZE, "source": {"pointer": "/data/attributes/size"}}]}),
+    "JSON:API parameter": (400, {"errors": [{"title": SIZE, "source": {"parameter": "size"}}]}),
+    "GitHub": (422, {"message": "Wrong", "errors": [{"resource": "Run", "field": "size", "message": SIZE}]}),
+    "Google": (400, {"error": {"code": 400, "message": "Wrong",
+                               "details": [{"fieldViolations": [{"field": "size", "description": SIZE}]}]}}),
+    "Django": (400, {"size": [SIZE]}),
+    "zod": (400, {"issues": [{"code": "too_big", "path": ["body", "size"], "message": SIZE}]}),
+    "our own": (422, {"error": "Wrong", "arguments": {"size": [SIZE]}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", REFUSALS)
+def test_a_refused_value_is_named_at_its_parameter(api: Api, connected: Any, form: str) -> None:
+    """In the words of the server, whatever form they come in; never as raw JSON."""
+    run = running(connected, param("size"), param("other"))
+    status, body = REFUSALS[form]
+    api.told(status, body)
+    with pytest.raises(jf.ArgumentError, match=SIZE) as refused:
+        run(size="99")
+    assert refused.value.errors == {"size": [SIZE]}
+    assert not set(str(refused.value)) & set('{}[]"')
+
+
+@pytest.mark.parametrize("way", ["call", "submit", "magic", "sweep", "panel"])
+def test_it_is_named_on_every_path(api: Api, connected: Any, way: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The panel marks the field, a sweep keeps the words, a cell fails with them."""
+    run = running(connected, param("size"))
+    api.told(*REFUSALS["FastAPI"])
+    if way == "panel":
+        panel = run.panel(size="99")
+        panel.run()
+        with pytest.raises(jf.ArgumentError, match=SIZE):
+            panel.result(30)
+        wait_until(lambda: messages(panel) == {"size": [SIZE]})
+        panel.close()
+    elif way == "sweep":
+        with pytest.warns(MissingRowsWarning, match=f"First error: size: {SIZE}"):
+            frame = run.with_options(progress=False, cache=False).sweep(size=["99", "5"])
+        assert [error["error"].splitlines()[0] for error in frame.attrs["errors"]] == [f"size: {SIZE}"]
+    elif way == "magic":
+        with shell_with(run.session) as shell:
+            assert not shell.run_cell("%funcs call run size=99").success
+        assert f"size: {SIZE}" in capsys.readouterr().out
+    else:
+        with pytest.raises(jf.ArgumentError, match=f"size: {SIZE}"):
+            run.submit(size="99").result() if way == "submit" else run(size="99")
+
+
+@pytest.mark.parametrize(
+    ("loc", "errors"),
+    [
+        (["body", "customer", "name"], {"customer": ["name: too long"]}),
+        (["body", "items", 0, "sku"], {"items": ["0.sku: too long"]}),
+        (["body", "Customer"], {"customer": ["too long"]}),
+        (["body", "order", "customer"], {"customer": ["too long"]}),
+        (["header", "x-tenant"], {"X-Tenant": ["too long"]}),
+        (["body"], {"body": ["too long"]}),
+        ([], {}),
+        (["body", *["a"] * 10_000], {"a.a.a.a.a.a.a.a": ["too long"]}),
+    ],
+)
+def test_a_part_of_a_body_belongs_to_its_field(api: Api, connected: Any, loc: Any, errors: Any) -> None:
+    """What a server says of a part has the path of that part before it."""
+    body = {"properties": {"customer": {"type": "object"}, "items": {"type": "array"}}}
+    run = running(connected, param("X-Tenant", "header"), method="post", body=body)
+    api.told(422, {"detail": [{"loc": loc, "msg": "too long"}]})
+    with pytest.raises(jf.ArgumentError, match="too long") as refused:
+        run(items=[1])
+    assert refused.value.errors == errors
+
+
+def test_a_panel_shows_a_refusal_of_what_is_no_field(api: Api, connected: Any) -> None:
+    """Where no field can be marked, the words are shown as of any other failure."""
+    run = running(connected, param("size"))
+    api.told(422, {"detail": [{"loc": ["query", "other"], "msg": SIZE}]})
+    panel = run.panel()
+    panel.run()
+    with pytest.raises(jf.ArgumentError, match=SIZE):
+        panel.result(30)
+    wait_until(lambda: state(panel)["state"] == "failed")
+    assert SIZE in state(panel)["error"]["what"]
+    panel.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"detail": {"code": 17, "why": "no stock"}}, "code: 17. why: no stock"),
+        ({"error": {"code": "E1", "message": {"text": "no stock"}}}, "text: no stock"),
+        ({"error": "invalid_request", "error_description": "no stock"}, "no stock"),
+        ({"messages": ["no stock", "no money"]}, "messages: no stock; no money"),
+        ({"error": [["no stock"]]}, "no stock"),
+        (["no stock"], "no stock"),
+        ({"error": None, "x": True}, ""),
+    ],
+)
+def test_what_has_no_known_form_is_words_too(api: Api, connected: Any, body: Any, text: str) -> None:
+    """Also of a failure that is about no argument."""
+    run = running(connected)
+    for status in (400, 503, 403):
+        api.told(status, body, retry_after="60")
+        with pytest.raises(jf.FuncsError) as refused:
+            run()
+        assert text in refused.value.what
+        assert not set(str(refused.value)) & set('{}[]"')
