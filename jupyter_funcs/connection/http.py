@@ -115,7 +115,9 @@ class Exchange:
             async with self._response(request, secret, progress) as response:
                 request_id = response.headers.get("x-request-id", "")[:200]
                 progress.request_id = redacted_line(request_id, 80)
-                if response.status_code == HTTPStatus.OK or (request.is_operation and response.is_success):
+                status = response.status_code
+                leads_on = status == HTTPStatus.SEE_OTHER and "location" in response.headers
+                if status == HTTPStatus.OK or (request.is_operation and (response.is_success or leads_on)):
                     return await read_reply(response, max_bytes, secret, progress, may_be_empty=request.is_operation)
                 return await read_failure(response, secret, is_operation=request.is_operation)
         except FuncsError as error:

@@ -69,7 +69,10 @@ _NDJSON = {
     "application/json-lines",
     "application/x-jsonlines",
 }
-_PAGE_HEADERS = ("content-range", "link", "x-next-page", "x-page", "x-total-count", "x-total-pages")
+_KEPT_HEADERS = (
+    *("content-range", "link", "x-next-page", "x-page", "x-total-count", "x-total-pages"),
+    *("location", "operation-location", "azure-asyncoperation", "retry-after", "date"),
+)
 _FRAMING = {"content-length", "transfer-encoding"}
 # The most bytes that one step of zlib returns, and that it receives.
 _MAX_OUTPUT = 2**20
@@ -138,16 +141,18 @@ async def read_reply(
 ) -> Reply:
     """Read the whole reply of a 200; one without content, if it may be, stands for no rows."""
     body = await _read(response, max_bytes, progress)
-    if may_be_empty and not body.strip():
-        return Reply(b"[]", secret, lines=False)
+    content_type = response.headers.get("content-type", "")
+    if may_be_empty and (response.status_code == HTTPStatus.SEE_OTHER or not body.strip()):
+        body = b"[]"
+        content_type = ""
     _check(response, body)
-    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = content_type.partition(";")[0].strip().lower()
     lines = media_type in _NDJSON
     is_number = body[-1:].isdigit()
     why_cut = _why_cut(response, body, lines=lines) if lines or is_number else ""
     is_arrow = media_type == ARROW and ARROW in response.request.headers.get("accept", "")
     headers = response.headers
-    about_page = {name: headers[name] for name in _PAGE_HEADERS if name in headers}
+    kept = {name: headers[name] for name in _KEPT_HEADERS if name in headers}
     return Reply(
         body,
         secret,
@@ -157,8 +162,8 @@ async def read_reply(
         offers_arrow=ARROW in headers.get("x-reply-types", ""),
         takes_json=all(headers.get(name) == value for name, value in TAKES_JSON.items()),
         warning=redacted_line(headers.get("funcs-warning", ""), _MAX_TEXT),
-        headers={**about_page, ":status": str(response.status_code)},
-        media_type=headers.get("content-type", ""),
+        headers={**kept, ":status": str(response.status_code)},
+        media_type=content_type,
     )
 
 

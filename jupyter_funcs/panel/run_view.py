@@ -188,7 +188,7 @@ def running_view(job: Job) -> Json:
     if isinstance(progress, SweepProgress):
         done = progress.done + progress.failed
         view |= {"done": done, "of": progress.total, "note": status_text(progress)}
-    elif progress.attempts > 1:
+    elif progress.attempts > 1 and not progress.said:
         view["note"] = f"attempt {progress.attempts}"
     return view
 

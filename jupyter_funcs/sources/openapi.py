@@ -15,14 +15,25 @@ from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, same_origin
 from jupyter_funcs.connection.retries import Purpose
+from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core import json_decoding
-from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, ProtocolError
+from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, FuncsError, ProtocolError
 from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only
-from jupyter_funcs.core.text import clip, distinct, inert, quote
+from jupyter_funcs.core.text import clip, distinct, inert, plural, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources import yaml_decoding
-from jupyter_funcs.sources.openapi_requests import FORM_BODY, PLACE, at_parameters, may_ask, request_of
+from jupyter_funcs.sources.openapi_requests import (
+    FORM_BODY,
+    PLACE,
+    Place,
+    at_parameters,
+    awaiting,
+    may_ask,
+    pause_before,
+    place_after,
+    request_of,
+)
 from jupyter_funcs.sources.openapi_schemas import MAX_PROPERTIES, SchemaReader
 
 if TYPE_CHECKING:
@@ -39,6 +50,7 @@ _MAX_PARAMS = 100_000  # of all operations
 _MAX_NAME, _MAX_TEXT = 200, 4000
 _CHECK_DOCUMENT = "Check the document, and where it is."
 _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no data
+_MAX_POLLS, _MAX_REDIRECTS = 1000, 3  # for one result; between more redirects there are pauses
 _SHOWN = 3  # operations named in a warning
 _JSON_BODY = re.compile(r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII)
 # A header that a document may set: a legal name, and none of OpenAPI's own or of HTTP itself.
@@ -89,10 +101,38 @@ class OpenApiSource:
         if request.method == "GET" and terms.purpose is Purpose.RUN:
             terms = terms._replace(purpose=Purpose.LISTING)  # it can be sent again as safely
         try:
-            return await self._transport.request(request, terms, progress)
+            reply = await self._transport.request(request, terms, progress)
         except ArgumentError as error:
             error.errors = at_parameters(error.errors, function)
             raise
+        before = progress.attempts, progress.said
+        try:
+            return await self._result(reply, request, terms._replace(purpose=Purpose.LISTING), progress)
+        except FuncsError as error:  # nobody may send the operation again
+            error.what = f"{function.name} was accepted, but its result can't be had. {error.what}"
+            error.refused = False
+            raise
+        finally:
+            progress.attempts, progress.said = before
+
+    async def _result(self, reply: Reply, request: Request, terms: Terms, progress: Progress) -> Reply:
+        """Return what an accepted operation (202, 303) leads to, asked for with GET until it is there."""
+        asked = awaiting(request)
+        place = Place()
+        for number in range(_MAX_POLLS):
+            place = place_after(reply, place, request.method, asked.url)
+            if not place.link:
+                break
+            url = urljoin(asked.url, place.link)
+            if not same_origin(url, request.url):
+                warn(f"The result is at another address, {quote(redacted_line(url, _MAX_NAME))}, and wasn't asked for.")
+                break
+            if place.is_monitor or number > _MAX_REDIRECTS:
+                progress.said = f"accepted, asked for the result {plural(number, 'time')}"
+                await pause_before(reply, number, terms.until)
+            asked = asked._replace(url=url)
+            reply = await self._transport.request(asked, terms, progress)
+        return reply
 
     def request(self, function: Function, args: Args) -> JsonObject:
         connection = self._transport.connection
@@ -314,7 +354,7 @@ class _Document(Once):
             return media_type
         if None in kinds and "" not in kinds:
             raise _UnusableError("its reply is a web page")
-        if {code[:1] for code in replies} & {"2", "3", "d"} == {"3"}:
+        if {code[:1] for code in replies} & {"2", "3", "d"} == {"3"} and "303" not in replies:
             raise _UnusableError("it redirects elsewhere")
         return "application/json"
 

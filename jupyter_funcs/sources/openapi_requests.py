@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote as quote_url
 
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import Connection, same_origin
-from jupyter_funcs.core.errors import ArgumentError, ConfigError
+from jupyter_funcs.connection.replies import Reply, error_text
+from jupyter_funcs.connection.retries import parse_retry_after
+from jupyter_funcs.core.background import loop_time
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
+from jupyter_funcs.core.json_decoding import only, read_object
 from jupyter_funcs.core.text import folded, quote, spellings
 
 if TYPE_CHECKING:
@@ -25,6 +31,14 @@ if TYPE_CHECKING:
 FORM_BODY = "application/x-www-form-urlencoded"
 PLACE = re.compile(r"\{([^{}]*)\}")
 _IN_COOKIES = "!#$&'()*+/:<=>?@[]^`{|}"  # a server may not decode the value of a cookie
+_OF_BODY = {"Content-Type", "Content-Length"}
+_RUNNING = {
+    *("accepted", "created", "notstarted", "pending", "queued", "waiting", "submitted", "started", "running"),
+    *("inprogress", "processing", "creating", "updating", "deleting", "provisioning"),
+}
+_FAILED = {"failed", "failure", "error", "canceled", "cancelled", "aborted", "rejected"}
+_MAX_STATUS = 64 * 1024  # bytes of a reply that says how far an operation is
+_MIN_PAUSE, _MAX_PAUSE = 0.2, 10.0  # seconds between two such requests, if the server doesn't say more
 _DELIMITERS = {"pipeDelimited": "%7C", "spaceDelimited": "%20"}
 
 
@@ -85,6 +99,60 @@ def at_parameters(errors: Messages, function: Function) -> Messages:
         name, rest = next(iter(own.items()), (whole or path, path if whole and path != whole else ""))
         placed.setdefault(name, []).extend(f"{rest}: {text}" if rest else text for text in texts)
     return placed
+
+
+class Place(NamedTuple):
+    """Where to ask next for the result of an accepted operation; nowhere if there is no link."""
+
+    link: str = ""
+    is_monitor: bool = False
+    """Whether it says how far the operation is."""
+    has_status: bool = False
+    """Whether it does so in its body, as that of an ``Operation-Location``."""
+    result: str = ""
+    """Where the result is at last, if that is another place."""
+
+
+def awaiting(request: Request) -> Request:
+    """Return a request for what an operation leads to, with its headers but for those of a body."""
+    headers = {name: text for name, text in request.headers.items() if name not in _OF_BODY}
+    return request._replace(method="GET", body=None, headers=headers)
+
+
+def place_after(reply: Reply, last: Place, method: str, url: str) -> Place:
+    """Return where to ask after a reply of a URL; nowhere if it is the result."""
+    headers = reply.headers
+    location = headers.get("location", "")
+    has_pause = "retry-after" in headers
+    if headers.get(":status") == "303":
+        return Place(location)
+    if headers.get(":status") == "202":
+        status = headers.get("operation-location") or headers.get("azure-asyncoperation", "")
+        again = last.is_monitor or (method == "GET" and has_pause)
+        link = status or location or (url if again else "")
+        has_status = bool(status) or last.has_status
+        return Place(link, bool(link), has_status, location if status else last.result)
+    if not last.is_monitor or not (last.has_status or has_pause) or len(reply.data) > _MAX_STATUS:
+        return Place()
+    body = read_object(reply.data)
+    state = folded(str(body.get("status") or body.get("state")))
+    if state in _RUNNING:
+        return last._replace(link=url)
+    if not last.has_status:
+        return Place()
+    if state in _FAILED:
+        raise FunctionError(error_text(reply.data) or f"It ended as {state}.")
+    return Place(only(str, body.get("resourceLocation")) or last.result)
+
+
+async def pause_before(reply: Reply, number: int, until: float) -> None:
+    """Wait as long as a reply says, else longer each time."""
+    asked = parse_retry_after(reply.headers, time.time())
+    pause = min(_MAX_PAUSE, _MIN_PAUSE * 1.5**number) if asked is None else asked
+    if pause > until - loop_time():
+        what = f"The server says to wait {pause:,.0f} s, which is longer than the run may take."
+        raise DeadlineError(what, "Allow more with with_options(timeout=…), and run it again if that is safe.")
+    await asyncio.sleep(max(_MIN_PAUSE, pause))
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -12,8 +12,9 @@ from starlette.routing import Route
 
 import jupyter_funcs as jf
 from jupyter_funcs.core.warn import MissingRowsWarning
+from jupyter_funcs.sources import openapi_requests
 from tests.conftest import wait_until
-from tests.panel.page import messages, state
+from tests.panel.page import Page, messages, state
 from tests.servers import serving
 from tests.shells import shell_with
 from tests.sources.test_openapi import document, operation, param
@@ -239,3 +240,116 @@ def test_what_has_no_known_form_is_words_too(api: Api, connected: Any, body: Any
             run()
         assert text in refused.value.what
         assert not set(str(refused.value)) & set('{}[]"')
+
+
+# An operation that is accepted, and its result asked for
+
+ROWS = [{"total": 5}]
+
+
+@pytest.mark.parametrize(
+    ("replies", "asked"),
+    [
+        ([(202, None, {"location": "/jobs/1"}), (202, None, {}), (200, ROWS, {})], ["/jobs/1"] * 2),
+        ([(202, None, {"location": "/jobs/1"}), (303, None, {"location": "../results/1"}), (200, ROWS, {})],
+         ["/jobs/1", "/results/1"]),
+        ([(202, None, {"location": "/jobs/1"}), (202, None, {"location": "/jobs/2"}), (200, ROWS, {})],
+         ["/jobs/1", "/jobs/2"]),
+        ([(202, None, {"operation_location": "/status"}), (200, {"status": "Running"}, {}), (200, ROWS, {})],
+         ["/status"] * 2),
+        ([(202, None, {"operation_location": "/status", "location": "/results/1"}),
+          (200, {"status": "In Progress"}, {}), (200, {"status": "Succeeded"}, {}), (200, ROWS, {})],
+         ["/status", "/status", "/results/1"]),
+        ([(202, None, {"operation_location": "/status"}),
+          (200, {"status": "Succeeded", "resourceLocation": "/results/1"}, {}), (200, ROWS, {})],
+         ["/status", "/results/1"]),
+        ([(202, None, {"location": "/jobs/1"}), (200, {"state": "queued"}, {"retry_after": "0"}), (200, ROWS, {})],
+         ["/jobs/1"] * 2),
+        ([(303, None, {"location": "/results/1"}), (200, ROWS, {})], ["/results/1"]),
+    ],
+)  # fmt: skip
+def test_the_result_of_an_accepted_operation_is_asked_for(
+    api: Api, connected: Any, replies: Any, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With GET and the operation's own headers; the operation itself is sent once."""
+    monkeypatch.setattr(openapi_requests, "_MIN_PAUSE", 0.01)
+    run = running(connected, param("X-Tenant", "header"), method="post", body={"properties": {"n": {}}})
+    for status, body, headers in replies:
+        api.told(status, body, **headers)
+    frame = run(X_Tenant="t", n=1)
+    assert frame["total"].tolist() == [5]
+    assert frame.attrs["funcs"]["attempts"] == 1
+    first, *others = api.seen
+    assert (first["method"], first["path"]) == ("POST", "/run")
+    assert [(one["method"], one["path"]) for one in others] == [("GET", path) for path in asked]
+    for one in others:
+        assert (one["headers"]["x-tenant"], one["body"]) == ("t", b"")
+        assert "content-type" not in one["headers"]
+
+
+def test_what_can_be_sent_again_is_asked_again(api: Api, connected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GET that is answered with 202 and a Retry-After; what changes data is not, and its reply is the result."""
+    monkeypatch.setattr(openapi_requests, "_MIN_PAUSE", 0.01)
+    paths = {"/run": {"get": operation(operationId="look"), "post": operation(operationId="change")}}
+    funcs = connected(paths)
+    api.told(202, {"state": "busy"}, retry_after="0")
+    assert funcs.look()["n"].tolist() == [2]
+    api.told(202, {"state": "busy"}, retry_after="0")
+    assert funcs.change()["state"].tolist() == ["busy"]
+    api.told(201, {"id": 7}, location="/items/7")
+    assert funcs.change()["id"].tolist() == [7]
+    assert [one["method"] for one in api.seen] == ["GET", "GET", "POST", "POST"]
+
+
+def test_the_result_at_another_origin_is_not_asked_for(api: Api, connected: Any) -> None:
+    """What was accepted is the result then, with a warning."""
+    run = running(connected, method="post")
+    api.told(202, {"id": 7}, location="https://elsewhere.example/jobs/7")
+    with pytest.warns(UserWarning, match=r"at another address, 'https://elsewhere.example/jobs/7', and wasn't asked"):
+        assert run()["id"].tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "error", "said"),
+    [
+        (200, {"status": "Failed", "error": {"code": "X", "message": "no stock"}}, {}, jf.FunctionError, "no stock"),
+        (200, {"status": "Canceled"}, {}, jf.FunctionError, "status: Canceled"),
+        (404, {"detail": "gone"}, {}, jf.FunctionError, "gone"),
+        (429, {}, {"retry_after": "90"}, jf.RateLimitError, "no more requests"),
+        (202, None, {"retry_after": "999"}, jf.DeadlineError, "to wait 999 s"),
+    ],
+)
+def test_a_result_that_cannot_be_had_says_why(
+    api: Api, connected: Any, status: int, body: Any, headers: Any, error: type[jf.FuncsError], said: str
+) -> None:
+    """The operation was accepted, so nothing sends it again, a sweep neither."""
+    run = running(connected, param("n"), method="post")
+    for _ in range(2):
+        api.told(202, None, operation_location="/status", retry_after="0")
+        api.told(status, body, **headers)
+    with pytest.raises(error, match=f"^run was accepted, but its result can't be had. .*{said}"):
+        run()
+    with pytest.warns(MissingRowsWarning, match="1 of 1 runs"):
+        run.with_options(progress=False, most_runs=5).sweep(n=["1"])
+    assert [one["method"] for one in api.seen] == ["POST", "GET"] * 2
+
+
+def test_waiting_is_shown_and_can_be_cancelled(api: Api, connected: Any) -> None:
+    """The job says how often it asked; a cancel ends that."""
+    run = running(connected, method="post")
+    api.told(202, None, location="/jobs/1")
+    for _ in range(3):
+        api.told(202, None, retry_after="0")
+    api.told(202, None, retry_after="60")
+    job = run.submit()
+    wait_until(lambda: "accepted, asked for the result 4 times" in repr(job))
+    job.cancel()
+    with pytest.raises(jf.RunCancelledError):
+        job.result()
+    panel = run.panel()
+    page = Page(panel)
+    api.told(202, None, location="/jobs/1", retry_after="60")
+    panel.run()
+    wait_until(lambda: any("accepted, asked" in (sent.get("running") or {}).get("note", "") for sent in page.sent))
+    panel.cancel()
+    panel.close()
