@@ -43,6 +43,16 @@ _NOT_OPTIONS = re.compile(
     r"|ignor(?:es|ing)|characters?|(?:defaults?|default value)(?: to| is| are)?)[\s:,(\[{]{0,9}$"
 )
 _BEFORE = 60  # characters searched before a list
+# A list after mere punctuation may be anything in another language: examples, what is left out, what is forbidden.
+_WORD = re.compile(r"[^\W\d_]+")
+_ENGLISH = re.compile(
+    r"(?i)the|of|to|is|are|be|it|and|or|if|for|with|by|from|at|this|that|these|which|what|where|when|than|how|only|one"
+    r"|each|any|all|must|can|may|will|should|not|use[ds]?|using|set|return(?:s|ed)?|required|optional|defaults?|your|you"
+    r"|options?|choices?|values?|types?|kinds?|names?|modes?|methods?|groups?|units?|levels?|fields?|columns?|keys?"
+    r"|strings?|lists?|results?|requests?|time|dates?|day|week|month|year|period|currency|currencies|sorts?|sorting|order"
+    r"|ordering|filters?|status|state|language|format|whether|number|search|query|page|style|side|direction|strategy"
+    r"|frequency|interval|region|country|size|scope|role|category|categories|output|input|allowed|valid|supported|possible"
+)
 # What announces the options, which may follow as a list or one by one, each with its explanation.
 _ALLOWED = r"(?:valid|allowed|allowable|possible|accepted|available|supported|permitted|known)"
 _ANNOUNCED = re.compile(
@@ -244,13 +254,22 @@ def read_options(text: str, others: Mapping[str, str] = {}) -> Words:
         words = valid(_announced(text[lead.end() :]), lead[0])
         if words and not _NOT_OPTIONS.search(text[max(0, lead.start() - _BEFORE) : lead.start()]):
             return words
-    for quoted in _QUOTED_LIST.finditer(text):
+    lists = list(_QUOTED_LIST.finditer(text))
+    is_foreign = bool(lists) and _is_foreign(text)
+    for quoted in lists:
         before = text[max(0, quoted.start() - _BEFORE) : quoted.start()]
         words = valid(_QUOTED_WORD.findall(_NOTES.sub("", quoted[0])), before)
-        leads = _LEADS_TO_OPTIONS.search(before) or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", quoted[0])
+        is_led = not is_foreign and _LEADS_TO_OPTIONS.search(before)
+        leads = is_led or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", quoted[0])
         if words and leads and not _NOT_OPTIONS.search(before):
             return words
     return _flag(text) or next(filter(None, map(valid, _one_by_one(text))), ())
+
+
+def _is_foreign(text: str) -> bool:
+    """Return whether a description, without what it quotes, has words, and none of them is English."""
+    words = _WORD.findall(_QUOTED_WORD.sub(" ", text))
+    return words != [] and not any(map(_ENGLISH.fullmatch, words))
 
 
 def _flag(text: str) -> Words:

@@ -42,7 +42,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "str": lambda value: "" if value is None else str(value),
     "int": _whole,
     "bool": _flag,
-    "bool | None": _flag,
+    "bool | None": lambda value: None if value is None else _flag(value),
     "tuple[Param, ...]": lambda params: tuple(map(Param.read, params)),
     "Any": lambda value: value,
 }
@@ -320,21 +320,33 @@ def _other_kind(document: Any) -> str:
 
 
 def _entries(listing: object) -> list[Any]:
-    """Return an array, or the one array of function-like objects under any key of an object."""
+    """Return an array, or the one array of function-like objects under any key of an object, or two keys deep."""
     if isinstance(listing, list):
         return listing
-    arrays = [array for value in only(dict, listing).values() if (array := _array(value)) is not None]
-    # Groups and assets have names too; only functions have parameters.
-    named = [array for array in arrays if any(map(_has_name, array))]
-    with_params = [array for array in named if any(isinstance(entry.get("params"), list) for entry in array)]
-    for functions in (arrays, named, with_params):
-        if len(functions) == 1:
-            return functions[0]
+    members = [*only(dict, listing).values()]
+    inner = [value for member in members for value in only(dict, _unwrapped(member)).values()]
+    arrays: list[list[Any]] = []
+    for values in (members, inner):
+        arrays += [array for value in values if (array := _array(value)) is not None]
+        # Groups and assets have names too; only functions have parameters.
+        named = [array for array in arrays if any(map(_has_name, array))]
+        with_params = [array for array in named if any(isinstance(entry.get("params"), list) for entry in array)]
+        for functions in (named, with_params):
+            if len(functions) == 1:
+                return functions[0]
+    if len(arrays) == 1:
+        return arrays[0]
     raise ProtocolError("The listing contains no list of functions.", "Check that the URL is the function service's.")
 
 
 def _array(value: object) -> list[Any] | None:
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        with suppress(ProtocolError):  # of text that only starts like an array
-            value = json_decoding.decode(value, what="listing")
+    value = _unwrapped(value)
     return value if isinstance(value, list) and all(isinstance(entry, dict) for entry in value) else None
+
+
+def _unwrapped(value: object) -> object:
+    """Return a value, or the JSON that a text of it holds."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        with suppress(ProtocolError):  # of text that only starts like JSON
+            return json_decoding.decode(value, what="listing")
+    return value

@@ -213,6 +213,20 @@ def test_examples_exceptions_defaults_and_function_names_are_no_options(wording:
     assert read(wording, code=4).options == ()
 
 
+FOREIGN = [
+    *("Ad esempio: 'A', 'B'", "Por exemplo, 'A', 'B'", "z.B. 'A', 'B'", "p. ej. 'A', 'B'", "np. 'A', 'B'"),
+    *("Nicht erlaubt sind: 'A', 'B'.", "Valeurs interdites : 'A', 'B'", "кроме: 'A', 'B'", "예: 'A', 'B'"),
+    *("f.eks. 'A', 'B'", "např. 'A', 'B'", "不能为: 'A'、'B'", "Bijvoorbeeld: 'A', 'B'", "Hariç: 'A', 'B'"),
+]
+
+
+@pytest.mark.parametrize("wording", FOREIGN)
+def test_a_list_in_another_language_is_not_taken_for_options(wording: str) -> None:
+    """It may hold examples, or what is forbidden; the field stays a text."""
+    field = read(wording)
+    assert (field.kind, field.options, field.default) == (Kind.TEXT, (), None)
+
+
 @pytest.mark.parametrize(
     ("code", "kind", "source"),
     [

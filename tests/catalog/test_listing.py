@@ -81,7 +81,7 @@ def test_no_field_of_another_type_refuses_a_listing(junk: Any) -> None:
     (function,) = parse([{**odd, "name": "F"}])
     assert isinstance(function.id, int)
     assert isinstance(function.description, str)
-    assert isinstance(function.params[0].required, bool)
+    assert function.params[0].required in {None, False, True}
     (without,) = parse([{"name": "F", "params": junk}]) if not isinstance(junk, list) else parse([{"name": "F"}])
     assert without.params == ()
 
@@ -89,7 +89,9 @@ def test_no_field_of_another_type_refuses_a_listing(junk: Any) -> None:
 @pytest.mark.parametrize("said", [True, "true", " Yes", 1, False, "false", "no", None])
 def test_a_flag_as_text_means_what_it_says(said: Any) -> None:
     """The text 'false' is not true."""
-    assert Param.read({"name": "P", "required": said}).required is (said in {True, "true", " Yes"})
+    assert Param.read({"name": "P", "required": said}).required is (
+        None if said is None else said in {True, "true", " Yes"}
+    )
 
 
 def test_functions_and_parameters_are_frozen() -> None:
@@ -123,12 +125,16 @@ WRAPPED: dict[str, Any] = {
     "beside an empty array": {"warnings": [], "functions": LISTED},
     "beside an array of texts": {"names": ["A", "B"], "functions": LISTED},
     "beside records without a name": {"log": [{"at": 1}], "functions": LISTED},
+    "two keys deep": {"error": None, "data": {"functions": LISTED}},
+    "two keys deep, in a text": {"body": json.dumps({"functions": LISTED})},
+    "two keys deep, beside an empty array": {"errors": [], "data": {"functions": LISTED}},
+    "beside deeper groups": {"functions": LISTED, "meta": {"groups": [{"name": "G"}]}},
 }
 
 
 @pytest.mark.parametrize("document", WRAPPED.values(), ids=WRAPPED)
 def test_the_array_of_functions_is_found_in_what_wraps_it(document: Any) -> None:
-    """A bare array, or an object that holds one array of function-like objects (SERVICE.md 1)."""
+    """A bare array, or an object that holds one array of function-like objects, one or two keys deep."""
     assert names(parse(document)) == ["A", "B"]
 
 
@@ -140,7 +146,16 @@ def test_a_user_may_have_no_function(document: Any) -> None:
 
 OTHERS: list[Any] = [
     *({"mine": LISTED, "shared": LISTED}, {"mine": [], "shared": []}, {}, {"functions": None}, {"functions": "none"}),
-    *({"functions": ["A", "B"]}, {"functions": {"A": {}}}, {"error": "no"}, None, 1, "text", {"body": "[1, 2"}),
+    *(
+        {"functions": ["A", "B"]},
+        {"functions": {"A": {}}},
+        {"error": "no"},
+        {"a": {"mine": LISTED}, "b": {"shared": LISTED}},
+        None,
+        1,
+        "text",
+        {"body": "[1, 2"},
+    ),
 ]
 
 
