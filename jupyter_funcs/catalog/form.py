@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote as quote_url
 
@@ -398,11 +399,13 @@ class Form:
 
 def with_json(form: Form, values: Values) -> JsonObject:
     """Return entered values, of which a list that is JSON has JSON's types where its field takes any."""
-    read = dict(values)
+    typed = dict(values)
     for name, value in values.items():
-        if isinstance(value, JsonList) and Kind.JSON in {form.field(name).kind, form.field(name).item}:
-            read[name] = value.typed
-    return read
+        if isinstance(value, JsonList):
+            with suppress(ArgumentError):  # an unknown name, which the function refuses
+                field = form.field(name)
+                typed[name] = value.typed if Kind.JSON in {field.kind, field.item} else value
+    return typed
 
 
 def _must(field: Field) -> bool:

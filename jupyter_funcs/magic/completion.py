@@ -46,7 +46,7 @@ from jupyter_funcs.magic.usage import NAMES, OPTIONS, is_table, subcommand, take
 
 if TYPE_CHECKING:
     from jupyter_funcs.api import Session
-    from jupyter_funcs.magic.state import MagicState
+    from jupyter_funcs.magic.sessions import Sessions
 
 _LINE = re.compile(r"\s*+(?:[^%=#'\"]+=\s*)?%funcs\s(?P<line>.*)")
 _CELL = re.compile(r"(?s)\s*%%funcs\s(?P<line>[^\n]*)(?P<body>\n.*)?")
@@ -60,10 +60,10 @@ _KEYS = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*+)"\s*:')
 _TO_LINE_END = Quoting(lambda text: text == text.strip() and text[:1] not in {*QUOTES, "[", "$", ""})
 
 
-def complete(context: CompletionContext, state: MagicState) -> SimpleMatcherResult:
+def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherResult:
     """Return the result of an IPython matcher (version 2 of its API); an error inside it offers nothing."""
     try:
-        offered = _offered(context, state)
+        offered = _offered(context, sessions)
         if offered is None:
             return {"completions": []}
         begin = offered.compared.casefold()
@@ -81,23 +81,23 @@ def complete(context: CompletionContext, state: MagicState) -> SimpleMatcherResu
     return {"completions": completions, "matched_fragment": offered.typed, "suppress": offered.alone, "ordered": True}
 
 
-def _offered(context: CompletionContext, state: MagicState) -> Offer | None:
+def _offered(context: CompletionContext, sessions: Sessions) -> Offer | None:
     lines = context.full_text.split("\n")
     line, column = lines[context.cursor_line], context.cursor_position
     before = "\n".join([*lines[: context.cursor_line], line[:column]])
     after = "\n".join([line[column:], *lines[context.cursor_line + 1 :]])
     if found := _CELL.fullmatch(before):
         if found["body"] is None:
-            return _in_line(found["line"], line[column:], state, is_cell=True)
-        return (_in_body(found["line"], found["body"][1:], after, state) or NOTHING)._replace(only=True)
+            return _in_line(found["line"], line[column:], sessions, is_cell=True)
+        return (_in_body(found["line"], found["body"][1:], after, sessions) or NOTHING)._replace(only=True)
     if found := _LINE.fullmatch(line[:column]):
-        return _in_line(found["line"], line[column:], state)
+        return _in_line(found["line"], line[column:], sessions)
     # Before this module is imported there is no session to complete.
     if "jupyter_funcs.api" not in sys.modules:
         return None
     from jupyter_funcs.magic.complete_python import in_python
 
-    return in_python(PartialCode(before[-_LONGEST_CODE:], after), state.namespace)
+    return in_python(PartialCode(before[-_LONGEST_CODE:], after), sessions.namespace)
 
 
 # A line of %funcs
@@ -143,17 +143,17 @@ class PartialLine(NamedTuple):
         return name, given, [table[1:] for table in tables]
 
 
-def _in_line(line: str, after: str, state: MagicState, *, is_cell: bool = False) -> Offer | None:
+def _in_line(line: str, after: str, sessions: Sessions, *, is_cell: bool = False) -> Offer | None:
     """Offer what fits at the end of a line; None at an option's value, which others complete."""
     partial = PartialLine.read(line)
     if partial.option in _TAKE_A_VARIABLE and partial.typed.startswith("$"):
-        return offer_variables(partial.typed, state.namespace)
+        return offer_variables(partial.typed, sessions.namespace)
     if partial.option and partial.option != "--profile":
         return None
-    return (_at_word(partial, after, state, is_cell=is_cell) or NOTHING)._replace(only=True)
+    return (_at_word(partial, after, sessions, is_cell=is_cell) or NOTHING)._replace(only=True)
 
 
-def _at_word(line: PartialLine, after: str, state: MagicState, *, is_cell: bool) -> Offer | None:
+def _at_word(line: PartialLine, after: str, sessions: Sessions, *, is_cell: bool) -> Offer | None:
     if line.option:
         return _offer_profiles(line.typed, after)
     if line.typed.startswith("-"):
@@ -162,21 +162,21 @@ def _at_word(line: PartialLine, after: str, state: MagicState, *, is_cell: bool)
     if not line.words:
         names = [name for name in NAMES if not is_cell or subcommand(name).takes_arguments]
         return offer(line.typed, names, "command")
-    return _after_subcommand(line, after, state) if line.words[0] in NAMES else None
+    return _after_subcommand(line, after, sessions) if line.words[0] in NAMES else None
 
 
-def _after_subcommand(line: PartialLine, after: str, state: MagicState) -> Offer | None:
+def _after_subcommand(line: PartialLine, after: str, sessions: Sessions) -> Offer | None:
     name, *rest = line.words
     if subcommand(name).takes.startswith("NAME"):
-        return _at_argument(state.completed(line.profile), line, after, state.namespace)
+        return _at_argument(sessions.for_tab(line.profile), line, after, sessions.namespace)
     if name == "lock":
-        return _offer_functions(state.completed(line.profile), "", line.typed, after)
+        return _offer_functions(sessions.for_tab(line.profile), "", line.typed, after)
     if rest:
         return None
     if name == "connect":
         return _offer_profiles(line.typed, after)
     words = [*TOPICS] if name == "docs" else subcommand(name).words
-    if name == "again" and (session := state.known(line.profile)) is not None:
+    if name == "again" and (session := sessions.connected(line.profile)) is not None:
         words = [str(run.number) for run in reversed(session.history.runs)]
     return offer(line.typed, words, "value")
 
@@ -235,15 +235,15 @@ def _offer_functions(session: Session | None, name: str, typed: str, after: str)
 # The body of a %%funcs cell
 
 
-def _in_body(line: str, before: str, after: str, state: MagicState) -> Offer | None:
+def _in_body(line: str, before: str, after: str, sessions: Sessions) -> Offer | None:
     """Offer what fits in a body, given the cell's first line and the body's text before and after the cursor."""
     first = PartialLine.read(f"{line} ")
     name, given, _ = first.call()
-    function = find_function(state.completed(first.profile), name)
+    function = find_function(sessions.for_tab(first.profile), name)
     if function is None:
         return None
     if before.lstrip().startswith("{"):
-        return _in_json(WrittenCall(function, given, state.namespace), PartialCode(before, after))
+        return _in_json(WrittenCall(function, given, sessions.namespace), PartialCode(before, after))
     *above, typed = before.split("\n")
     rest, *below = after.split("\n")
     if typed.lstrip().startswith("#"):
@@ -257,7 +257,7 @@ def _in_body(line: str, before: str, after: str, state: MagicState) -> Offer | N
     if not colon:
         fields = remaining_fields(function, given)
         return offer(key.lstrip(), [f"{name_in_line(field)}: " for field in fields], "param")
-    call = WrittenCall(function, given, state.namespace)
+    call = WrittenCall(function, given, sessions.namespace)
     return call.offer_values(unquoted(key.strip()), value.lstrip(), rest, _TO_LINE_END)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.core.json_decoding import JsonObject
-    from jupyter_funcs.magic.state import MagicState
+    from jupyter_funcs.magic.sessions import Sessions
 
 _NAME = "funcs"
 _KINDS = ("line", "cell")
@@ -32,7 +32,7 @@ _SERIES = ("pandas.Series", "pandas.core.series.Series")
 class Extension:
     """The magics and the Tab of one shell; it outlives `%reload_ext`, and with it the connection and the panel."""
 
-    _state: MagicState | None = None
+    _sessions: Sessions | None = None
     _shells_inspect: Any = None  # while ours replaces it
 
     def __init__(self, shell: InteractiveShell) -> None:
@@ -47,13 +47,13 @@ class Extension:
         self._replaced_printers: dict[tuple[str, str], Any] = {}
 
     @property
-    def state(self) -> MagicState:
-        """The session in use and the panel opened last."""
-        if self._state is None:
-            from jupyter_funcs.magic.state import MagicState
+    def sessions(self) -> Sessions:
+        """The sessions in use and the panel opened last."""
+        if self._sessions is None:
+            from jupyter_funcs.magic.sessions import Sessions
 
-            self._state = MagicState(self._shell)
-        return self._state
+            self._sessions = Sessions(self._shell)
+        return self._sessions
 
     # The highest priority: jedi doesn't start where its names wouldn't be shown.
     @context_matcher(identifier="jupyter_funcs", priority=1000)  # type: ignore[untyped-decorator]  # IPython's
@@ -61,21 +61,21 @@ class Extension:
         """Complete what is ours."""
         from jupyter_funcs.magic.completion import complete
 
-        return complete(context, self.state)
+        return complete(context, self.sessions)
 
     @no_var_expand
     def funcs(self, line: str, cell: str | None = None) -> Any:
         """Choose a function, fill in its form and run it: see ``%funcs --help``."""
         from jupyter_funcs.magic.magic import run
 
-        return run(self.state, line, cell)
+        return run(self.sessions, line, cell)
 
     def object_inspect_mime(self, name: str, *args: Any, **options: Any) -> Any:
         """Return the shell's answer to Shift-Tab; for a name that it doesn't know, the help of a listed function."""
         try:
             return self._shells_inspect(name, *args, **options)
         except KeyError:
-            session = None if self._state is None else self._state.known()
+            session = None if self._sessions is None else self._sessions.connected()
             if session is None or session.listed is None or name not in session.listed.slugs:
                 raise
         import html  # compiles a long pattern

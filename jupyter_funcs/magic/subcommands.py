@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
 from jupyter_funcs.core.line import ROTATE, unquoted
 from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, plural, quote, visible
-from jupyter_funcs.magic.masking import masked_traceback
-from jupyter_funcs.magic.state import LIST_FUNCTIONS, Line
-from jupyter_funcs.magic.usage import is_table
+from jupyter_funcs.magic.line import LIST_FUNCTIONS, Line
+from jupyter_funcs.magic.masking import as_secrets, masked_traceback, refuse
+from jupyter_funcs.magic.usage import OPTIONS, is_table, taken_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +30,40 @@ _TERMINAL = "TerminalInteractiveShell"
 _NO_PANEL = "A terminal can't show the panel. Use %funcs find, describe and call; %funcs --help lists all subcommands."
 _SWITCHES = ("on", "off", "clear")
 _MOST_REQUESTS = 3
+_MOST_WORDS = 12  # of a function's name
+
+
+def _function_and_values(line: Line) -> tuple[RemoteFunction, Values]:
+    """Return the function that a line names, and its arguments."""
+    from jupyter_funcs.catalog.form import with_json
+
+    name, values = line.call()
+    typed = f"{' '.join(line.words)}\n{line.cell}"
+    try:
+        function = line.session[name]
+    except NotFoundError:
+        refuse(line.sessions.shell, as_secrets(values, typed))
+        _refuse_unnamed(line)
+        raise
+    # The function may have a parameter that is called like a token or an option.
+    unknown = function.unknown(values)
+    refuse(line.sessions.shell, as_secrets({name: values[name] for name in unknown}, typed))
+    for argument in unknown:
+        option = f"--{argument.replace('_', '-')}"
+        if option in OPTIONS and line.subcommand in taken_by(option):
+            raise function.option_error(argument, f"{option} {OPTIONS[option].value}".rstrip())
+    return function, with_json(function.form(), values)
+
+
+def _refuse_unnamed(line: Line) -> None:
+    """Raise if the line begins with the name of a function: the words after it are values without a name."""
+    words = [*map(unquoted, line.words)]
+    for end in range(min(len(words) - 1, _MOST_WORDS), 0, -1):
+        name = " ".join(words[:end])
+        if name in line.session:
+            function = line.session[name]
+            hint = f'Write {function.fields[0].name}="…".' if function.fields else "It takes no parameters."
+            raise ArgumentError(f"{function.name} takes its arguments by name, not {quote(words[end])}.", hint)
 
 
 def find(line: Line) -> pd.DataFrame:
@@ -37,14 +71,14 @@ def find(line: Line) -> pd.DataFrame:
 
 
 def describe(line: Line) -> pd.DataFrame:
-    function, values = line.function_and_values()
+    function, values = _function_and_values(line)
     if values:
         raise ArgumentError(f"%funcs describe takes only a name, not {listed(values, 'and')}.", "Leave that out.")
     return function.describe()
 
 
 def call(line: Line) -> Any:
-    function, values = line.function_and_values()
+    function, values = _function_and_values(line)
     function = _with_options(function, line)
     if not line.options.dry_run:
         return function.submit(**values) if line.options.background else function(**values)
@@ -56,9 +90,9 @@ def sweep(line: Line) -> Any:
     tables = [word for word in line.words if is_table(word)]
     if len(tables) > 1:
         raise ArgumentError(f"A sweep takes one table, not {listed(tables, 'and')}.", "Combine them in Python.")
-    table = line.read(tables[0]) if tables else None
+    table = line.value(tables[0]) if tables else None
     line = replace(line, words=[word for word in line.words if not is_table(word)])
-    function, values = line.function_and_values()
+    function, values = _function_and_values(line)
     function = _with_options(function, line)
     if not line.options.dry_run:
         return function.start_sweep(values, table) if line.options.background else function.sweep(table, **values)
@@ -89,7 +123,7 @@ def again(line: Line) -> pd.DataFrame:
 def _with_options(function: RemoteFunction, line: Line) -> RemoteFunction:
     given = {name: value for name, value in vars(line.options).items() if value is not None}
     options = {field.name: given[field.name] for field in fields(function.options) if field.name in given}
-    options |= {name: line.read(given[name]) for name in ("to", "executor") if name in given}
+    options |= {name: line.value(given[name]) for name in ("to", "executor") if name in given}
     if line.options.no_cache:
         options["cache"] = False
     if line.options.all:
@@ -110,7 +144,7 @@ def _printed_or_returned(value: Any, text: str, line: Line) -> Any:
 def panel(line: Line) -> Any:
     is_waiting = line.options.wait
     if line.words:
-        function, values = line.function_and_values()
+        function, values = _function_and_values(line)
         opened = _with_options(function, line).panel(**values)
     elif line.cell is not None and line.cell.strip():
         raise ArgumentError("The cell has arguments, but the line names no function.", "Write %%funcs panel NAME.")
@@ -118,10 +152,10 @@ def panel(line: Line) -> Any:
         raise ArgumentError("--wait needs a function's name, and values to run it with.", LIST_FUNCTIONS)
     else:
         opened = line.session.panel()
-    if type(line.state.shell).__name__ == _TERMINAL and not is_waiting:
+    if type(line.sessions.shell).__name__ == _TERMINAL and not is_waiting:
         print(_NO_PANEL)
     opened.recipe = "df = %funcs result"
-    line.state.panel = opened
+    line.sessions.panel = opened
     if not is_waiting:
         return opened
     # For front ends that show nothing once a cell has ended, such as Colab.
@@ -133,9 +167,9 @@ def panel(line: Line) -> Any:
 
 
 def result(line: Line) -> pd.DataFrame:
-    if line.state.panel is None:
+    if line.sessions.panel is None:
         raise ArgumentError("No panel has been opened yet.", "Open one with %funcs.")
-    return line.state.panel.result(line.options.timeout)
+    return line.sessions.panel.result(line.options.timeout)
 
 
 def history(line: Line) -> pd.DataFrame | None:
@@ -212,7 +246,7 @@ def _compare(session: Session, held: Lock, names: list[str]) -> None:
 def connect(line: Line) -> Session:
     if len(line.words) > 1 or any("=" in word and "://" not in word for word in line.words):
         raise ConfigError("%funcs connect takes one profile or URL, and no token.", ROTATE)
-    return line.state.switch(*map(unquoted, line.words))
+    return line.sessions.switch(*map(unquoted, line.words))
 
 
 def status(line: Line) -> Any:
@@ -237,7 +271,7 @@ def cache(line: Line) -> Any:
         raise ArgumentError(f"%funcs cache takes clear or nothing, not {quote(' '.join(words))}.", hint)
     from jupyter_funcs.client.cache import Cache
 
-    session = line.state.known()
+    session = line.sessions.connected()
     own = Cache() if session is None else session.cache  # it can be looked at without a service to connect to
     return own.clear() if words else own.status()
 

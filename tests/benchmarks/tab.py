@@ -80,7 +80,7 @@ def main(count: int = 10_000) -> int:
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "jupyter_funcs")
     session = jf.connect("https://service.example", token="a-token", transport=httpx.MockTransport(answer))
-    extension.of(shell).state._session = session  # no magic takes a transport
+    extension.of(shell).sessions._current = session  # no magic takes a transport
     function = list(session)[count // 2]
     methods = {other.slug: lambda _, **values: values for other in session}
     shell.user_ns |= {

@@ -72,18 +72,18 @@ def shell() -> Iterator[InteractiveShell]:
     """A shell with the magic's session as `funcs`, and a session that has not listed its functions."""
     with interactive_shell() as shell:
         shell.run_line_magic("load_ext", "jupyter_funcs")
-        state = extension.of(shell).state
-        state._session = jf.connect("http://localhost", token=embedded().token, transport=Counting())
+        sessions = extension.of(shell).sessions
+        sessions._current = jf.connect("http://localhost", token=embedded().token, transport=Counting())
         shell.user_ns |= {
-            "funcs": state._session,
+            "funcs": sessions._current,
             "unlisted": jf.connect("http://localhost", token=embedded().token, transport=Counting()),
             "symbol": SYMBOL,
-            "held": {"here": state._session},
+            "held": {"here": sessions._current},
             "daily_runs": pd.DataFrame({"Symbol": [SYMBOL], "popgrowth": ["Yes"]}),
         }
         shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
         shell.run_cell("daily = funcs['Get Panel Daily']")
-        wait_until(lambda: len(state._session.remote.choices._choices) == 3)
+        wait_until(lambda: len(sessions._current.remote.choices._choices) == 3)
         yield shell
 
 
@@ -428,7 +428,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
     ):
         run(client, "%load_ext jupyter_funcs\nimport jupyter_funcs as jf; unlisted = jf.connect()")
         run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
-        run(client, "from jupyter_funcs.magic import extension; funcs = extension.of(get_ipython()).state.session")
+        run(client, "from jupyter_funcs.magic import extension; funcs = extension.of(get_ipython()).sessions.current")
         wait_until(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
         wait_until(lambda: all(values_of(client, name) for name in ("PanelName", "Symbol", "Brand")))
         yield client

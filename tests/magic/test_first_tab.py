@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.magic import extension, state
+from jupyter_funcs.magic import extension, sessions
 from tests.conftest import wait_until
 from tests.faults.canary import CANARY
 from tests.faults.server import Connection, Faulty, faulty, healthy, reply
@@ -30,7 +30,7 @@ def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator
     """The configured service of a notebook that has used no `%funcs` yet."""
     shell.meta.pop("jupyter_funcs").unload()
     shell.run_line_magic("reload_ext", "jupyter_funcs")
-    monkeypatch.setattr(state, "_TAB_SECONDS", 60.0)  # a busy machine may take longer than the usual 0.3
+    monkeypatch.setattr(sessions, "_TAB_SECONDS", 60.0)  # a busy machine may take longer than the usual 0.3
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", CANARY)
@@ -45,7 +45,7 @@ def test_the_first_tab_connects_and_the_first_use_sends_nothing_more(shell: Any,
     """A fast service completes at once; `%load_ext` and other lines than those of functions connect to nothing."""
     for line in ("%funcs ", "%funcs connect ", "%funcs again ", "%funcs history "):
         tab(shell, line)
-    assert extension.of(shell).state.known() is None
+    assert extension.of(shell).sessions.connected() is None
     assert offered(shell) == ["f", '"F"']
     assert offered(shell, "%%funcs call f\n") == ["a: "]
     assert not any(capfd.readouterr())
@@ -67,8 +67,8 @@ def test_only_the_first_tab_waits(shell: InteractiveShell, server: Faulty, monke
         go.wait(60)
         healthy(connection)
 
-    monkeypatch.setattr(state, "_TAB_SECONDS", 0.1)
-    monkeypatch.setattr(state.futures, "wait", note)
+    monkeypatch.setattr(sessions, "_TAB_SECONDS", 0.1)
+    monkeypatch.setattr(sessions.futures, "wait", note)
     server.tell(slowly)
     for _ in range(6):
         assert not offered(shell)
@@ -86,7 +86,7 @@ def test_a_failure_is_silent_until_the_first_use(
     assert not offered(shell)
     with pytest.raises(jf.AuthenticationError):
         shell.run_line_magic("funcs", "find")
-    extension.of(shell).state._session = None
+    extension.of(shell).sessions._current = None
     monkeypatch.delenv("FUNCS_TOKEN")
     assert not offered(shell)
     assert not any(capfd.readouterr())

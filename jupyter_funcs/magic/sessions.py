@@ -1,0 +1,137 @@
+"""The sessions of one shell's magic: the one in use, those of other profiles, and the one that Tab connects early."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent import futures
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError
+from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.warn import collect_warnings
+from jupyter_funcs.magic.masking import mask
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_funcs.api import Session
+    from jupyter_funcs.panel.panel import Panel
+
+_TAB_SECONDS = 0.3  # how long the first Tab waits for the functions
+_LONGEST_PROFILE = 32
+
+
+class Sessions:
+    """The sessions of the magic in one shell, and the panel opened last."""
+
+    panel: Panel | None = None
+    _current: Session | None = None
+    _early: futures.Future[Session | None] | None = None  # connected by Tab, before the first use
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.shell = shell
+        self._by_profile: dict[str, Session] = {}  # so that each profile's functions are listed once
+
+    @property
+    def namespace(self) -> dict[str, Any]:
+        """The user's variables."""
+        variables: dict[str, Any] = self.shell.user_ns
+        return variables
+
+    @property
+    def current(self) -> Session:
+        """The session in use; the first use connects to the configured service."""
+        if self._current is None:
+            from jupyter_funcs.api import connect
+
+            self._current = self._connected_early() or connect()
+        return self._current
+
+    def connected(self, profile: str = "") -> Session | None:
+        """Return the session in use, or a profile's, if there is one; connects to nothing."""
+        if profile:
+            return self._by_profile.get(profile)
+        if self._current is None and self._early is not None and self._early.done():
+            return self._early.result()
+        return self._current
+
+    def for_tab(self, profile: str) -> Session | None:
+        """Return what `connected` does; the first Tab connects in the background, and waits a moment."""
+        if not profile and self._current is None and self._early is None:
+            self._early = background.start(asyncio.to_thread(_connect_early))
+            futures.wait([self._early], _TAB_SECONDS)
+        return self.connected(profile)
+
+    def _connected_early(self) -> Session | None:
+        """Return the session that Tab has connected, unless the configuration has changed since."""
+        from jupyter_funcs.connection.profiles import config_problem, resolve
+
+        if self._early is None:
+            return None
+        session = background.wait(self._early, is_shared=True)
+        self._early = None
+        if session is None or config_problem():
+            return None
+        configured = resolve()
+        where = (configured.where, configured.base_url) if configured else ("", "")
+        return session if (session.where, session.address) == where else None
+
+    def get(self, profile: str | None) -> Session:
+        """Return the session of a profile, or the one in use."""
+        if profile == "":
+            raise ArgumentError("--profile needs the name of a profile.")
+        if profile is None or (self._current is not None and self._current.where == profile):
+            return self.current
+        if profile not in self._by_profile:
+            self._by_profile[profile] = self._connect(profile)
+        return self._by_profile[profile]
+
+    def switch(self, *where: str) -> Session:
+        """Use another service from now on; if it can't be reached, keep the one in use."""
+        try:
+            session = self._connect(*where)
+            _ = session.catalog  # a wrong token or URL fails here, and the next line needs the functions anyway
+        except FuncsError as error:
+            error.hint = f"{error.hint} {self._next_service(is_same=not where)}".strip()
+            raise
+        self._current = session
+        self._by_profile.pop(session.where, None)
+        return session
+
+    def _connect(self, *where: str) -> Session:
+        from jupyter_funcs.api import connect
+
+        try:
+            return connect(*where).ready()
+        except ConfigError:
+            # A word as long as a token isn't the name of a profile.
+            mask(self.shell, [word for word in where if len(word) > _LONGEST_PROFILE and "://" not in word])
+            raise
+
+    def _next_service(self, *, is_same: bool) -> str:
+        """Say which service the next line uses after a failed switch; nothing if it would fail the same way."""
+        from jupyter_funcs.connection.profiles import resolve
+
+        if self._current is not None:
+            name = self._current.service if self._current.address else ""
+        elif is_same:
+            return ""
+        else:
+            try:
+                configured = resolve()
+            except FuncsError:
+                return ""
+            name = configured.name if configured else ""
+        return f"Until then, %funcs uses {quote(name) if name else 'the demo, with synthetic data'}."
+
+
+def _connect_early() -> Session | None:
+    from jupyter_funcs.api import connect
+
+    with suppress(Exception), collect_warnings([]):  # the first use connects again, and says what is wrong
+        session = connect()
+        session.listed_early(_TAB_SECONDS)
+        return session
+    return None
