@@ -6,11 +6,11 @@ import os
 import sys
 import tempfile
 import warnings
-from importlib import import_module, metadata, resources
+from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, SetupError
 from jupyter_funcs.core.files import atomic_write_bytes, named_error
 from jupyter_funcs.core.line import Parser, given_twice, read_value
 from jupyter_funcs.core.text import inert, listed, quote
@@ -25,118 +25,170 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import Session
     from jupyter_funcs.frames.export import Format
 
+    _Argument = tuple[tuple[str, ...], dict[str, Any]]  # of `add_argument`
+
 _FORMATS = ("table", "csv", "json", "parquet", "xlsx")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``jupyter funcs`` (also ``jupyter-funcs``) and return the process's exit code."""
-    from jupyter_funcs.core.errors import SetupError
-
     # Without the line of this program's code that Python adds to a warning.
     before, warnings.formatwarning = warnings.formatwarning, format_short
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
         if words[:1] in ([], ["help"]):
             words = [*words[1:], "--help"]
-        given, rest = _parser().parse_known_args(words)
-        option = next((word.partition("=")[0] for word in rest if word.startswith("-")), None)
-        if rest and (given.more is None or (given.more == "values" and option)):
-            _parser().error(f"unknown option {option}" if option else f"unexpected argument {quote(rest[0])}")
-        given.rest = rest
-        given.command(given)
+        options, rest = _parser().parse_known_args(words)
+        _check_rest(rest, options.more)
+        options.rest = rest
+        options.command(options)
     except FuncsError as error:
-        return _fail("\n".join(error._render_traceback_()))  # as IPython shows it
+        text = "\n".join(error._render_traceback_())  # as IPython shows it
     except SetupError as error:
-        return _fail(str(error))
+        text = str(error)
     except ModuleNotFoundError as error:
-        return _fail(f"{error.name} is not installed.\npip install 'jupyter-funcs[service]'")
+        text = f"{error.name} is not installed.\npip install 'jupyter-funcs[service]'"
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # `jupyter funcs list | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    else:
+        return 0
     finally:
         warnings.formatwarning = before
-    return 0
-
-
-def _fail(text: str) -> int:
     _note(text)
     return 1
+
+
+def _check_rest(rest: list[str], more: str) -> None:
+    """Refuse the words that argparse doesn't know, except those that a command takes: any, or only values."""
+    option = next((word.partition("=")[0] for word in rest if word.startswith("-")), "")
+    if option and more != "any":
+        _parser().error(f"unknown option {option}")
+    if rest and not more:
+        _parser().error(f"unexpected argument {quote(rest[0])}")
 
 
 def _note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def _argument(*names: str, **settings: Any) -> _Argument:
+    return names, settings
+
+
+_FUNCTION = "its name, slug or id"
+_RESULT = (
+    _argument("--format", choices=_FORMATS, help="default: the suffix of FILE, else table"),
+    _argument("-o", "--output", type=Path, metavar="FILE", help="write the result to FILE"),
+)
+_SERVICE = _argument("--profile", metavar="PROFILE|URL", help="service to use (default: as configured)")
+
+
 def _parser() -> Parser:
     about = "List and run the functions of a catalog, try the demo, or serve functions of your own."
     parser = Parser(prog="jupyter funcs", description=about)
     parser.add_argument("--version", action="version", version=f"jupyter_funcs {metadata.version('jupyter-funcs')}")
-    parser.set_defaults(more=None)
+    parser.set_defaults(more="")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(
-        name: str, run: Callable[[argparse.Namespace], None], help_: str, more: str | None = None
-    ) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=help_)
-        added.set_defaults(command=run, more=more)
-        return added
+        name: str,
+        run: Callable[[argparse.Namespace], None],
+        does: str,
+        *arguments: _Argument,
+        more: str = "",
+        **settings: Any,
+    ) -> None:
+        command = commands.add_parser(name, help=does, **settings)
+        command.set_defaults(command=run, more=more)
+        for names, options in arguments:
+            command.add_argument(*names, **options)
 
-    demo_parser = add("demo", demo, "open JupyterLab with the quickstart and synthetic data", more="options")
-    demo_parser.description = "Other options are passed to JupyterLab."
-    demo_parser.add_argument("--dir", type=Path, help="folder for the copied notebooks (default: a new temporary one)")
-
-    list_parser = add("list", list_functions, "list all functions, or those that contain the WORDs")
-    list_parser.add_argument("words", nargs="*", metavar="WORD")
-
-    describe_parser = add("describe", describe, "show the parameters of a function")
-    describe_parser.add_argument("words", nargs="+", metavar="FUNCTION", help="its name, slug or id")
-
-    # argparse takes values after an option for unknown words.
-    call_parser = add("call", call, "run a function and write its result", more="values")
-    call_parser.add_argument("name", metavar="FUNCTION", help="its name, slug or id")
-    call_parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help="write a list as [a, b, c]")
-    call_parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="time limit (default: 300)")
-    call_parser.add_argument("--all", action="store_const", const="all", dest="pages", help="get all pages of a list")
-    for with_result in (list_parser, describe_parser, call_parser):
-        with_result.add_argument("--format", choices=_FORMATS, help="default: the suffix of FILE, else table")
-        with_result.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the result to FILE")
-
-    login_parser = add("login", login, "log in, and store the token in the system keyring")
-    login_parser.add_argument("--profile", metavar="PROFILE", help="profile to log in with (default: as configured)")
-
-    stubs_parser = add("stubs", write_stubs, "write a typed module of the functions, for editors and mypy")
-    stubs_parser.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="default: this folder")
-    mcp_parser = add("mcp", serve_mcp, "serve the functions to an assistant, as MCP tools over stdio")
-    only = "serve only functions whose name or slug matches, such as 'get_*' (repeatable)"
-    mcp_parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help=only)
-    declares = "tell the assistant that these functions change nothing, which a catalog doesn't say"
-    mcp_parser.add_argument("--declare-read-only", action="store_true", help=declares)
-    pages = "show a page of the guide, or list its topics"
-    add("docs", docs, pages).add_argument("topic", nargs="?", default="", metavar="TOPIC")
-    check_parser = add(
-        "check",
-        lambda given: import_module("jupyter_funcs.cli.check").check(given),
-        "check functions that you publish, and show the form of each",
+    add(
+        "demo",
+        demo,
+        "open JupyterLab with the quickstart and synthetic data",
+        _argument("--dir", type=Path, help="folder for the copied notebooks (default: a new temporary one)"),
+        more="any",
+        description="Other options are passed to JupyterLab.",
     )
-    check_parser.description = "Nothing is served. The exit code is 1 if there is an error."
-    check_parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="default: as configured")
-    check_parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration of the service")
-    check_parser.add_argument(
-        "--timeout", type=float, default=60, metavar="SECONDS", help="time limit for importing a file (default: 60)"
+    add(
+        "list",
+        list_functions,
+        "list all functions, or those that contain the WORDs",
+        _argument("words", nargs="*", metavar="WORD"),
+        *_RESULT,
+        _SERVICE,
+    )
+    add(
+        "describe",
+        describe,
+        "show the parameters of a function",
+        _argument("words", nargs="+", metavar="FUNCTION", help=_FUNCTION),
+        *_RESULT,
+        _SERVICE,
+    )
+    add(
+        "call",
+        call,
+        "run a function and write its result",
+        _argument("name", metavar="FUNCTION", help=_FUNCTION),
+        _argument("arguments", nargs="*", metavar="NAME=VALUE", help="write a list as [a, b, c]"),
+        _argument("--timeout", type=float, default=300, metavar="SECONDS", help="time limit (default: 300)"),
+        _argument("--all", action="store_const", const="all", dest="pages", help="get all pages of a list"),
+        *_RESULT,
+        _SERVICE,
+        more="values",  # argparse takes those after an option for unknown words
+    )
+    add(
+        "login",
+        login,
+        "log in, and store the token in the system keyring",
+        _argument("--profile", metavar="PROFILE", help="profile to log in with (default: as configured)"),
+    )
+    add(
+        "stubs",
+        write_stubs,
+        "write a typed module of the functions, for editors and mypy",
+        _argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="default: this folder"),
+        _SERVICE,
+    )
+    only = "serve only functions whose name or slug matches, such as 'get_*' (repeatable)"
+    read_only = "tell the assistant that these functions change nothing, which a catalog doesn't say"
+    add(
+        "mcp",
+        serve_mcp,
+        "serve the functions to an assistant, as MCP tools over stdio",
+        _argument("--only", action="append", default=[], metavar="PATTERN", help=only),
+        _argument("--declare-read-only", action="store_true", help=read_only),
+        _SERVICE,
+    )
+    add(
+        "docs",
+        docs,
+        "show a page of the guide, or list its topics",
+        _argument("topic", nargs="?", default="", metavar="TOPIC"),
+    )
+    limit = "time limit for importing a file (default: 60)"
+    add(
+        "check",
+        check,
+        "check functions that you publish, and show the form of each",
+        _argument("folders", nargs="*", type=Path, metavar="FOLDER", help="default: as configured"),
+        _argument("--config", type=Path, metavar="FILE", help="the configuration of the service"),
+        _argument("--timeout", type=float, default=60, metavar="SECONDS", help=limit),
+        description="Nothing is served. The exit code is 1 if there is an error.",
     )
     add("enable", enable, "load %%funcs in every notebook of this environment")
     add("disable", disable, "undo enable")
-    for with_service in (list_parser, describe_parser, call_parser, stubs_parser, mcp_parser):
-        with_service.add_argument("--profile", metavar="PROFILE|URL", help="service to use (default: as configured)")
-
     try:
         from jupyter_funcs.service.server import admin, serving
     except ModuleNotFoundError:  # only the client is installed
         for name in ("serve", "token", "admin"):
-            absent = commands.add_parser(name, help="needs jupyter-funcs[service]", add_help=False)
-            # It raises what `main` explains.
-            absent.set_defaults(command=lambda _: import_module("jupyter_funcs.service.server.admin"), more="options")
+            # As a command, it raises what `main` explains.
+            add(name, check, "needs jupyter-funcs[service]", more="any", add_help=False)
     else:
         serving.add_serve(commands)
         admin.add_token(commands)
@@ -144,17 +196,17 @@ def _parser() -> Parser:
     return parser
 
 
-def _session(given: argparse.Namespace) -> Session:
+def _session(options: argparse.Namespace) -> Session:
     from jupyter_funcs.api import connect
 
-    return connect(given.profile)
+    return connect(options.profile)
 
 
-def demo(given: argparse.Namespace) -> None:
+def demo(options: argparse.Namespace) -> None:
     """Open JupyterLab on a copy of the notebooks, which leaves the originals unchanged."""
-    folder = Path(tempfile.mkdtemp(prefix="jupyter-funcs-")) if given.dir is None else given.dir.expanduser()
+    folder = Path(tempfile.mkdtemp(prefix="jupyter-funcs-")) if options.dir is None else options.dir.expanduser()
     copy_notebooks(folder)
-    if given.dir is None:
+    if options.dir is None:
         print(f"Opening a copy of the notebooks in the temporary folder {folder}.")
         print("To keep what you change, name a folder of your own: jupyter funcs demo --dir DIR")
     else:
@@ -167,7 +219,7 @@ def demo(given: argparse.Namespace) -> None:
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     # As a URL and not as a file to open, so that the address that the server prints leads there too.
     where = [f"--ServerApp.root_dir={folder}", "--LabApp.default_url=/lab/tree/quickstart.ipynb"]
-    LabApp.launch_instance([*where, *as_root, *given.rest])
+    LabApp.launch_instance([*where, *as_root, *options.rest])
 
 
 def copy_notebooks(folder: Path) -> None:
@@ -182,42 +234,42 @@ def copy_notebooks(folder: Path) -> None:
                 atomic_write_bytes(folder / notebook.name, notebook.read_bytes())
 
 
-def list_functions(given: argparse.Namespace) -> None:
+def list_functions(options: argparse.Namespace) -> None:
     from jupyter_funcs.client.status import no_functions
 
-    session = _session(given)
-    found = session.find(" ".join(given.words))
-    _write_listing(found, given)
-    if found.empty:
-        every = "No function matches. jupyter funcs list, without words, lists them all."
-        _note(every if session.names else no_functions(session.service, session.kind))
+    session = _session(options)
+    functions = session.find(" ".join(options.words))
+    _write_listing(functions, options)
+    if functions.empty and session.names:
+        _note("No function matches. jupyter funcs list, without words, lists them all.")
+    elif functions.empty:
+        _note(no_functions(session.service, session.kind))
 
 
-def describe(given: argparse.Namespace) -> None:
-    function = _session(given)[" ".join(given.words)]
+def describe(options: argparse.Namespace) -> None:
+    function = _session(options)[" ".join(options.words)]
     described = function.describe()
-    _write_listing(described, given)
+    _write_listing(described, options)
     if described.empty:
         _note(f"{inert(function.name)} takes no parameters.")
 
 
-def _write_listing(found: pd.DataFrame, given: argparse.Namespace) -> None:
+def _write_listing(listing: pd.DataFrame, options: argparse.Namespace) -> None:
     from jupyter_funcs.frames.export import save
 
-    written = _format(given)
-    is_read = written == "table" and given.output is None and sys.stdout.isatty()
-    if is_read and not found.empty:
-        print(found)  # wrapped at the terminal's width
-    elif not is_read:
-        save(found, given.output or sys.stdout, written)
+    file_format = _format(options)
+    if file_format != "table" or options.output is not None or not sys.stdout.isatty():
+        save(listing, options.output or sys.stdout, file_format)
+    elif not listing.empty:
+        print(listing)  # wrapped at the terminal's width
 
 
-def call(given: argparse.Namespace) -> None:
+def call(options: argparse.Namespace) -> None:
     from jupyter_funcs.catalog.form import with_json
     from jupyter_funcs.frames.export import BINARY, save
 
     values = {}
-    for word in [*given.arguments, *given.rest]:
+    for word in [*options.arguments, *options.rest]:
         name, equals, value = word.partition("=")
         if not equals or not name:
             hint = "Write NAME=VALUE, with quotes if it contains spaces."
@@ -226,30 +278,28 @@ def call(given: argparse.Namespace) -> None:
             raise given_twice(name)
         # The shell has expanded its own variables already.
         values[name] = value if value.startswith("$") else read_value(value, {})
-    function = _session(given)[given.name].with_options(timeout=given.timeout, pages=given.pages)
-    written = _format(given)
-    if written in BINARY and given.output is None and sys.stdout.isatty():
-        raise ArgumentError(f"A terminal can't show {BINARY[written]}.", "Write it to a file: -o FILE.")
-    if not function.unknown(values):
-        values = with_json(function.form(), values)
-    frame = function(**values)
-    save(frame, given.output or sys.stdout, written)
+    function = _session(options)[options.name].with_options(timeout=options.timeout, pages=options.pages)
+    file_format = _format(options)
+    if file_format in BINARY and options.output is None and sys.stdout.isatty():
+        raise ArgumentError(f"A terminal can't show {BINARY[file_format]}.", "Write it to a file: -o FILE.")
+    frame = function(**with_json(function.form(), values))
+    save(frame, options.output or sys.stdout, file_format)
     if not len(frame):
         _note(f"{inert(function.name)} returned no rows.")
 
 
-def _format(given: argparse.Namespace) -> Format:
-    suffix = given.output.suffix.lower().removeprefix(".") if given.output else ""
-    if given.format is None and suffix not in {*_FORMATS, "", "txt"}:
+def _format(options: argparse.Namespace) -> Format:
+    suffix = options.output.suffix.lower().removeprefix(".") if options.output else ""
+    name = options.format or ("table" if suffix in {"", "txt"} else suffix)
+    if name not in _FORMATS:
         raise ArgumentError(f"There is no format {quote(suffix)}.", f"Choose one: --format {listed(_FORMATS)}.")
-    wanted = given.format or suffix
-    return cast("Format", wanted if wanted in _FORMATS else "table")
+    return cast("Format", name)
 
 
-def login(given: argparse.Namespace) -> None:
+def login(options: argparse.Namespace) -> None:
     from jupyter_funcs.connection.login import Login, ask_password
 
-    session = _session(given)
+    session = _session(options)
     source = session.remote.transport.connection.token
     if not isinstance(source, Login) or not source.in_keyring:
         what = "This profile has no login whose token is stored in the keyring."
@@ -258,40 +308,46 @@ def login(given: argparse.Namespace) -> None:
     print(session.status())
 
 
-def write_stubs(given: argparse.Namespace) -> None:
+def write_stubs(options: argparse.Namespace) -> None:
     from jupyter_funcs.cli import stubs
 
-    print(*stubs.write(_session(given), given.output), sep="\n")
+    print(*stubs.write(_session(options), options.output), sep="\n")
 
 
-def serve_mcp(given: argparse.Namespace) -> None:
+def serve_mcp(options: argparse.Namespace) -> None:
     try:
         from jupyter_funcs.cli import mcp
     except ModuleNotFoundError as error:
         what = f"The SDK of the Model Context Protocol is not installed ({error.name} is missing)."
         raise ConfigError(what, "pip install 'jupyter-funcs[mcp]'") from None
-    mcp.serve(_session(given), given.only, reads=given.declare_read_only)
+    mcp.serve(_session(options), options.only, reads=options.declare_read_only)
 
 
-def docs(given: argparse.Namespace) -> None:
+def check(options: argparse.Namespace) -> None:
+    from jupyter_funcs.cli.check import check
+
+    check(options)
+
+
+def docs(options: argparse.Namespace) -> None:
     from pydoc import pager
     from shutil import get_terminal_size
 
     from jupyter_funcs.core.guide import guide_page
 
-    page = guide_page(given.topic)
+    page = guide_page(options.topic)
     # Piped, for a program: the Markdown.
     pager(page.wrapped(min(get_terminal_size().columns, 100)) if sys.stdout.isatty() else page.text)
 
 
-def enable(_given: argparse.Namespace) -> None:
+def enable(_options: argparse.Namespace) -> None:
     from jupyter_funcs.cli.enable import config_file, enable
 
     done = "Enabled: new kernels have" if enable() else "Already enabled: kernels have"
     print(f"{done} %funcs without %load_ext jupyter_funcs.\n{config_file()}")
 
 
-def disable(_given: argparse.Namespace) -> None:
+def disable(_options: argparse.Namespace) -> None:
     from jupyter_funcs.cli.enable import config_file, disable
 
     done = "Disabled: new kernels have" if disable() else "It was not enabled: kernels have"
