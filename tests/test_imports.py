@@ -69,7 +69,7 @@ HOMES = {
     "sqlite3": {"records.history_file"},
     "jupyterlab": {"cli.main"},
     "anywidget": {"panel.panel"},
-    "dask": {"sweeps.dask"},
+    "dask": {"sweeps.folder"},
     "tqdm": {"sweeps.job"},
     "yaml": {"sources.yaml_decoding"},
 }
@@ -236,7 +236,7 @@ def test_class_names_are_unique() -> None:
     [
         ("import jupyter_funcs", {"pandas", "httpx", "pydantic", "ipywidgets", "IPython", "msgspec", "duckdb", "ibis"}),
         (
-            "import jupyter_funcs.magic.magic",
+            "import jupyter_funcs.magic.subcommands",
             {"pandas", "httpx", "pydantic", "ipywidgets", "msgspec", "duckdb", "ibis"},
         ),
         (

@@ -66,7 +66,7 @@ class Extension:
     @no_var_expand
     def funcs(self, line: str, cell: str | None = None) -> Any:
         """Choose a function, fill in its form and run it: see ``%funcs --help``."""
-        from jupyter_funcs.magic.magic import run
+        from jupyter_funcs.magic.subcommands import run
 
         return run(self.sessions, line, cell)
 

@@ -1,22 +1,30 @@
 """
-What each subcommand of `%funcs` does: one function per subcommand, which `magic.py` calls by its name.
+`%funcs` and `%%funcs`: `run` reads a line, calls the function of its subcommand, and returns or assigns the result.
 
-A new subcommand is a function here and a row in `usage.py`.
+A new subcommand is a function here, by its name, and a row in `usage.py`.
 """
 
 from __future__ import annotations
 
+import builtins
+import inspect
 import json
+import keyword
+import linecache
+import unicodedata
+import warnings
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.client.notebook import usable
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
 from jupyter_funcs.core.line import ROTATE, unquoted
 from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, plural, quote, visible
-from jupyter_funcs.magic.line import LIST_FUNCTIONS, Line
-from jupyter_funcs.magic.masking import as_secrets, masked_traceback, refuse
-from jupyter_funcs.magic.usage import OPTIONS, is_table, taken_by
+from jupyter_funcs.core.warn import MissingRowsWarning, warn
+from jupyter_funcs.magic.line import LIST_FUNCTIONS, Line, read_line
+from jupyter_funcs.magic.masking import as_secrets, masked_traceback, refuse, typed_secrets
+from jupyter_funcs.magic.usage import ALIASES, OPTIONS, is_table, taken_by, usage, usage_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import RemoteFunction, Session
     from jupyter_funcs.catalog.listing import Catalog
     from jupyter_funcs.core.json_decoding import JsonObject, Values
+    from jupyter_funcs.magic.sessions import Sessions
     from jupyter_funcs.records.lock import Lock
 
 _TERMINAL = "TerminalInteractiveShell"
@@ -31,6 +40,70 @@ _NO_PANEL = "A terminal can't show the panel. Use %funcs find, describe and call
 _SWITCHES = ("on", "off", "clear")
 _MOST_REQUESTS = 3
 _MOST_WORDS = 12  # of a function's name
+_OF_IPYTHON = {"In", "Out", "_", "__", "___", "exit", "quit"}
+
+
+def run(sessions: Sessions, text: str, cell: str | None = None) -> Any:
+    """Run a line, with the cell's body if there is one, and return its result."""
+    refuse(sessions.shell, typed_secrets(text, cell))
+    line = read_line(text, cell, sessions)
+    name = line.subcommand
+    if line.options.help:
+        print(usage_of(name) if name else usage())
+        return None
+    variable = None if line.options.output is None else _variable(line.options.output)
+    with warnings.catch_warnings():
+        if line.options.quiet:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("default", MissingRowsWarning)
+        try:
+            result = globals()[ALIASES.get(name, name)](line)
+        except ArgumentError as error:
+            error.hint = f"{error.hint} {_variable_hint(line, error)}".strip()
+            raise
+        if variable is None:
+            return None if line.is_silent and not _is_assigned() else result
+        _warn_of_shadowing(variable)
+        sessions.namespace[variable] = result
+    return None
+
+
+def _variable_hint(line: Line, error: ArgumentError) -> str:
+    """Return how to pass a variable, if a refused value is the name of one: ``sym`` or ``{sym}``, not ``$sym``."""
+    for word in line.words:
+        name, _, value = word.partition("=")
+        variable = value.strip("{}")
+        if variable in error.what and usable(variable, line.sessions.namespace.get(variable)):
+            return f"For your variable, write {name}=${variable}."
+    return ""
+
+
+def _variable(name: str) -> str:
+    name = unicodedata.normalize("NFKC", name)  # as Python reads names
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ArgumentError(f"-o needs a variable name, not {quote(name)}.", "Write a Python name, e.g. -o df.")
+    return name
+
+
+def _warn_of_shadowing(name: str) -> None:
+    if name in _OF_IPYTHON:
+        warn(f"-o {name} hides IPython's {name} until the kernel restarts.")
+    elif hasattr(builtins, name):
+        warn(f"-o {name} hides Python's {name}; `del {name}` restores it.")
+
+
+def _is_assigned() -> bool:
+    """Return whether a `name =` precedes the magic; read from the source, because IPython doesn't tell a magic."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name not in {"run_line_magic", "run_cell_magic"}:
+        frame = frame.f_back
+    caller = None if frame is None else frame.f_back
+    if caller is None:
+        return True
+    return not linecache.getline(caller.f_code.co_filename, caller.f_lineno).lstrip().startswith("get_ipython()")
+
+
+# The subcommands
 
 
 def _function_and_values(line: Line) -> tuple[RemoteFunction, Values]:

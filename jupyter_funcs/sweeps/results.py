@@ -40,8 +40,7 @@ def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
     if options.to is None:
         return MemoryResults(combos.swept, by_name(function.fields), options.max_memory)
     try:
-        from jupyter_funcs.sweeps.dask import DaskResults
-        from jupyter_funcs.sweeps.folder import FolderResults
+        from jupyter_funcs.sweeps.folder import DaskResults, FolderResults
     except ImportError:
         raise ArgumentError(
             "Storing results in a folder needs pyarrow, which isn't installed.", "Install it: pip install pyarrow."

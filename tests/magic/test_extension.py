@@ -63,7 +63,7 @@ def test_loading_into_a_kernel_imports_nothing_but_itself(kernel: BlockingKernel
     assert answer(kernel, added.format("%load_ext jupyter_funcs")) == [OURS, f"{OURS}.magic", f"{OURS}.magic.extension"]
     assert answer(kernel, added.format("%reload_ext jupyter_funcs")) == []
     used = answer(kernel, added.format("request = %funcs call get_panels --dry-run"), last=True)
-    assert {f"{OURS}.magic.magic", f"{OURS}.client.client"} <= set(used)
+    assert {f"{OURS}.magic.subcommands", f"{OURS}.client.client"} <= set(used)
 
 
 def test_loading_imports_nothing_of_the_standard_library_that_takes_time() -> None:

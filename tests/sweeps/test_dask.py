@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal, assert_series_equal
 
 import jupyter_funcs as jf
-from jupyter_funcs.sweeps import dask as dask_results
+from jupyter_funcs.sweeps import folder as results_in_folders
 from jupyter_funcs.sweeps.combinations import Combos
 from jupyter_funcs.sweeps.stacking import stacked
 from tests.conftest import PANEL, wait_until
@@ -65,7 +65,7 @@ def swept(frames: list[pd.DataFrame]) -> Any:
         options=SimpleNamespace(executor=Executor()),
     )
     runs = [{"S": SYMBOLS[at]} for at in range(len(frames))]
-    results = dask_results.DaskResults(function, Combos(["S"], {}, runs, {}, pairs=False, warnings={}))
+    results = results_in_folders.DaskResults(function, Combos(["S"], {}, runs, {}, pairs=False, warnings={}))
     asyncio.run(results.find(runs))
     try:
         for at in reversed(range(len(frames))):
@@ -113,7 +113,7 @@ def test_files_last_as_long_as_the_result(tmp_path: Path, monkeypatch: pytest.Mo
     del total
     gc.collect()
     assert folder.exists()
-    dask_results._in_use.pop().cleanup()
+    results_in_folders._in_use.pop().cleanup()
     with pytest.raises(AttributeError):
         swept([None])  # type: ignore[list-item]  # as a result that fails to be added
     gc.collect()
