@@ -45,22 +45,21 @@ class Candidate(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """What fits at the cursor: `typed` is replaced, `compared` is `typed` without an opening quote."""
+    """What fits at the cursor, in place of what was typed there."""
 
     typed: str
-    compared: str
     candidates: Iterable[Candidate]
     kind: str
     alone: bool = True  # hides what others offer, if anything fits
     only: bool = False  # hides what others offer, even if nothing fits
 
 
-NOTHING = Offer("", "", (), "", only=True)
+NOTHING = Offer("", (), "", only=True)
 
 
 def offer(typed: str, texts: Iterable[str], kind: str) -> Offer:
     """Offer texts that are written as they are."""
-    return Offer(typed, typed, (Candidate(text, text) for text in texts), kind)
+    return Offer(typed, (Candidate(text, text) for text in texts), kind)
 
 
 class Quoting(NamedTuple):
@@ -73,7 +72,7 @@ class Quoting(NamedTuple):
 
     def offer(self, typed: str, values: Iterable[str], after: str, kind: str) -> Offer:
         """Offer values, written in place of what was typed."""
-        return Offer(typed, without_quote(typed), self._candidates(typed, values, after), kind)
+        return Offer(typed, self._candidates(typed, values, after), kind)
 
     def _candidates(self, typed: str, values: Iterable[str], after: str) -> Iterator[Candidate]:
         compared = without_quote(typed).casefold()
@@ -103,7 +102,7 @@ class WrittenCall(NamedTuple):
     """A call in a line or a cell's body: its function, its arguments as written so far, and the user's variables."""
 
     function: RemoteFunction
-    given: Mapping[str, str]
+    arguments: Mapping[str, str]
     namespace: Namespace
 
     def offer_values(self, name: str, typed: str, after: str, quoting: Quoting = IN_LINE) -> Offer:
@@ -121,7 +120,7 @@ class WrittenCall(NamedTuple):
         """Return the values of the arguments, without those that name an unknown variable."""
         return {
             name: read_value(text, self.namespace)
-            for name, text in self.given.items()
+            for name, text in self.arguments.items()
             if not text.startswith("$") or text[1:] in self.namespace
         }
 
@@ -154,9 +153,10 @@ def field_named(function: RemoteFunction, name: str) -> Field | None:
     return None
 
 
-def remaining_fields(function: RemoteFunction, given: Iterable[str], after: str = "") -> list[Field]:
-    """Return the fields that have no argument yet, neither one given nor a `name=` in the text after the cursor."""
-    names = {field.name for name in [*given, *_ARGUMENT_NAME.findall(after)] if (field := field_named(function, name))}
+def remaining_fields(function: RemoteFunction, arguments: Iterable[str], after: str = "") -> list[Field]:
+    """Return the fields that have no argument yet, neither these nor a `name=` in the text after the cursor."""
+    fields = [field_named(function, name) for name in (*arguments, *_ARGUMENT_NAME.findall(after))]
+    names = {field.name for field in fields if field}
     return [field for field in function.fields if field.name not in names]
 
 
@@ -165,21 +165,23 @@ def name_in_line(field: Field) -> str:
 
 
 def known_values(
-    function: RemoteFunction, name: str, given: Mapping[str, Any], items: Collection[Any]
+    function: RemoteFunction, name: str, arguments: Mapping[str, Any], items: Collection[Any]
 ) -> list[str] | None:
     """Return the values of a field that are known and not among the items; `None` if there is no such field."""
     field = field_named(function, name)
-    return None if field is None else [value for value in _values(function, field, given) if value not in items]
+    if field is None:
+        return None
+    return [value for value in _values(function, field, arguments) if value not in items]
 
 
-def _values(function: RemoteFunction, field: Field, given: Mapping[str, Any]) -> list[str]:
+def _values(function: RemoteFunction, field: Field, arguments: Mapping[str, Any]) -> list[str]:
     """Return the options of a field, else the values that its source listed, else its default."""
     if field.options:
         return list(field.options)
     if field.kind == "yes/no":
         return ["Yes", "No"]
     form = function.form()
-    for name, value in given.items():
+    for name, value in arguments.items():
         if other := field_named(function, name):
             is_swept = isinstance(value, list) and value and other.kind != "list"
             form[other.name] = value[0] if is_swept else value
@@ -213,21 +215,22 @@ class PartialCode:
         self._openings: dict[int, int] = {}  # by the place of the closing bracket
         pieces: list[str] = []  # with spaces for comments
         written = at = 0
-        while found := _MARKS.search(before, at):
-            mark, at = found[0], found.end()
+        while match := _MARKS.search(before, at):
+            mark = match[0]
+            at = match.end()
             if mark in _STRINGS:
                 content = _STRINGS[mark].match(before, at)
                 assert content is not None  # it may be empty
                 at = content.end()
                 if at == len(before):
-                    self.string = found.start()
+                    self.string = match.start()
                     break
                 at += len(mark)
             elif mark[0] == "#":
-                pieces += [before[written : found.start()], " " * len(mark)]
+                pieces += [before[written : match.start()], " " * len(mark)]
                 written = at
             else:
-                self._add(mark, found.start())
+                self._add(mark, match.start())
         self.before = "".join([*pieces, before[written:]])
 
     def _add(self, mark: str, at: int) -> None:
@@ -291,6 +294,6 @@ class PartialCode:
         is_list = argument is not None and all(text.lstrip().startswith("[") for text in lists)
         if at_cursor.lstrip() != self.typed or (lists and not is_list):
             return None
-        given = {match["name"]: match["value"] for part in before if (match := read(part))}
+        arguments = {match["name"]: match["value"] for match in map(read, before) if match}
         name = argument["name"] if argument else None
-        return Arguments(index, levels[0], given, name, levels[-1][:-1] if lists else [])
+        return Arguments(index, levels[0], arguments, name, levels[-1][:-1] if lists else [])

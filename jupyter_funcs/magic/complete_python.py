@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from dataclasses import fields as dataclass_fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.api import RemoteFunction, Session
@@ -26,7 +26,7 @@ from jupyter_funcs.magic.candidates import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from jupyter_funcs.core.line import Namespace
 
@@ -70,17 +70,17 @@ def _in_call(owner: Any, arguments: Arguments, code: PartialCode, namespace: Nam
         return _offer_names(owner, arguments.before, code) if code.string is None else None
     if not isinstance(owner, RemoteFunction):
         return None
-    given = {name: _literal(text, namespace) for name, text in arguments.before.items()}
+    before = {name: _literal(text, namespace) for name, text in arguments.before.items()}
     items = [_literal(text, namespace) for text in arguments.items]
-    values = known_values(owner, arguments.name, given, items)
+    values = known_values(owner, arguments.name, before, items)
     return None if values is None else _strings(code, values, "value")
 
 
-def _offer_names(owner: Any, given: Iterable[str], code: PartialCode) -> Offer | None:
+def _offer_names(owner: Any, arguments: Collection[str], code: PartialCode) -> Offer | None:
     if isinstance(owner, RemoteFunction):
-        names = [field.identifier for field in remaining_fields(owner, given, code.after.partition(")")[0])]
+        names = [field.identifier for field in remaining_fields(owner, arguments, code.after.partition(")")[0])]
     elif isinstance(owner, CallOptions):
-        names = [option.name for option in dataclass_fields(owner) if option.name not in given]
+        names = [option.name for option in fields(owner) if option.name not in arguments]
     else:
         return None
     return offer(code.typed, [f"{name}=" for name in names], "param")

@@ -66,7 +66,7 @@ def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherRes
         offered = _offered(context, sessions)
         if offered is None:
             return {"completions": []}
-        begin = offered.compared.casefold()
+        begin = without_quote(offered.typed).casefold()
         fitting = (
             SimpleCompletion(candidate.written, type=offered.kind)
             for candidate in offered.candidates
@@ -86,12 +86,12 @@ def _offered(context: CompletionContext, sessions: Sessions) -> Offer | None:
     line, column = lines[context.cursor_line], context.cursor_position
     before = "\n".join([*lines[: context.cursor_line], line[:column]])
     after = "\n".join([line[column:], *lines[context.cursor_line + 1 :]])
-    if found := _CELL.fullmatch(before):
-        if found["body"] is None:
-            return _in_line(found["line"], line[column:], sessions, is_cell=True)
-        return (_in_body(found["line"], found["body"][1:], after, sessions) or NOTHING)._replace(only=True)
-    if found := _LINE.fullmatch(line[:column]):
-        return _in_line(found["line"], line[column:], sessions)
+    if match := _CELL.fullmatch(before):
+        if match["body"] is None:
+            return _in_line(match["line"], line[column:], sessions, is_cell=True)
+        return (_in_body(match["line"], match["body"][1:], after, sessions) or NOTHING)._replace(only=True)
+    if match := _LINE.fullmatch(line[:column]):
+        return _in_line(match["line"], line[column:], sessions)
     # Before this module is imported there is no session to complete.
     if "jupyter_funcs.api" not in sys.modules:
         return None
@@ -139,8 +139,8 @@ class PartialLine(NamedTuple):
         tables = [word for word in words if is_table(word)] if self.words[:1] == ["sweep"] else []
         name, arguments = name_and_arguments([word for word in words if word not in tables])
         matches = map(NAME_AND_VALUE.fullmatch, arguments)
-        given = {unquoted(match["name"]): match["value"] for match in matches if match}
-        return name, given, [table[1:] for table in tables]
+        values = {unquoted(match["name"]): match["value"] for match in matches if match}
+        return name, values, [table[1:] for table in tables]
 
 
 def _in_line(line: str, after: str, sessions: Sessions, *, is_cell: bool = False) -> Offer | None:
@@ -189,12 +189,13 @@ def _offer_profiles(typed: str, after: str) -> Offer:
 
 def _at_argument(session: Session | None, line: PartialLine, after: str, namespace: Namespace) -> Offer | None:
     """Offer functions, and what a function takes once it is named."""
-    command, typed = line.words[0], line.typed
-    name, given, tables = line.call()
+    command = line.words[0]
+    typed = line.typed
+    name, arguments, tables = line.call()
     function = find_function(session, name)
     argument = NAME_AND_VALUE.fullmatch(typed)
     # A name without quotes may continue: Get Panel is a function, and so is Get Panel Daily.
-    if function is None or (typed and not given and not argument):
+    if function is None or (typed and not arguments and not argument):
         offered = _offer_functions(session, name, typed, after)
         if function is None or offered.candidates:
             return offered
@@ -202,7 +203,7 @@ def _at_argument(session: Session | None, line: PartialLine, after: str, namespa
         return None
     if command == "sweep" and typed.startswith("$"):
         return offer_variables(typed, () if tables else data_frames(namespace))
-    call = WrittenCall(function, given, namespace)
+    call = WrittenCall(function, arguments, namespace)
     is_quoted = typed[:1] in QUOTES and split_open(typed)[1] == 0  # the quotes enclose the whole argument
     if is_quoted and "=" in typed:
         name, _, value = typed[1:].partition("=")
@@ -212,7 +213,7 @@ def _at_argument(session: Session | None, line: PartialLine, after: str, namespa
     if argument is None:
         frames = [data_frames(namespace).get(table) for table in tables]
         columns = [str(column) for frame in frames if frame is not None for column in frame.columns]
-        fields = remaining_fields(function, [*given, *columns], after)
+        fields = remaining_fields(function, [*arguments, *columns], after)
         return offer(typed[is_quoted:], [f"{name_in_line(field)}=" for field in fields], "param")
     return call.offer_values(unquoted(argument["name"]), argument["value"], after)
 
@@ -238,12 +239,12 @@ def _offer_functions(session: Session | None, name: str, typed: str, after: str)
 def _in_body(line: str, before: str, after: str, sessions: Sessions) -> Offer | None:
     """Offer what fits in a body, given the cell's first line and the body's text before and after the cursor."""
     first = PartialLine.read(f"{line} ")
-    name, given, _ = first.call()
+    name, arguments, _ = first.call()
     function = find_function(sessions.for_tab(first.profile), name)
     if function is None:
         return None
     if before.lstrip().startswith("{"):
-        return _in_json(WrittenCall(function, given, sessions.namespace), PartialCode(before, after))
+        return _in_json(WrittenCall(function, arguments, sessions.namespace), PartialCode(before, after))
     *above, typed = before.split("\n")
     rest, *below = after.split("\n")
     if typed.lstrip().startswith("#"):
@@ -252,12 +253,12 @@ def _in_body(line: str, before: str, after: str, sessions: Sessions) -> Offer | 
     for text in [*above, *below]:
         if ":" in text and not text.lstrip().startswith("#"):
             key, _, value = text.partition(":")
-            given[unquoted(key.strip())] = value.strip()
+            arguments[unquoted(key.strip())] = value.strip()
     key, colon, value = typed.partition(":")
     if not colon:
-        fields = remaining_fields(function, given)
+        fields = remaining_fields(function, arguments)
         return offer(key.lstrip(), [f"{name_in_line(field)}: " for field in fields], "param")
-    call = WrittenCall(function, given, sessions.namespace)
+    call = WrittenCall(function, arguments, sessions.namespace)
     return call.offer_values(unquoted(key.strip()), value.lstrip(), rest, _TO_LINE_END)
 
 
@@ -279,13 +280,13 @@ def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
     if arguments is None or arguments.bracket != -len(code.open) or code.bracket(0) != "{" or typed[:1] == "'":
         return None
     if arguments.name is None:
-        fields = remaining_fields(call.function, [*call.given, *arguments.before, *_KEYS.findall(code.after)])
+        fields = remaining_fields(call.function, [*call.arguments, *arguments.before, *_KEYS.findall(code.after)])
         closing = "" if typed and code.after.startswith('"') else '": '  # many editors close a quote themselves
         keys = [Candidate(key, f'"{key}{closing}') for key in (_escaped(field.name) for field in fields)]
-        return Offer(typed, without_quote(typed), keys, "param")
-    given = call.values() | {name: value for name, text in arguments.before.items() for value in _read(text)}
+        return Offer(typed, keys, "param")
+    before = {name: value for name, text in arguments.before.items() for value in _read(text)}
     items = [value for text in arguments.items for value in _read(text)]
-    values = known_values(call.function, arguments.name, given, items)
+    values = known_values(call.function, arguments.name, call.values() | before, items)
     if values is None:
         return None
     return Quoting(escape=lambda value, _: _escaped(value)).offer(typed, values, code.after, "value")

@@ -39,16 +39,17 @@ _REFUSED = (
 def typed_secrets(line: str, cell: str | None) -> list[str]:
     """Return the texts in a line and its body that are tokens, or were meant as tokens."""
     typed = f"{line}\n{cell or ''}"
-    found = [*_JWT.findall(typed), *_OPTION.findall(line)]
-    found += [token for token in _in_use() if token in typed]
-    found += [text for address in _PROFILE.findall(line) for text in _credentials(address.strip(_QUOTES))]
-    words = _OTHER_OPTIONS.sub(" ", line).split()
-    if words[:1] == ["connect"]:
-        found += _ARGUMENT.findall(line)
-        where, *more = [word.strip(_QUOTES) for word in words[1:]] or [""]
-        found += [word.partition("=")[2] or word for word in more]
-        found += _credentials(where)
-    bare = {secret.strip(_QUOTES) for secret in found}
+    secrets = [*_JWT.findall(typed), *_OPTION.findall(line)]
+    secrets += [token for token in _in_use() if token in typed]
+    addresses = _PROFILE.findall(line)
+    command, *words = _OTHER_OPTIONS.sub(" ", line).split() or [""]
+    if command == "connect":
+        secrets += _ARGUMENT.findall(line)
+        secrets += [word.strip(_QUOTES).partition("=")[2] or word for word in words[1:]]
+        addresses += words[:1]
+    # The user and the password in a URL.
+    secrets += [text for url in addresses for text in url.partition("://")[2].rpartition("@")[0].split(":", 1)]
+    bare = {secret.strip(_QUOTES) for secret in secrets}
     return sorted((secret for secret in bare if len(secret) >= _SHORTEST), key=len, reverse=True)
 
 
@@ -63,11 +64,6 @@ def refuse(shell: Any, secrets: list[str]) -> None:
     if secrets:
         mask(shell, secrets)
         raise ConfigError(_REFUSED, ROTATE)
-
-
-def _credentials(address: str) -> list[str]:
-    """Return the user and the password in a URL."""
-    return address.partition("://")[2].rpartition("@")[0].split(":", 1)
 
 
 def _in_use() -> list[str]:

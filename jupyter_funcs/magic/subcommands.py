@@ -170,10 +170,10 @@ def sweep(line: Line) -> Any:
     if not line.options.dry_run:
         return function.start_sweep(values, table) if line.options.background else function.sweep(table, **values)
     requests = _requests(function, table, values)
-    shown = [json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]]
-    head = f"{plural(len(requests), 'run')} would be sent"
+    texts = [json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]]
     more = f", of which the first {_MOST_REQUESTS} are" if len(requests) > _MOST_REQUESTS else ""
-    return _printed_or_returned(requests, "\n".join([f"{head}{more}:", *shown]), line)
+    head = f"{plural(len(requests), 'run')} would be sent{more}:"
+    return _printed_or_returned(requests, "\n".join([head, *texts]), line)
 
 
 def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Values) -> list[JsonObject]:
@@ -181,22 +181,23 @@ def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Valu
     from jupyter_funcs.sweeps.combinations import combos
 
     # Nothing is sent, so that a function that changes data may have as many runs as others.
-    found = combos(function.with_options(most_runs=function.options.most_runs or MOST_RUNS), table, values)
-    function.warn_of(found.warnings)
-    return [function.session.remote.source.request(function.function, args) for args in found.runs]
+    sweep = combos(function.with_options(most_runs=function.options.most_runs or MOST_RUNS), table, values)
+    function.warn_of(sweep.warnings)
+    return [function.session.remote.source.request(function.function, args) for args in sweep.runs]
 
 
 def again(line: Line) -> pd.DataFrame:
     if len(line.words) != 1:
-        given = f", not {quote(' '.join(line.words))}" if line.words else ""
-        raise ArgumentError(f"%funcs again takes the number of a run{given}.", "%funcs history shows the numbers.")
+        wrong = f", not {quote(' '.join(line.words))}" if line.words else ""
+        raise ArgumentError(f"%funcs again takes the number of a run{wrong}.", "%funcs history shows the numbers.")
     return line.session.history.again(unquoted(line.words[0]))
 
 
 def _with_options(function: RemoteFunction, line: Line) -> RemoteFunction:
-    given = {name: value for name, value in vars(line.options).items() if value is not None}
-    options = {field.name: given[field.name] for field in fields(function.options) if field.name in given}
-    options |= {name: line.value(given[name]) for name in ("to", "executor") if name in given}
+    written = {name: value for name, value in vars(line.options).items() if value is not None}
+    options = {field.name: written[field.name] for field in fields(function.options) if field.name in written}
+    for name in {"to", "executor"} & options.keys():
+        options[name] = line.value(options[name])
     if line.options.no_cache:
         options["cache"] = False
     if line.options.all:
@@ -278,21 +279,21 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
         folder = Path.cwd()
     except OSError:
         raise ConfigError("The notebook's folder no longer exists.", "Change to another one: %cd FOLDER.") from None
-    held = lock_file.read(folder)
-    locked = list(held.functions) if held is not None else []
+    before = lock_file.read(folder)
+    locked = list(before.functions) if before is not None else []
     if is_check:
-        if held is None:
+        if before is None:
             raise NotFoundError(f"There is no {lock_file.NAME} in {folder}.", "Create it with %funcs lock.")
-        _compare(session, held, _names(session.catalog, words, locked) if words else locked)
+        _compare(session, before, _names(session.catalog, words, locked) if words else locked)
         return
     catalog = session.catalog
     names = _names(catalog, words, []) if words else [*(run.function for run in session.history), *locked]
-    found = [function for name in dict.fromkeys(names) if (function := catalog.peek(name)) is not None]
-    if not found:
+    functions = [function for function in map(catalog.peek, dict.fromkeys(names)) if function is not None]
+    if not functions:
         raise ArgumentError("No function has been run yet.", "Name the functions to lock: %funcs lock NAME …")
-    made = lock_file.write(folder, session.address or "demo", found)
-    names = [inert(function.name) for function in found]
-    print(f"Locked {plural(len(found), 'function')} in {made.path}: {listed(names, 'and')}.")
+    path = lock_file.write(folder, session.address or "demo", functions).path
+    shown = listed((inert(function.name) for function in functions), "and")
+    print(f"Locked {plural(len(functions), 'function')} in {path}: {shown}.")
 
 
 def _names(catalog: Catalog, words: list[str], locked: list[str]) -> list[str]:
@@ -303,17 +304,17 @@ def _names(catalog: Catalog, words: list[str], locked: list[str]) -> list[str]:
     return [name if name in locked else catalog.get(name).name for name in names]
 
 
-def _compare(session: Session, held: Lock, names: list[str]) -> None:
+def _compare(session: Session, lock: Lock, names: list[str]) -> None:
     from jupyter_funcs.catalog.values import shorten
 
     service = session.address or "demo"
-    if held.service != service:
-        raise ArgumentError(f"{held.path} is for {held.service}, not for {service}.", "Connect to that service.")
+    if lock.service != service:
+        raise ArgumentError(f"{lock.path} is for {lock.service}, not for {service}.", "Connect to that service.")
     catalog = session.refresh().catalog
-    changes = [text for name in names if (text := held.drifted(name, catalog.peek(name)))]
+    changes = [text for name in names if (text := lock.drifted(name, catalog.peek(name)))]
     if changes:
         raise FuncsError(" ".join(shorten(changes)), "Fix the notebook, then run %funcs lock again.")
-    print(f"{plural(len(names), 'function')} {'matches' if len(names) == 1 else 'match'} {held.path.name}.")
+    print(f"{plural(len(names), 'function')} {'matches' if len(names) == 1 else 'match'} {lock.path.name}.")
 
 
 def connect(line: Line) -> Session:
@@ -330,10 +331,9 @@ def refresh(line: Line) -> Session:
     from jupyter_funcs.catalog.changes import relisted
 
     session = line.session
-    before = session.listed
-    said = relisted(before, session.refresh().catalog)
-    if said and line.options.output is None:
-        print(said)
+    changes = relisted(session.listed, session.refresh().catalog)
+    if changes and line.options.output is None:
+        print(changes)
     return session
 
 
@@ -345,8 +345,8 @@ def cache(line: Line) -> Any:
     from jupyter_funcs.client.cache import Cache
 
     session = line.sessions.connected()
-    own = Cache() if session is None else session.cache  # it can be looked at without a service to connect to
-    return own.clear() if words else own.status()
+    results = session.cache if session else Cache()  # it can be looked at without a service to connect to
+    return results.clear() if words else results.status()
 
 
 def docs(line: Line) -> Any:

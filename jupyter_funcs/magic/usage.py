@@ -66,22 +66,33 @@ SUBCOMMANDS = {
     "call": Subcommand(
         "NAME k=v …",
         "run a function and return a DataFrame",
-        'df = %funcs call get_panel_daily PanelName="Demo Card Panel" Symbol=BKQU\n\n'
-        "%%funcs call get_panel_daily -o df\nPanelName: Demo Card Panel\nSymbol: BKQU\nDimensions: [Region]",
-        f"{_ARGUMENTS}\n"
-        "Quotes and backslashes work as in a shell. {braces} and a $ inside text are left as they are.\n"
-        "End the line with ; to display nothing.",
+        """\
+df = %funcs call get_panel_daily PanelName="Demo Card Panel" Symbol=BKQU
+
+%%funcs call get_panel_daily -o df
+PanelName: Demo Card Panel
+Symbol: BKQU
+Dimensions: [Region]""",
+        f"""\
+{_ARGUMENTS}
+Quotes and backslashes work as in a shell. {{braces}} and a $ inside text are left as they are.
+End the line with ; to display nothing.""",
     ),
     "sweep": Subcommand(
         "NAME k=[a,b] …",
         "run a function once per value of the lists and return one DataFrame",
-        'df = %funcs sweep get_panel_daily PanelName="Demo Card Panel" Symbol=[BKQU, NVRA]\n\n'
-        "%%funcs sweep get_panel_daily --dry-run\n"
-        "PanelName: Demo Card Panel\nSymbol: [BKQU, NVRA]\nDimensions: [[Region], [Region, Brand]]",
-        f"{_ARGUMENTS}\n"
-        "Each combination of the lists' values is one run. A parameter that takes a list is swept with [[a], [b, c]].\n"
-        "$table, without a name, is a DataFrame of arguments: each row is one run.\n"
-        "After an interrupt, the same line resumes the sweep.",
+        """\
+df = %funcs sweep get_panel_daily PanelName="Demo Card Panel" Symbol=[BKQU, NVRA]
+
+%%funcs sweep get_panel_daily --dry-run
+PanelName: Demo Card Panel
+Symbol: [BKQU, NVRA]
+Dimensions: [[Region], [Region, Brand]]""",
+        f"""\
+{_ARGUMENTS}
+Each combination of the lists' values is one run. A parameter that takes a list is swept with [[a], [b, c]].
+$table, without a name, is a DataFrame of arguments: each row is one run.
+After an interrupt, the same line resumes the sweep.""",
     ),
     "panel": Subcommand(
         "NAME k=v …",
@@ -94,9 +105,10 @@ SUBCOMMANDS = {
         "[on|off|clear]",
         "show the runs so far; on and off: save runs for later kernels, or stop",
         "%funcs history\n%funcs history on\n%funcs history --all",
-        "Without a word it shows a table. on saves functions, arguments and times, but no results.\n"
-        "--all includes the runs of other kernels: %funcs again 14/3 runs one of those again.\n"
-        "clear deletes all saved runs.",
+        """\
+Without a word it shows a table. on saves functions, arguments and times, but no results.
+--all includes the runs of other kernels: %funcs again 14/3 runs one of those again.
+clear deletes all saved runs.""",
     ),
     "again": Subcommand(
         "N",
@@ -113,8 +125,9 @@ SUBCOMMANDS = {
         "[PROFILE|URL]",
         "switch to another service (default: the configured one), logging in if needed",
         "%funcs connect work",
-        "It takes no token: a profile says where its token is, and FUNCS_TOKEN belongs to FUNCS_BASE_URL.\n"
-        "The functions are listed at once. If that fails, the current service stays in use.",
+        """\
+It takes no token: a profile says where its token is, and FUNCS_TOKEN belongs to FUNCS_BASE_URL.
+The functions are listed at once. If that fails, the current service stays in use.""",
     ),
     "status": Subcommand(
         "", "show the service, whether it answers, your user name and when the token expires", "%funcs status"
@@ -124,8 +137,9 @@ SUBCOMMANDS = {
         "[clear]",
         "show where results are cached, how many and how old; clear deletes them",
         "%funcs cache clear",
-        "A sweep caches its results and uses cached ones that are recent enough, so it resumes after an interrupt.\n"
-        "A single run does the same with with_options(cache=True).",
+        """\
+A sweep caches its results and uses cached ones that are recent enough, so it resumes after an interrupt.
+A single run does the same with with_options(cache=True).""",
     ),
     "docs": Subcommand(
         "[TOPIC]",

@@ -42,10 +42,13 @@ class Favourites:
 
     def mark(self, name: str, *, is_favourite: bool) -> None:
         """Add a function to the favourites, or remove it."""
+        before = self.names
+        was_lost = bool(self.trouble)
+        self.trouble = ""
         # Read the file again: another notebook may have changed it.
-        was_lost, self.trouble = bool(self.trouble), ""
         favourites = self._read()
-        before = self.names if was_lost or self.trouble else favourites.get(self._service, [])
+        if not was_lost and not self.trouble:
+            before = favourites.get(self._service, [])
         others = [other for other in before if other != name]
         self._names = [*others, name][-_MOST_FAVOURITES:] if is_favourite else others
         if not self.trouble:
@@ -54,14 +57,14 @@ class Favourites:
     def _read(self) -> Messages:
         """Return the favourites by service; none if the file is missing, broken or not ours, or can't be read."""
         try:
-            found = read_object(read_small(self._path))
+            content = read_object(read_small(self._path))
         except OSError as error:
             if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.EFBIG}:  # it must not be replaced
                 self._lose(error)
             return {}
         return {
             service: [name for name in names if isinstance(name, str)][:_MOST_FAVOURITES]
-            for service, names in found.items()
+            for service, names in content.items()
             if isinstance(names, list)
         }
 

@@ -65,10 +65,12 @@ class Lock:
 def read(folder: Path) -> Lock | None:
     """Return the lock of a folder, or ``None``."""
     path = folder / NAME
-    found = read_toml(path, str(path), _REWRITE, _LARGEST, _MOST_DOTS)
-    if found is None:
+    file = read_toml(path, str(path), _REWRITE, _LARGEST, _MOST_DOTS)
+    if file is None:
         return None
-    version, service = found[1].get("version"), found[1].get("service")
+    document = file[1]
+    version = document.get("version")
+    service = document.get("service")
     if isinstance(version, int) and version > _VERSION:
         raise ConfigError(
             f"{path} was written by a newer jupyter_funcs.", "Upgrade jupyter_funcs, or create the file again."
@@ -76,7 +78,7 @@ def read(folder: Path) -> Lock | None:
     if version != _VERSION or not isinstance(service, str):
         raise ConfigError(f"{path} isn't a lock file: it needs version {_VERSION} and a service.", _REWRITE)
     try:
-        functions = msgspec.convert(found[1].get("functions", {}), dict[str, Interface])
+        functions = msgspec.convert(document.get("functions", {}), dict[str, Interface])
     except msgspec.ValidationError:
         raise ConfigError(f"{path} isn't a lock file: every parameter in it needs a kind.", _REWRITE) from None
     return Lock(path, clip(inert(service)), functions)
@@ -114,20 +116,25 @@ class LockChecker:
             folder = os.getcwd()  # noqa: PTH109  # faster, for every run
         except OSError:  # the folder was deleted
             return ""
-        if (folder, function.name) in self._checked:
+        if not self._is_first(folder, function.name):
             return ""
-        self._checked.add((folder, function.name))
-        lock, problem = None, ""
         try:
             lock = read(Path(folder))
         except ConfigError as error:
-            problem = f"{error.what} Runs are not compared with it."
-        if lock is not None and lock.service != self._service:
-            problem = f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared."
-        if problem and (folder, "") not in self._checked:  # once for all functions
-            self._checked.add((folder, ""))
-            return problem
-        if problem or lock is None or function.name not in lock.functions:
+            return self._problem(folder, f"{error.what} Runs are not compared with it.")
+        if lock is None:
             return ""
-        changed = lock.drifted(function.name, function)
-        return f"{changed} {NAME} has the old signature; update it with %funcs lock." if changed else ""
+        if lock.service != self._service:
+            what = f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared."
+            return self._problem(folder, what)
+        changes = lock.drifted(function.name, function) if function.name in lock.functions else ""
+        return f"{changes} {NAME} has the old signature; update it with %funcs lock." if changes else ""
+
+    def _problem(self, folder: str, text: str) -> str:
+        """Return a text that concerns all functions, once."""
+        return text if self._is_first(folder, "") else ""
+
+    def _is_first(self, folder: str, name: str) -> bool:
+        is_first = (folder, name) not in self._checked
+        self._checked.add((folder, name))
+        return is_first
