@@ -10,6 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import getproxies
 
+from jupyter_funcs.core.text import ip_address
+
 if TYPE_CHECKING:
     import httpx
 
@@ -67,9 +69,5 @@ def _ascii(address: httpx.URL, name: str) -> str:
 def _is_loopback(host: str) -> bool:
     with suppress(OSError):
         host = socket.inet_ntoa(socket.inet_aton(host))  # 127.1
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return f".{host.removesuffix('.')}".endswith(".localhost")
-    # Older Pythons don't look into mapped addresses.
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+    address = ip_address(host)
+    return address.is_loopback if address else f".{host.removesuffix('.')}".endswith(".localhost")

@@ -144,7 +144,7 @@ def create_locked(path: Path, mode: int = 0o666) -> BinaryIO:
     """Create a file that `remove_abandoned` leaves alone until it is closed, or its process has ended."""
     while True:
         file = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115  # the caller closes it
-        _lock(file, waits=True)
+        lock(file, waits=True)
         if os.fstat(file.fileno()).st_nlink:  # else another process has removed it before it was locked
             return file
         file.close()
@@ -165,15 +165,15 @@ def remove_abandoned(paths: Iterable[Path]) -> None:
         with suppress(OSError):
             with open_regular(path) as file:
                 age = time.time() - os.fstat(file.fileno()).st_mtime
-                is_free = _lock(file, waits=False)
+                is_free = lock(file, waits=False)
                 if is_free:
                     path.unlink()
             if is_free is None and age > _STALE_SECONDS:
                 path.unlink()
 
 
-def _lock(file: BinaryIO | int, *, waits: bool) -> bool | None:
-    """Lock a file until it is closed; return False if another process has locked it, None if none can."""
+def lock(file: BinaryIO | int, *, waits: bool) -> bool | None:
+    """Lock a file or folder until it is closed; return False if another process has, None if it can't be locked."""
     if sys.platform == "win32":
         return None
     import fcntl
@@ -196,7 +196,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         until = time.monotonic() + _LOCK_SECONDS
-        while _lock(descriptor, waits=False) is False and time.monotonic() < until:
+        while lock(descriptor, waits=False) is False and time.monotonic() < until:
             time.sleep(0.01)
         yield
     finally:

@@ -3,7 +3,8 @@ Decode JSON, or raise a `ProtocolError` that says where the document is broken.
 
 msgspec reads valid documents: it is fast and keeps large integers exact (orjson turns integers beyond 64 bits into
 floats). Whatever msgspec rejects is read again by the standard library, which tolerates what Python services send in
-practice (``NaN``, lone surrogates) and locates the byte of any other error.
+practice (``NaN``, lone surrogates) and locates the byte of any other error. Of messages in Arrow, read what must be
+known before Arrow may decode them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import gc
 import json
 import math
 import re
+import struct
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
@@ -28,6 +30,8 @@ from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
 
 T = TypeVar("T")
 JsonObject = dict[str, Any]
@@ -311,3 +315,16 @@ class _TolerantDecoder:
             twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
             raise ProtocolError(f"The {self.what} contains the key {quote(twice)} twice in one object.", TRY_AGAIN)
         return value
+
+
+def is_compressed(message: bytes | pa.Buffer) -> bool:
+    """Return whether the message of a record batch says how it is compressed (a FlatBuffer of Arrow's Message.fbs)."""
+
+    def field(table: int, index: int) -> int:
+        fields = table - struct.unpack_from("<i", message, table)[0]
+        is_absent = 4 + 2 * index >= struct.unpack_from("<H", message, fields)[0]
+        return 0 if is_absent else int(struct.unpack_from("<H", message, fields + 4 + 2 * index)[0])
+
+    root: int = struct.unpack_from("<I", message)[0]
+    batch = root + field(root, 2)
+    return bool(field(batch + struct.unpack_from("<I", message, batch)[0], 3))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from ipaddress import IPv4Address, IPv6Address
 
 TIMES = (dt.date, dt.time, dt.timedelta)
 _UNUSUAL = re.compile(r"[^\n\t -~]")
@@ -27,6 +28,7 @@ _IGNORABLE = re.compile(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_NAME = 200  # comparing two names takes time proportional to the product of their lengths
+_MAX_QUOTED = 60
 LONGEST = 4000  # characters of a name; to normalize many combining ones takes quadratic time
 LONGEST_CODE = 88  # characters of a line, as black has it
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -43,27 +45,38 @@ def inert(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def visible(text: str, escape: Callable[[str], str] | None = None) -> str:
-    """
-    Return `text` with an escape in place of each control, format (such as bidirectional) and invisible character.
-
-    Spaces, tabs and line feeds stay. `escape` returns the escape of a character; by default Python's.
-    """
-    if text.isprintable() and not _IGNORABLE.search(text):  # the usual case
-        return text
-    escaped = escape or (lambda char: char.encode("unicode_escape").decode("ascii"))
-
-    def shown(found: re.Match[str]) -> str:
-        char = found[0]
-        is_active = unicodedata.category(char) in _ACTIVE or _IGNORABLE.match(text, found.start())
-        return escaped(char) if is_active else char
-
-    return _UNUSUAL.sub(shown, text)
+def python_escape(char: str) -> str:
+    """Return a character as its escape in Python."""
+    return char.encode("unicode_escape").decode("ascii")
 
 
 def json_escape(char: str) -> str:
     """Return a character as its escape in JSON."""
     return json.dumps(char)[1:-1]
+
+
+def visible(text: str, escape: Callable[[str], str] = python_escape) -> str:
+    """
+    Return `text` with an escape in place of each control, format (such as bidirectional) and invisible character.
+
+    Spaces, tabs and line feeds stay. `escape` returns the escape of a character.
+    """
+    if text.isprintable() and not _IGNORABLE.search(text):  # the usual case
+        return text
+
+    def shown(found: re.Match[str]) -> str:
+        char = found[0]
+        is_active = unicodedata.category(char) in _ACTIVE or _IGNORABLE.match(text, found.start())
+        return escape(char) if is_active else char
+
+    return _UNUSUAL.sub(shown, text)
+
+
+def exact(text: str, escape: Callable[[str], str] = python_escape) -> str:
+    """Return `text` with an escape in place of each character that isn't printable; its spaces stay as they are."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else escape(char) for char in text)
 
 
 def replace_surrogates(text: str) -> str:
@@ -73,8 +86,7 @@ def replace_surrogates(text: str) -> str:
 
 def json_text(value: Any) -> str:
     """Return a value as JSON, with every invisible or bidirectional character escaped."""
-    text = visible(json.dumps(value, ensure_ascii=False), json_escape)
-    return text if text.isprintable() else "".join(char if char.isprintable() else json_escape(char) for char in text)
+    return exact(visible(json.dumps(value, ensure_ascii=False), json_escape), json_escape)
 
 
 def plain(value: Any) -> Any:
@@ -108,8 +120,8 @@ def code_of(value: Any, begin: str = "", end: str = "", indent: str = "") -> str
     line = f"{indent}{begin}{value!r}{end}"
     if len(line) <= LONGEST_CODE or not (value and isinstance(value, list | dict)):
         return line
-    pairs = ((f"{key!r}: ", each) for key, each in value.items()) if isinstance(value, dict) else zip(repeat(""), value)
-    items = [code_of(each, name, ",", f"{indent}    ") for name, each in pairs]
+    pairs = ((f"{key!r}: ", item) for key, item in value.items()) if isinstance(value, dict) else zip(repeat(""), value)
+    items = [code_of(item, name, ",", f"{indent}    ") for name, item in pairs]
     first, last = "{}" if isinstance(value, dict) else "[]"
     return "\n".join([f"{indent}{begin}{first}", *items, f"{indent}{last}{end}"])
 
@@ -128,6 +140,16 @@ def quote(value: object, length: int = 80) -> str:
     return f"'{clip(inert(text[: 20 * length]), length)}'"
 
 
+def quoted(value: object) -> str:
+    """Return a value in single quotes for a message of the service: exact, and at most 60 characters of it."""
+    return f"'{exact(clip(str(value), _MAX_QUOTED))}'"
+
+
+def quoted_list(values: Iterable[object]) -> str:
+    """Join values as the service lists them: ``'a', 'b', 'c'``."""
+    return ", ".join(map(quoted, values))
+
+
 def size_text(size: int) -> str:
     """Return a number of bytes for display: ``999 bytes``, ``12.3 kB``, ``4.5 MB``."""
     amount = float(size)
@@ -136,6 +158,17 @@ def size_text(size: int) -> str:
         if round(amount, 1) < 1000:
             return f"{amount:.1f} {unit}" if size >= 1000 else plural(size, "byte")
     return f"{amount:,.0f} TB"
+
+
+def ip_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an IP address, without its zone; one of IPv4 also if it is written as one of IPv6."""
+    import ipaddress
+
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def utc_text(seconds: float) -> str:
@@ -204,6 +237,12 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return ``Did you mean 'x' or 'y'?`` for a misspelt name; empty if no candidate is close."""
     close = nearest(name, candidates)
     return meant(close) if close else ""
+
+
+def suggestion(name: str, candidates: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?``, to follow a sentence of the service; empty if no candidate is close."""
+    close = nearest(name, candidates, 1)
+    return f" {meant(close)}" if close else ""
 
 
 def meant(close: Iterable[str]) -> str:

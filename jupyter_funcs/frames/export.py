@@ -18,7 +18,16 @@ import pandas as pd
 from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.files import atomic_write_bytes
-from jupyter_funcs.core.text import distinct, inert, json_escape, listed, quote, replace_surrogates, visible
+from jupyter_funcs.core.text import (
+    distinct,
+    inert,
+    json_escape,
+    listed,
+    python_escape,
+    quote,
+    replace_surrogates,
+    visible,
+)
 from jupyter_funcs.frames.columns import MAX_EXACT, labelled
 from jupyter_funcs.frames.roles import are_days, flat
 
@@ -71,7 +80,8 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
     elif format not in BINARY:
         text = content.decode()
         # A terminal acts on control characters; JSON's escapes stand for the same data.
-        target.write(visible(text, json_escape if format == "json" else None) if target.isatty() else text)
+        escape = json_escape if format == "json" else python_escape
+        target.write(visible(text, escape) if target.isatty() else text)
     elif (buffer := getattr(target, "buffer", None)) is not None:
         buffer.write(content)
     else:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jupyter_funcs.core.arrow_messages import is_compressed
 from jupyter_funcs.core.errors import TRY_AGAIN, ProtocolError
+from jupyter_funcs.core.json_decoding import is_compressed
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.columns import Column, Table, check_cells, objects, packed, texts_dtype
 from jupyter_funcs.frames.frame import frame_of

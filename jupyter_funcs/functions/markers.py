@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.core.wording import listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,7 +92,7 @@ class Options:
 
         def checked(value: Any) -> Any:
             if value not in values:
-                raise ValueError(f"options are {listed(values)}")
+                raise ValueError(f"options are {quoted_list(values)}")
             return value
 
         yield AfterValidator(checked)

@@ -22,7 +22,7 @@ import msgspec
 import typing_extensions
 
 from jupyter_funcs.core.json_decoding import JsonObject, Values, as_list
-from jupyter_funcs.core.wording import did_you_mean, inert, listed, quoted
+from jupyter_funcs.core.text import exact, quoted, quoted_list, suggestion
 from jupyter_funcs.functions.markers import (
     AtLeastOne,
     Between,
@@ -218,7 +218,7 @@ class Parameter:
                 others = " or ".join(name for name in rule.names if name != self.name)
                 sentences.append(f"Required if {others} is not specified.")
         if values := self._defaults():
-            sentences.append(f"If none, {self.name} defaults to {listed(map(_spelled, values))}.")
+            sentences.append(f"If none, {self.name} defaults to {quoted_list(map(_spelled, values))}.")
         return " ".join(sentence for sentence in sentences if sentence)
 
     def schema(self, reference: Any = None) -> Any:
@@ -262,7 +262,7 @@ class Parameter:
         options = _of(self.options, reference)
         sentences = [self.source.sentence] if self.source else []
         if options:
-            sentences.append(f"Options are {listed(options)}.")
+            sentences.append(f"Options are {quoted_list(options)}.")
         if self.bounds:
             sentences.append(f"Must be at least {self.bounds.low} and at most {self.bounds.high}.")
         sentences += _FORMATS.get(self.type, [])
@@ -354,8 +354,8 @@ class Parameter:
             return text
         text = text.strip()
         if options and text.casefold() not in known:
-            near = did_you_mean(text, options)
-            raise ValueError(f"has no option {quoted(text)}.{near} Options are {listed(options)}.")
+            near = suggestion(text, options)
+            raise ValueError(f"has no option {quoted(text)}.{near} Options are {quoted_list(options)}.")
         text = known.get(text.casefold(), text)
         if self.type is str:
             return self._matched(text, reference)
@@ -445,7 +445,7 @@ def _of(value: Any, reference: Any) -> Any:
 
 def _reason(error: Any) -> str:
     place = ".".join(map(str, error["loc"]))
-    return f"{f' at {quoted(place)}' if place else ''}: {inert(error['msg'][:_LONGEST])}"
+    return f"{f' at {quoted(place)}' if place else ''}: {exact(error['msg'][:_LONGEST])}"
 
 
 def _parsed(kind: type, text: str) -> Any:

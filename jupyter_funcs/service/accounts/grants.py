@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any, Literal
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import did_you_mean, quoted
+from jupyter_funcs.core.text import quoted, suggestion
 from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.database import Database
 from jupyter_funcs.service.accounts.records import (
@@ -319,8 +319,7 @@ def _find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str
     if not row:
         names = [known for _, known in sql.execute(find)]
         raise SetupError(
-            f"No {kind} {quoted(name)}.{did_you_mean(name, names)}\n"
-            f"'jupyter funcs admin {kind}s list' shows all of them."
+            f"No {kind} {quoted(name)}.{suggestion(name, names)}\n'jupyter funcs admin {kind}s list' shows all of them."
         )
     return row[0], row[1]
 

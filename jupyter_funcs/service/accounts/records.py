@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import inert
+from jupyter_funcs.core.text import exact
 
 if TYPE_CHECKING:
     import sqlite3
@@ -280,7 +280,7 @@ def utc(time: datetime) -> str:
 
 def _record(*values: Any) -> AuditRecord:
     """Return a record of now, with texts that no terminal or database stumbles over."""
-    safe: list[Any] = [inert(value[:_LONGEST_TEXT]) if isinstance(value, str) else value for value in values]
+    safe: list[Any] = [exact(value[:_LONGEST_TEXT]) if isinstance(value, str) else value for value in values]
     return AuditRecord(utc(datetime.now(UTC)), *safe)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from jupyter_funcs.core.wording import listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list
 from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
 from jupyter_funcs.service.builtin import queries
 from jupyter_funcs.service.builtin.queries import query
@@ -53,11 +53,7 @@ def brands_of_symbol(values: Values, _given: frozenset[str], reference: Referenc
     """Require that the brands of a call belong to its symbol."""
     if (symbol := values.get("Symbol")) is None:
         return {}
-    own = reference.owned([symbol])
-    foreign = [brand for brand in values.get("Brand") or () if brand not in own]
-    if not foreign:
-        return {}
-    return {"Brand": [f"Brand {listed(foreign)} is not a brand of {symbol}. Its brands are {listed(own)}."]}
+    return _foreign("Brand", values, reference.owned([symbol]), f"a brand of {symbol}. Its brands are")
 
 
 def one_calendar(values: Values, given: frozenset[str], reference: Reference) -> Messages:
@@ -78,11 +74,16 @@ def brands_of_report(values: Values, _given: frozenset[str], reference: Referenc
     """Require that the brands of a call are in its report."""
     if "report_id" not in values:
         return {}
-    own = reference.owned(reference.report(values["report_id"]).symbols)
-    foreign = [brand for brand in values.get("brands") or () if brand not in own]
+    report = reference.report(values["report_id"])
+    return _foreign("brands", values, reference.owned(report.symbols), f"in report {report.id}. It has")
+
+
+def _foreign(argument: str, values: Values, own: list[str], where: str) -> Messages:
+    """Return the error of an argument that names brands other than its own."""
+    foreign = [brand for brand in values.get(argument) or () if brand not in own]
     if not foreign:
         return {}
-    return {"brands": [f"Brand {listed(foreign)} is not in report {values['report_id']}. It has {listed(own)}."]}
+    return {argument: [f"Brand {quoted_list(foreign)} is not {where} {quoted_list(own)}."]}
 
 
 def _rows(call: Call, panel: str, symbol: str | None, brands: list[str] | None) -> JsonObject:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import ibis
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list
 from jupyter_funcs.service.config.settings import BRAND, Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamTables, no_column
 from jupyter_funcs.service.engine.tables import Cards
@@ -165,7 +165,7 @@ def _check_owners(settings: Settings, brands: Sequence[BrandDays]) -> None:
         owners.setdefault(brand.brand, set()).add(brand.symbol)
     shared = [brand for brand, symbols in owners.items() if len(symbols) > 1]
     if shared:
-        named = "; ".join(f"{quoted(brand)} has {listed(sorted(owners[brand]))}" for brand in shared[:_MAX_NAMED])
+        named = "; ".join(f"{quoted(brand)} has {quoted_list(sorted(owners[brand]))}" for brand in shared[:_MAX_NAMED])
         more = f"; and {len(shared) - _MAX_NAMED} more" if len(shared) > _MAX_NAMED else ""
         settings.fail(
             ("data", "dimensions", BRAND),

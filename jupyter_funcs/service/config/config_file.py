@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.files import read_small
-from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -135,7 +135,7 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
     # Never a whole table or array: it may hold a password.
     shown = {dict: "a table", list: "an array", str: quoted(value), bool: str(value).lower()}.get(type(value), value)
     must = f"must be {_TOML_TYPES[kind]}" if kind in _TOML_TYPES else error["msg"].replace("Input should", "must")
-    near = did_you_mean(str(value), re.findall("'(.*?)'", context["expected"])) if kind == "literal_error" else ""
+    near = suggestion(str(value), re.findall("'(.*?)'", context["expected"])) if kind == "literal_error" else ""
     return f"{must}, not {shown}.{near}"
 
 
@@ -146,7 +146,7 @@ def _unknown(key: Key, model: type[BaseModel]) -> str:
         if path[-1] == name:
             return f"unknown key. Did you mean {_dotted(path)}{'' if path[1:] else ', before the first [section]'}?"
     siblings = [path[-1] for path in keys if [*path[:-1]] == parent]
-    return f"unknown key.{did_you_mean(name, siblings) or f' Valid keys are {listed(siblings)}.'}"
+    return f"unknown key.{suggestion(name, siblings) or f' Valid keys are {quoted_list(siblings)}.'}"
 
 
 def _keys(annotation: Any, parent: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

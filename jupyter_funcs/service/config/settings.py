@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 from jupyter_funcs.service.config.config_file import TomlFile
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS
 from jupyter_funcs.service.engine.reference import DIMENSIONS
@@ -68,7 +68,7 @@ def _with_variables(url: Any) -> Any:
     if not isinstance(url, str):
         return url
     if absent := [name for name in _VARIABLE.findall(url) if name not in os.environ]:
-        raise ValueError(f"{listed(absent)} is not set in the environment. Set it, or change the name.")
+        raise ValueError(f"{quoted_list(absent)} is not set in the environment. Set it, or change the name.")
     return _VARIABLE.sub(lambda found: os.environ[found[1]], url)
 
 
@@ -164,7 +164,7 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
     ]
     if taken:
         raise ValueError(
-            f"{listed(taken)} can't be a dimension: results have a column with that name. Choose another name."
+            f"{quoted_list(taken)} can't be a dimension: results have a column with that name. Choose another name."
         )
     earlier: dict[str, str] = {}
     for name, column in columns.items():
@@ -172,7 +172,7 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
             raise ValueError(f"the name {quoted(name)} has extra spaces or is empty. Correct it.")
         if same := earlier.get(column):
             raise ValueError(
-                f"{listed([same, name])} would be the same column. Choose names that differ by more than case."
+                f"{quoted_list([same, name])} would be the same column. Choose names that differ by more than case."
             )
         earlier[column] = name
     return mapped
@@ -181,7 +181,8 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
 def _year_end(name: str) -> str:
     if name not in FISCAL_YEAR_ENDS:
         raise ValueError(
-            f"unknown rule {quoted(name)}.{did_you_mean(name, FISCAL_YEAR_ENDS)} Rules are {listed(FISCAL_YEAR_ENDS)}."
+            f"unknown rule {quoted(name)}.{suggestion(name, FISCAL_YEAR_ENDS)} "
+            f"Rules are {quoted_list(FISCAL_YEAR_ENDS)}."
         )
     return name
 

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 from jupyter_funcs.service.config import cards
 from jupyter_funcs.service.config.settings import Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamTables
@@ -100,7 +100,7 @@ class _Loader:
     def _named_panels(self) -> list[DataSet]:
         for name in self.data.panels:
             if name not in self._panels:
-                near = did_you_mean(name, self._panels) or f" Panels are {listed(self._panels)}."
+                near = suggestion(name, self._panels) or f" Panels are {quoted_list(self._panels)}."
                 self.settings.fail(("data", "panels", name), f"the data has no panel {quoted(name)}.{near}")
         return [DataSet(name, self.data.panels.get(name, self.settings.organisation)) for name in self._panels]
 
@@ -122,7 +122,9 @@ class _Loader:
         kpis = [self._kpi(number, row) for number, row in enumerate(rows, 1) if row.text("symbol") in self._days]
         by_id = {kpi.id: kpi for kpi in kpis}
         if twice := next((kpi for kpi in kpis if by_id[kpi.id] is not kpi), None):
-            self.settings.fail(key, f"two KPIs have the id {twice.id}: {listed([twice.name, by_id[twice.id].name])}.")
+            self.settings.fail(
+                key, f"two KPIs have the id {twice.id}: {quoted_list([twice.name, by_id[twice.id].name])}."
+            )
         return kpis
 
     def _kpi(self, number: int, row: Row) -> Kpi:
@@ -143,9 +145,9 @@ class _Loader:
 
     def _panel(self, name: str | None, fail: Callable[[str], NoReturn]) -> str:
         if name and name not in self._panels:
-            fail(f"there is no panel {quoted(name)}.{did_you_mean(name, self._panels)}")
+            fail(f"there is no panel {quoted(name)}.{suggestion(name, self._panels)}")
         if not name and len(self._panels) > 1:
-            fail(f"choose a panel: there are {listed(self._panels)}.")
+            fail(f"choose a panel: there are {quoted_list(self._panels)}.")
         return name or self._panels[0]
 
     def _reports(self, reference: Reference) -> list[Report]:
@@ -170,7 +172,7 @@ class _Loader:
             self.settings.fail(
                 ("data", "companies", "columns", "fiscal_year_end"),
                 f"there is no rule {quoted(end)} for the fiscal year of {symbol}."
-                f"{did_you_mean(end, FISCAL_YEAR_ENDS)} Rules are {listed(FISCAL_YEAR_ENDS)}; for another, "
+                f"{suggestion(end, FISCAL_YEAR_ENDS)} Rules are {quoted_list(FISCAL_YEAR_ENDS)}; for another, "
                 "give [data.calendar] a table with a row per quarter.",
             )
         return fiscal_quarters(end, *self._days[symbol], self._reported)
@@ -191,7 +193,8 @@ class _Loader:
         if without:
             more = f" and {len(without) - _MAX_NAMED} more" if len(without) > _MAX_NAMED else ""
             self.settings.fail(
-                _CALENDAR, f"no quarter covers the data of {listed(without[:_MAX_NAMED])}{more}. Add rows for them."
+                _CALENDAR,
+                f"no quarter covers the data of {quoted_list(without[:_MAX_NAMED])}{more}. Add rows for them.",
             )
         return calendars
 

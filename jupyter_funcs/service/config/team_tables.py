@@ -14,7 +14,7 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 from jupyter_funcs.service.engine import sandbox
 from jupyter_funcs.service.engine.backends import EngineConnection, EngineURL
 
@@ -119,7 +119,7 @@ class TeamTables(contextlib.ExitStack):
                 tables = backend.list_tables(database=place)
             # From None: a driver's error may show the URL, which may contain a password.
             if table not in tables:
-                raise TeamDataError(f"the engine has no table {quoted(name)}.{did_you_mean(table, tables)}") from None
+                raise TeamDataError(f"the engine has no table {quoted(name)}.{suggestion(table, tables)}") from None
             raise TeamDataError(f"the table {quoted(name)} cannot be read: {self.reason(error)}.") from None
 
     def reason(self, error: Exception) -> str:
@@ -203,5 +203,5 @@ def _day(text: str) -> date:
 
 def no_column(column: str, names: Collection[str]) -> str:
     """Return the message that a column is absent, with the nearest name and those that exist."""
-    some = listed([*names][:_MAX_COLUMNS]) + (", …" if len(names) > _MAX_COLUMNS else "")
-    return f"has no column {quoted(column)}.{did_you_mean(column, names)} It has {some or 'none'}."
+    some = quoted_list([*names][:_MAX_COLUMNS]) + (", …" if len(names) > _MAX_COLUMNS else "")
+    return f"has no column {quoted(column)}.{suggestion(column, names)} It has {some or 'none'}."

@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -88,8 +88,8 @@ class EngineURL:
         known = {entry.name for entry in entry_points(group="ibis.backends")}
         if not is_spark and self.scheme not in known:
             raise SetupError(
-                f"The engine {self} is not supported.{did_you_mean(self.scheme, [SPARK_CONNECT, *sorted(known)])}\n"
-                f"Use 'duckdb://', 'sc://host:port' for Spark Connect, or a URL of ibis: {listed(sorted(known))}."
+                f"The engine {self} is not supported.{suggestion(self.scheme, [SPARK_CONNECT, *sorted(known)])}\n"
+                f"Use 'duckdb://', 'sc://host:port' for Spark Connect, or a URL of ibis: {quoted_list(sorted(known))}."
             )
         try:
             if is_spark:
@@ -124,7 +124,7 @@ class EngineConnection:
         """Return card spend as stored, as an unbound table."""
         if cards.files:
             raise SetupError(
-                f"The engine {self.backend.name} can't read the files of card spend, {listed(cards.files)}.\n"
+                f"The engine {self.backend.name} can't read the files of card spend, {quoted_list(cards.files)}.\n"
                 "Load them into one of its tables and name that table."
             )
         *database, name = cards.table

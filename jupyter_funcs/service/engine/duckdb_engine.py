@@ -22,6 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.core.files import lock
 from jupyter_funcs.service.engine.calls import (
     CallCancelledError,
     MemoryLimitError,
@@ -57,6 +58,7 @@ _PLAIN = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBL
 _FEW_ROWS = 100  # as fast as JSON
 _ANY_LENGTH = re.compile(r"VARCHAR|BLOB|BIT|JSON|STRUCT|MAP|UNION|\]")
 _WILDCARDS = re.compile(r"[*?\[]")
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,16 +351,19 @@ class PrivateFolder:
 
     def __init__(self, prefix: str) -> None:
         for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-            with suppress(OSError):  # already gone, or in use
+            with suppress(OSError):  # already gone
                 if sys.platform != "win32" and left.lstat().st_uid == os.getuid():
-                    _end(left, _locked(left))
+                    folder = os.open(left, _FOLDER)
+                    if lock(folder, waits=False):
+                        remove(left)
+                    os.close(folder)
         new = Path(tempfile.mkdtemp(prefix=f"new.{prefix}"))
-        lock: int | None = None
-        with suppress(OSError):  # a file system without locks: no other process can lock the folder either
-            lock = _locked(new)
-        # Others find it by this name, so it is locked before.
+        opened = None if sys.platform == "win32" else os.open(new, _FOLDER)
+        # Others find it by its later name, so it is locked before.
+        if opened is not None:
+            lock(opened, waits=False)
         self.path = new.rename(new.with_name(new.name.removeprefix("new.")))
-        self.close = weakref.finalize(self, _end, self.path, lock)
+        self.close = weakref.finalize(self, _end, self.path, opened)
 
 
 def remove(folder: Path) -> None:
@@ -370,22 +375,7 @@ def remove(folder: Path) -> None:
         subprocess.run(["/bin/sh", "-c", command, folder], stderr=subprocess.DEVNULL, check=False)  # noqa: S603 - our own
 
 
-def _locked(path: Path) -> int | None:
-    """Lock a folder and return the descriptor that holds the lock; raises `OSError` if another process has it."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(folder)
-        raise
-    return folder
-
-
-def _end(path: Path, lock: int | None) -> None:
+def _end(path: Path, opened: int | None) -> None:
     remove(path)
-    if lock is not None:
-        os.close(lock)
+    if opened is not None:
+        os.close(opened)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_funcs.core.wording import did_you_mean, listed
+from jupyter_funcs.core.text import quoted_list, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,7 +112,7 @@ class Reference:
             return whole
         by_ticker = self._tickers.get(_folded(text), [])
         if len(by_ticker) > 1:
-            raise ValueError(f"is the ticker of {listed(by_ticker)}; use one of these.")
+            raise ValueError(f"is the ticker of {quoted_list(by_ticker)}; use one of these.")
         return by_ticker[0] if by_ticker else _match(text, symbols)
 
     def owner(self, brand: str) -> str:
@@ -156,4 +156,4 @@ def _folded(name: str) -> str:
 def _match(text: str, names: Mapping[str, str]) -> str:
     if found := names.get(text) or names.get(_folded(text)):
         return found
-    raise ValueError(f"is not known.{did_you_mean(text, names.values())}")
+    raise ValueError(f"is not known.{suggestion(text, names.values())}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.core.text import quoted
 from jupyter_funcs.service.engine.backends import SPARK_CONNECT, EngineConnection, EngineURL
 from jupyter_funcs.service.engine.calls import Compiled, Query, check_bytes, check_size
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine, EngineData

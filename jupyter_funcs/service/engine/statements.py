@@ -23,7 +23,7 @@ from sqlglot import TokenType
 from sqlglot.dialects import duckdb
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 from jupyter_funcs.service.engine.calls import Compiled, Query, Statement
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
             name = _name(node, dialect)
             if name not in tables and not (len(name) == 1 and _has(queries, *name)):
                 shown = ".".join(name)
-                near = did_you_mean(shown, [".".join(table) for table in tables])
+                near = suggestion(shown, [".".join(table) for table in tables])
                 raise ValueError(
                     f"A query can't read {quoted(shown)}.{near}\nUse a table of the service, or a query in WITH."
                 )
@@ -355,7 +355,7 @@ def _check_node(node: _Node, dialect: Any) -> None:
     called = _called(node.this) if isinstance(node, sge.Table | sge.Lateral) else []
     tables = _TABLE_FUNCTIONS if is_own else _ALL_TABLE_FUNCTIONS
     if called and (tables.isdisjoint(called) or node.args.get("db")):
-        known_ones = listed(sorted(_TABLE_FUNCTIONS))
+        known_ones = quoted_list(sorted(_TABLE_FUNCTIONS))
         raise ValueError(f"A query can't read from {quoted(called[0])}.\nUse a table of the service, or {known_ones}.")
 
 

@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.core.text import quoted
 from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 if TYPE_CHECKING:

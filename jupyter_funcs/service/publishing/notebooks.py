@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import msgspec
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.core.text import quoted
 from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options
 from jupyter_funcs.functions.parameters import ABSENT, SUPPORTED
 from jupyter_funcs.functions.signatures import title

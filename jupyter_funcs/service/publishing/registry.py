@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 from jupyter_funcs.functions.markers import AtLeastOne
 from jupyter_funcs.functions.parameters import ABSENT, Parameter
 from jupyter_funcs.functions.signatures import called, declared, documented, evaluated, name_of, title, written
@@ -101,8 +101,8 @@ class PublishedFunction:
                 values[parameter.name] = value
         names = [parameter.name for parameter in self.parameters]
         for unknown in [name for name in args if name not in names][:_MAX_UNKNOWN]:
-            takes = f"It takes {listed(names)}." if names else "It takes no arguments."
-            errors[unknown] = [f"{self.name} has no argument {quoted(unknown)}.{did_you_mean(unknown, names)} {takes}"]
+            takes = f"It takes {quoted_list(names)}." if names else "It takes no arguments."
+            errors[unknown] = [f"{self.name} has no argument {quoted(unknown)}.{suggestion(unknown, names)} {takes}"]
         given = frozenset(
             parameter.name
             for parameter in self.parameters
@@ -236,7 +236,7 @@ def all_rules(place: str, annotations: Values, rules: Sequence[Any] = ()) -> tup
         for name in rule.names if isinstance(rule, AtLeastOne) else ():
             if name not in annotations:
                 raise SetupError(
-                    f"{place} has no parameter {quoted(name)}.{did_you_mean(name, annotations)}\n"
+                    f"{place} has no parameter {quoted(name)}.{suggestion(name, annotations)}\n"
                     "Fix the name in AtLeastOne."
                 )
     return rules
@@ -282,7 +282,7 @@ class Registry:
         found = self._by_name.get(name)
         if found and folded(found.asset) in {folded(each.name) for each in assets}:
             return found
-        near = did_you_mean(name, [each.name for _, _, each, _ in self._granted(assets)])
+        near = suggestion(name, [each.name for _, _, each, _ in self._granted(assets)])
         raise LookupError(f"No function {quoted(name)}.{near} ListUserFunctions lists the functions that you can run.")
 
     def listing(self, assets: Sequence[Asset], reference: Any) -> list[JsonObject]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from jupyter_funcs.core.arrow_messages import is_compressed
-from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.core.json_decoding import is_compressed
+from jupyter_funcs.core.text import quoted
 from jupyter_funcs.functions.results import SCALAR, infinite, is_expression, plain, tabular, values_of
 from jupyter_funcs.service.engine.calls import Call, Compiled, Query, check_bytes, check_size
 

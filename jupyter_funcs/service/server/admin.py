@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.text import utc_text
-from jupyter_funcs.core.wording import listed, quoted
+from jupyter_funcs.core.text import quoted, quoted_list, utc_text
 from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
@@ -256,17 +255,17 @@ def _organisation(service: Service, given: Namespace) -> tuple[str, str]:
     if name is None:
         name = known[0] if len(known) == 1 else service.organisation
     if name is None:
-        which = f"There are several organisations: {listed(known)}." if known else "There is no organisation yet."
+        which = f"There are several organisations: {quoted_list(known)}." if known else "There is no organisation yet."
         raise SetupError(f"{which}\nName one with --organisation NAME.")
     if folded(name) in map(folded, known):
         return name, ""
-    return name, f"{quoted(name)} is a new organisation{f' besides {listed(known)}' if known else ''}. "
+    return name, f"{quoted(name)} is a new organisation{f' besides {quoted_list(known)}' if known else ''}. "
 
 
 def _functions_of(service: Service, user: User, what: str) -> str:
     assets = [asset.name for asset in service.grants.assets(user)]
     to_grant = f"jupyter funcs admin grants add {shlex.quote(user.name)} ASSET"
-    of = f"the functions of {listed(assets)}." if assets else f"nothing yet: {to_grant}"
+    of = f"the functions of {quoted_list(assets)}." if assets else f"nothing yet: {to_grant}"
     return f"{quoted(user.name)} {what} {of}"
 
 
@@ -275,7 +274,7 @@ def _users_of(service: Service, asset: Asset) -> str:
         return f"Every user of {quoted(asset.organisation)} may run the functions of {quoted(asset.name)}."
     users = [grant.user for grant in service.grants.grants() if grant.asset == asset.name]
     if users:
-        return f"Only {listed(users)} may run the functions of {quoted(asset.name)}."
+        return f"Only {quoted_list(users)} may run the functions of {quoted(asset.name)}."
     to_grant = f"jupyter funcs admin grants add USER {shlex.quote(asset.name)}"
     return f"Nobody may run the functions of {quoted(asset.name)} yet: {to_grant}"
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.text import plural
-from jupyter_funcs.core.wording import did_you_mean, listed, quoted
+from jupyter_funcs.core.text import plural, quoted, quoted_list, suggestion
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.records import Asset, folded
@@ -308,7 +307,7 @@ def _warn_of_missing_assets(functions: Sequence[PublishedFunction], grants: Gran
     """Warn of functions that nobody can see."""
     known = {folded(asset.name) for asset in grants.all_assets()}
     for asset in dict.fromkeys(function.asset for function in functions if folded(function.asset) not in known):
-        names = listed(function.name for function in functions if function.asset == asset)
+        names = quoted_list(function.name for function in functions if function.asset == asset)
         command = ["jupyter", "funcs", "admin", "assets", "add", asset, *(["--config", str(config)] if config else [])]
         log.warning(
             "Nobody may run %s: the asset %s doesn't exist yet. To add it: %s",
@@ -329,5 +328,5 @@ def _warn_of_missing_lists(functions: Sequence[PublishedFunction]) -> None:
                     parameter.name,
                     quoted(function.name),
                     quoted(parameter.source.function),
-                    did_you_mean(parameter.source.function, known.values()),
+                    suggestion(parameter.source.function, known.values()),
                 )

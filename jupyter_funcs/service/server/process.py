@@ -19,8 +19,7 @@ from h11 import _abnf, _readers
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.text import plural
-from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.core.text import plural, quoted
 from jupyter_funcs.service.web.hosts import is_loopback, network
 from jupyter_funcs.service.web.requests import request_id
 

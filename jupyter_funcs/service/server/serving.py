@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.core.text import quoted
 from jupyter_funcs.service.server.admin import add_config
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.core.text import ip_address, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from ipaddress import IPv4Address, IPv6Address
 
     from starlette.datastructures import Headers
 
-    _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
 # Values of ``Host`` that are read once: each request has one.
@@ -58,7 +58,7 @@ class Hosts(NamedTuple):
         return peer
 
     def _is_proxy(self, address: str) -> bool:
-        known = _ip(address)
+        known = ip_address(address)
         return known is not None and any(known in proxy for proxy in self.proxies)
 
     def refusal(self, hosts: Sequence[str], origins: Sequence[str]) -> str | None:
@@ -88,13 +88,13 @@ class Hosts(NamedTuple):
 @functools.lru_cache(_MOST_HOSTS)
 def is_loopback(host: str) -> bool:
     """Return whether a host is a loopback address; names never are."""
-    address = _ip(host)
+    address = ip_address(host)
     return address is not None and address.is_loopback
 
 
 def network(address: str) -> str:
     """Return what one caller has all of: an IPv4 address, or an IPv6 network of 64 bits."""
-    known = str(_ip(address) or address)
+    known = str(ip_address(address) or address)
     return str(ipaddress.ip_network(f"{known}/64", strict=False)) if ":" in known else known
 
 
@@ -107,23 +107,14 @@ def _host(authority: str) -> str | None:
 
 def _normalised(host: str) -> str:
     host = host.casefold().removesuffix(".").strip("[]")
-    return str(_ip(host) or host)
+    return str(ip_address(host) or host)
 
 
-def _ip(text: str) -> _Address | None:
-    """Return an IP address, without its zone; one of IPv4 also if it is written as one of IPv6."""
-    try:
-        address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
-
-
-def _node(text: str) -> _Address | None:
+def _node(text: str) -> IPv4Address | IPv6Address | None:
     """Return the IP address in ``host``, ``host:port`` or ``[host]:port``, which may be quoted."""
     text = text.strip()
     text = text[1:-1] if text[:1] == text[-1:] == '"' else text
-    return _ip(_host(text) or text)
+    return ip_address(_host(text) or text)
 
 
 def _for(element: str) -> str:

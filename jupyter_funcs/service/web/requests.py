@@ -24,7 +24,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.wording import quoted
+from jupyter_funcs.core.text import quoted
 from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyForm
 from jupyter_funcs.service.publishing.traces import redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts, network

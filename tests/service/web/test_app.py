@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 
-from jupyter_funcs.core.wording import listed
+from jupyter_funcs.core.text import quoted_list
 from jupyter_funcs.functions.markers import ListedBy
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.builtin import companies, demo
@@ -74,7 +74,7 @@ def test_every_parameter_declares_a_schema_that_its_default_and_options_satisfy(
         item = kind.get("items", kind)
         options = item.get("enum", [])
         assert all(valid([option] if "items" in kind else option) for option in options)
-        assert (f"Options are {listed(options)}." in text) if options else ("Options are" not in text)
+        assert (f"Options are {quoted_list(options)}." in text) if options else ("Options are" not in text)
         assert ("default" in schema) == ("defaults to" in text)
         assert "default" not in schema or (valid(schema["default"]) and f"defaults to '{schema['default']}'" in text)
         bounds = [item.get(name) for name in ("minimum", "maximum")]
