@@ -17,7 +17,7 @@ from jupyter_funcs.core.text import clip, distinct, folded, inert
 
 if TYPE_CHECKING:
     Series = pd.Series[Any]
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 NO_VALUE = "(none)"  # the category of rows without one
 _PANDAS = Coded(pd, "pd")
@@ -279,11 +279,20 @@ def _named(name: str, values: Coded) -> ChartColumn:
     labels = list(map(str, shown.cat.categories))
     if max(map(len, labels), default=0) > _LONGEST_VALUE:
         return _nothing(name, values)
-    is_period = bool(labels) and of_time and all(map(period_parts, labels))
-    if is_period:
-        labels.sort(key=lambda text: period_parts(text) or (0, ""))
-    shown = shown.cat.set_categories(pd.Index(labels, dtype=object), ordered=is_period)
-    return ChartColumn(name, Role.PERIOD if is_period else Role.DIMENSION, shown, values.code)
+    periods = [labels[at] for at in order_of_periods(labels)] if of_time else []
+    shown = shown.cat.set_categories(pd.Index(periods or labels, dtype=object), ordered=bool(periods))
+    return ChartColumn(name, Role.PERIOD if periods else Role.DIMENSION, shown, values.code)
+
+
+def order_of_periods(labels: Iterable[Any]) -> list[int]:
+    """Return the positions of named periods in order of time; empty if a label names no period."""
+    periods = []
+    for label in labels:
+        period = period_parts(label) if isinstance(label, str) else None
+        if period is None:
+            return []
+        periods.append(period)
+    return sorted(range(len(periods)), key=periods.__getitem__)
 
 
 def period_parts(text: str) -> tuple[int, str] | None:

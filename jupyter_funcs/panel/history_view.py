@@ -19,7 +19,7 @@ from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.text import clip, inert, listed, some
 from jupyter_funcs.frames.diff import CHANGE, diff
-from jupyter_funcs.frames.roles import flat
+from jupyter_funcs.frames.roles import flat, order_of_periods
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.requests import ChartWish, Json, Number, RunNumber, TableQuery, answers
 from jupyter_funcs.panel.table import Latest, TableView
@@ -270,6 +270,7 @@ def _charts(frames: list[pd.DataFrame], about: str) -> Json:
         key = "values" if before["x"]["type"] == "time" else "labels"
         old, new = (dict(zip(view["x"][key], view["series"][0]["values"], strict=True)) for view in (before, after))
         places = [*(old | new)]
+        places = [places[at] for at in order_of_periods(places)] or places
         if kind == "bar":
             rows = [[place, old.get(place), new.get(place)] for place in places[:_MOST_TOTALS]]
             title = {name: before[name] for name in ("title", "unit", "format")}

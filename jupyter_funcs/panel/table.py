@@ -14,7 +14,7 @@ import pandas as pd
 from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.export import tabbed
-from jupyter_funcs.frames.roles import FRAME, flat, is_to_date
+from jupyter_funcs.frames.roles import FRAME, flat, is_to_date, words
 from jupyter_funcs.panel.requests import Columns, Contains, Json, Number, OneOf, Sort, TableQuery, Text, answers
 from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
 
@@ -126,7 +126,7 @@ class TableView:
         column = self._column(at)
         wanted = query.casefold()
         hits: list[Json] = []
-        for value, count in column.ranked():
+        for value, count in column.ranked(by_time=True):
             text = plain_text(value)
             if wanted in text.casefold() and len(text) <= _LONGEST_VALUE:
                 hits.append({"text": text, "count": count})
@@ -156,22 +156,33 @@ class TableView:
         if not self.rows:
             return "\n".join([*lines, name])
         test = " & ".join(test.part for test in self._tests(query)).replace(FRAME, name)
-        needed = {"Decimal(": "from decimal import Decimal", "pd.Series(": "import pandas as pd"}
-        imports = [line for call, line in needed.items() if call in test]
         if len(test) > 80:
             lines.append(f"rows = {test}")
             test = "rows"
         view = f"{name}[{test}]" if test else name
         if query.sort:
-            columns = [self._column(sort.at) for sort in query.sort]
-            by = [column.data.name for column in columns]
+            columns = [self._sorting(self._column(sort.at)) for sort in query.sort]
             options: Json = {"ascending": [not sort.descending for sort in query.sort], "kind": "stable"}
-            mixed = [column.data.name for column in columns if column.kind == "mixed"]
-            if mixed:
-                only = "" if mixed == by else f" if values.name in {literal(mixed)} else values"
-                options["key"] = Coded(None, f'lambda values: values.map(str, na_action="ignore"){only}')
-            view = Coded(self.flat.head(0), view).sort_values(by, **options).code
-        return "\n".join([*imports, *lines, view])
+            key = "values"
+            for column in reversed(columns):
+                if column.sort_key:
+                    others = f" if values.name == {literal(column.data.name)} else {key}"
+                    key = column.sort_key + (others if len(columns) > 1 else "")
+            if key != "values":
+                options["key"] = Coded(None, f"lambda values: {key}")
+            view = Coded(self.flat.head(0), view).sort_values([column.data.name for column in columns], **options).code
+        code = "\n".join([*lines, view])
+        needed = {"Decimal(": "from decimal import Decimal", "pd.": "import pandas as pd"}
+        return "\n".join([*(line for call, line in needed.items() if call in code), code])
+
+    def _sorting(self, column: TableColumn) -> TableColumn:
+        """Return the dates beside named periods, if they sort the rows as the periods do, else the column itself."""
+        if not column.of_time:
+            return column
+        dates = [other for other in map(self._column, range(self.count)) if other.kind == "date"]
+        dates.sort(key=lambda date: "end" not in words(date.name))
+        rows = column.factorized().rows
+        return next((date for date in dates if np.array_equal(date.factorized().rows, rows)), column)
 
     def frame(self, query: TableQuery) -> pd.DataFrame:
         """Return a view as a frame."""

@@ -25,7 +25,7 @@ from jupyter_funcs.frames.display import (
     short_text,
     with_minus,
 )
-from jupyter_funcs.frames.roles import FRAME, adds_up, as_float, is_identifier
+from jupyter_funcs.frames.roles import FRAME, adds_up, as_float, is_identifier, order_of_periods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -57,6 +57,7 @@ class Codes(NamedTuple):
 
     rows: NDArray[Any]
     values: Any
+    of_time: bool = False  # named periods, which are sorted by time and not by text
 
     @property
     def nbytes(self) -> int:
@@ -158,15 +159,33 @@ class TableColumn:
                 texts = [None if is_empty(value) else plain_text(value) for value in data]
                 data = pd.Series(texts, dtype=object)
             rows, values = pd.factorize(data, sort=True)
-            return Codes(rows.astype(np.min_scalar_type(-len(values) - 1)), values)
+            order = [] if data.dtype == "category" else order_of_periods(values)
+            of_time = order != sorted(order)
+            if of_time:
+                rows = np.append(np.argsort(order), -1)[rows]
+                values = values[order]
+            return Codes(rows.astype(np.min_scalar_type(-len(values) - 1)), values, of_time)
 
         return self._keep(self.at, (self.at, by_text), make)
 
-    def ranked(self) -> Iterator[tuple[Any, int]]:
-        """Yield the distinct values with their counts, most frequent first."""
-        rows, values = self.factorized()
+    def ranked(self, *, by_time: bool = False) -> Iterator[tuple[Any, int]]:
+        """Yield the distinct values with their counts: most frequent first, or named periods in order of time."""
+        rows, values, of_time = self.factorized()
         counts = np.bincount(rows[rows >= 0])
-        return ((values[place], int(counts[place])) for place in np.argsort(-counts, kind="stable"))
+        places = np.arange(len(counts)) if by_time and of_time else np.argsort(-counts, kind="stable")
+        return ((values[place], int(counts[place])) for place in places)
+
+    @property
+    def of_time(self) -> bool:
+        """Whether it has named periods, which are sorted by time."""
+        return self.kind == "text" and self.factorized().of_time
+
+    @property
+    def sort_key(self) -> str:
+        """The code by which pandas sorts `values` of this column as the table does; empty if it needs none."""
+        if self.of_time:
+            return f"pd.Categorical(values, {literal([*self.factorized().values])}, ordered=True)"
+        return 'values.map(str, na_action="ignore")' if self.kind == "mixed" else ""
 
     def key(self, *, descending: bool) -> NDArray[Any]:
         """Return numbers that numpy sorts in the order of the values, with empty ones last."""
@@ -176,7 +195,7 @@ class TableColumn:
             if not descending:
                 return values
             return -values if values.dtype.kind == "f" else ~values
-        rows, values = self.factorized()
+        rows, values, _ = self.factorized()
         return np.where(rows < 0, len(values), len(values) - 1 - rows if descending else rows)
 
     # Filters, which test each distinct value once

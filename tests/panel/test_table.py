@@ -59,6 +59,7 @@ KINDS: dict[str, tuple[list[Any], Any]] = {
     "arrow zone": (TIMES, "timestamp[us, tz=America/New_York][pyarrow]"),
     "arrow decimal": ([Decimal("1.5"), Decimal("0.1")], pd.ArrowDtype(pa.decimal128(10, 2))),
     "arrow flag": ([True, False], "bool[pyarrow]"),
+    "named periods": (["FQ1 2021", "FQ2 2021", "FQ1 2022", "FY 2021", "H1 2022", "2020"], "str"),
 }
 FULL = {"tiny", "numpy int", "small", "numpy bool"}
 NAMES = ["Spend", "Region", "Spend", "", "a b", 'q"', 2024, None, ("x", 1), "Id", "Date", "row"]
@@ -182,6 +183,40 @@ def agrees(view: dict[str, Any], table: TableView, total: str | None, rows: Any)
 def test_the_code_of_a_view_gives_the_rows_of_the_view(number: int) -> None:
     """Runs the code of any sort, filters and search over any frame."""
     settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))(given(st.data())(check))()
+
+
+LABELS = ["FQ1 2022", "FQ2 2021", "FQ1 2021", "FQ2 2022"]
+ENDS = [pd.Timestamp("2022-05-01"), pd.Timestamp("2021-08-01"), pd.Timestamp("2021-05-01"), pd.Timestamp("2022-08-01")]
+BY_TIME = TableQuery(sort=[Sort(0, descending=False)])
+
+
+@pytest.mark.parametrize(
+    ("columns", "sort"),
+    [
+        ({}, 'sort_values(["PeriodLabel"], ascending=[True], kind="stable", key=lambda values: pd.Categorical('),
+        ({"Start": [ENDS[0], *ENDS[:3]], "PeriodEndDate": ENDS}, 'sort_values(["PeriodEndDate"], ascending=[True]'),
+        ({"PeriodStartDate": ENDS, "PeriodEndDate": ENDS}, 'sort_values(["PeriodEndDate"]'),
+        ({"PeriodEndDate": [*ENDS[:3], None]}, "pd.Categorical("),  # they would sort the rows differently
+    ],
+    ids=["alone", "beside dates", "beside two", "beside other dates"],
+)
+def test_named_periods_are_sorted_and_listed_by_time(columns: dict[str, Any], sort: str) -> None:
+    """The code sorts by the dates of the periods where they are beside; else it has the periods in order."""
+    frame = pd.DataFrame({"PeriodLabel": LABELS, **columns, "row": range(4)})
+    table = TableView(frame)
+    assert numbers_of(table.frame(BY_TIME)) == [2, 1, 0, 3]
+    assert sort in table.code(BY_TIME, "df")
+    assert numbers_of(run(table.code(BY_TIME, "df"), frame)) == [2, 1, 0, 3]
+    assert [value["text"] for value in table.values(0, "")["values"]] == [LABELS[at] for at in (2, 1, 0, 3)]
+
+
+def test_texts_that_are_no_periods_are_sorted_by_text_and_listed_by_count() -> None:
+    """One other text among the periods is enough; what is in order by text needs no code of its own."""
+    frame = pd.DataFrame({"PeriodLabel": [*LABELS, "total", "total"], "Year": ["2022", *map(str, range(2017, 2022))]})
+    table = TableView(frame.assign(row=range(6)))
+    assert numbers_of(table.frame(BY_TIME))[:3] == [2, 0, 1]
+    assert table.values(0, "")["values"][0] == {"text": "total", "count": 2}
+    assert "key=" not in table.code(TableQuery(sort=[Sort(1, descending=True)]), "df")
 
 
 def test_floats_are_ordered_to_the_last_bit() -> None:
