@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Series = pd.Series[Any]
     from collections.abc import Hashable, Sequence
 
-CHANGE = "Change"
+_TIMES = ("before", "after")
 _FLOATS = {"floating", "mixed-integer-float"}
 _DURATIONS = {"timedelta", "timedelta64"}
 
@@ -28,6 +28,7 @@ def diff(
     *,
     keys: Sequence[str] | None = None,
     tolerance: float = 0.0,
+    names: tuple[str, str] = _TIMES,
 ) -> pd.DataFrame:
     """
     Compare two results of a function.
@@ -41,6 +42,9 @@ def diff(
         named like an identifier, what a sweep varied, and as many booleans as needed to make the rows unique.
     tolerance
         The largest relative difference, as a fraction, at which two numbers count as equal.
+    names
+        What to call the two frames if they aren't the same one at two times, such as ``("BVQS", "MCHQ")``: two texts
+        that differ, without ``delta`` and ``percent``.
 
     Returns
     -------
@@ -49,14 +53,19 @@ def diff(
         then ``<name> (before)`` and ``<name> (after)`` of each column that differs in any row; of numbers and
         durations also ``<name> (delta)`` and ``<name> (percent)``, the difference and its part of the value before, in
         percent. Rows are in the order of `after`, followed by the removed ones. A column of only one frame is not
-        compared; ``attrs["funcs"]["only"]`` names these.
+        compared; ``attrs["funcs"]["only"]`` names these. `names` of your own are in place of ``before`` and ``after``;
+        then the first column is ``Where``: ``in both``, or ``only in`` and the name of the frame. If each frame is one
+        row, and no column can be a key, these are compared.
 
     Raises
     ------
     ArgumentError
         An argument is not a DataFrame, or has duplicate column names; a key is not a column of both, or holds lists or
-        objects; or the keys do not identify the rows of a frame. Of results of two functions it says what they share.
+        objects; the keys do not identify the rows of a frame; or `names` are not valid. Of results of two functions it
+        says what they share.
     """
+    if len({*names, "delta", "percent"}) != 4:
+        raise ArgumentError(f"{quote(names)} can't name two results.", 'Pass two such as names=("BVQS", "MCHQ").')
     _check(before, "first")
     _check(after, "second")
     functions = [str(frame.attrs.get("funcs", {}).get("function", "")) for frame in (before, after)]
@@ -80,27 +89,39 @@ def diff(
     is_removed = np.arange(len(order)) >= len(new)
     differs = {column: _differs(left[column], right[column], tolerance) for column in columns}
     shown = np.logical_or.reduce([is_added, is_removed, *differs.values()])
-    change = np.select([is_added, is_removed], ["added", "removed"], "changed")
-    result: dict[Hashable, Any] = {CHANGE: pd.array(change[shown], dtype="string")}
-    for level, name in enumerate(named):
-        result[name] = order[shown].get_level_values(level)
+    title, *kinds = ("Change", "added", "removed", "changed")
+    if names != _TIMES:
+        title, *kinds = ("Where", f"only in {names[1]}", f"only in {names[0]}", "in both")
+    change = np.select([is_added, is_removed], kinds[:2], kinds[2])
+    result: dict[Hashable, Any] = {title: pd.array(change[shown], dtype="string")}
+    for level, key in enumerate(named):
+        result[key] = order[shown].get_level_values(level)
     for column in columns:
         if differs[column].any():
             earlier = left[column][shown].reset_index(drop=True)
             later = right[column][shown].reset_index(drop=True)
             result |= {
-                f"{column} (before)": earlier,
-                f"{column} (after)": later,
+                f"{column} ({names[0]})": earlier,
+                f"{column} ({names[1]})": later,
                 **_change(column, earlier, later),
             }
     compared = pd.DataFrame(result)
-    only_before = [*map(str, before.columns.drop(common))]
-    only_after = [*map(str, after.columns.drop(common))]
-    compared.attrs["funcs"] = {
-        "shape": "diff",
-        "only": {"before": only_before, "after": only_after},
-    }
+    only = [[*map(str, frame.columns.drop(common))] for frame in (before, after)]
+    compared.attrs["funcs"] = {"shape": "diff", "only": dict(zip(names, only, strict=True))}
     return compared
+
+
+def apart(before: pd.DataFrame, after: pd.DataFrame) -> list[Any]:
+    """Return the columns that say which of two results it is: they would be keys, and each has one value of its own."""
+    if not (before.columns.is_unique and after.columns.is_unique):
+        return []
+    columns = []
+    for column in before.columns.intersection(after.columns):
+        sides = [before[column], after[column]]
+        values = [side.dropna().unique().tolist() for side in sides if _identifies(side)]
+        if [*map(len, values)] == [1, 1] and values[0] != values[1]:
+            columns.append(column)
+    return columns
 
 
 def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None, common: list[Any]) -> list[str]:
@@ -122,7 +143,7 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None,
                 break
             named.append(flag)
         named.sort(key=common.index)
-    if not named:
+    if not named and not all(len(frame) == 1 for frame in frames):
         raise ArgumentError(
             "Nothing identifies the rows: no common column holds text, dates or identifiers.",
             "Pass the columns that do: keys=[…]." if common else "Compare results with the same columns.",
@@ -188,6 +209,8 @@ def _identifies(column: Series) -> bool:
 
 
 def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
+    if not keys:
+        return frame.reset_index(drop=True)
     indexed = frame.set_index(keys if len(keys) > 1 else keys[0])
     if not indexed.index.is_unique:
         row = indexed.index[indexed.index.duplicated()][0]

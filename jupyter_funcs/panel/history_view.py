@@ -15,10 +15,10 @@ from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.catalog.values import Each, key_of
 from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
-from jupyter_funcs.core.coded import Coded
+from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.text import clip, inert, listed, some
-from jupyter_funcs.frames.diff import CHANGE, diff
+from jupyter_funcs.frames.diff import apart, diff
 from jupyter_funcs.frames.roles import flat, order_of_periods
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.requests import ChartWish, Json, Number, RunNumber, TableQuery, answers
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _MOST_ROWS = 200  # of the history
 _MOST_ARGS = 4
 _LONGEST_VALUE = 60
+_LONGEST_NAME = 40  # of a run in the names of columns
+_NAMELESS = {"True", "False", "null", "empty text", "empty list"}
 _MOST_HELD = 20
 _MOST_BYTES = 256_000_000
 _MOST_COMPARED = 2_000_000  # rows of a result
@@ -115,10 +117,11 @@ class HistoryView:
 
     def _compare(self, *numbers: int | str, again: bool) -> tuple[Json, TableView | None]:
         runs = [*map(self.session.history.get, numbers)]
-        code = f"import jupyter_funcs as jf\n\njf.diff({', '.join(map(_frame_code, runs))})"
         before, after = map(self._row, runs)
-        about: Json = {"before": before, "after": after, "code": code, "totals": None, "chart": None}
+        about: Json = {"before": before, "after": after, "totals": None, "chart": None}
         about |= self._args(*runs) | {"gone": [], "columns": [], "rows": [], "total": 0}
+        names = _names(runs, about["args"])
+        about |= {"sides": [*(names or ("Before", "After"))], "neutral": bool(names), "code": _code(runs, names, [])}
         if none := " ".join(filter(None, map(_without_result, dict.fromkeys(runs)))):
             return about | {"said": none}, None
         frames: list[Any] = [run.frame for run in runs]
@@ -128,16 +131,20 @@ class HistoryView:
             return about | {"said": _gone_text(gone), "gone": gone}, None
         if trouble := _trouble(runs, frames):
             return about | {"said": trouble}, None
-        about |= _charts(frames, next((run.entry.description for run in runs if run.entry), ""))
+        if names:
+            left_out = apart(*frames)
+            frames = [frame.drop(columns=left_out) for frame in frames]
+            about["code"] = _code(runs, names, left_out)
+        about |= _charts(frames, about, next((run.entry.description for run in runs if run.entry), ""))
         try:
-            changes = diff(*frames)
+            changes = diff(*frames, names=names or ("before", "after"))
         except ArgumentError as error:
             way = "Compare runs with the same dimensions; in a cell, jf.diff takes keys=[…]: the columns to join by."
             return about | {"said": f"{error.what} {way}"}, None
         table = TableView(changes)
         columns = table.columns(list(range(min(table.count, _MOST_COLUMNS))))
         about["columns"] = [{"name": column["name"], "type": column["type"]} for column in columns]
-        return about | {"said": _counted(changes, *frames)}, table
+        return about | {"said": _counted(changes, frames, names)}, table
 
     def _again(self, run: Run) -> pd.DataFrame:
         """Repeat a run without a progress bar or a question: the user asked for all its runs."""
@@ -163,7 +170,7 @@ class HistoryView:
                 continue
             old, new = (_text(args[name]) if name in args else "" for args in sides)
             if old == new:  # 5 and "5"
-                old, new = (_text(args[name], quotes=True) for args in sides)
+                old, new = (_text(args.get(name), quotes=True) for args in sides)
             differ.append({"name": label, "before": old, "after": new})
         return {"args": differ, "same": " · ".join(same)}
 
@@ -239,14 +246,47 @@ def _trouble(runs: list[Run], frames: list[Any]) -> str:
     return ""
 
 
-def _counted(changes: pd.DataFrame, before: pd.DataFrame, after: pd.DataFrame) -> str:
-    counts = changes[CHANGE].value_counts()
-    differences = [f"{counts[kind]:,} {kind}" for kind in ("added", "removed", "changed") if kind in counts]
-    text = f"{listed(differences, 'and') or 'No difference'}, of {len(before):,} rows before and {len(after):,} after."
+def _names(runs: list[Run], differ: list[Json]) -> tuple[str, str] | None:
+    """Return what to call two runs, by what differs; `None` if they are the same one at two times."""
+    names = [run.function for run in runs]
+    if names[0] == names[1]:
+        if not differ:
+            return None
+        names = [", ".join(_value_text(arg["name"], arg[side]) for arg in differ) for side in ("before", "after")]
+    before, after = (clip(inert(name), _LONGEST_NAME) for name in names)
+    if len({before, after, "delta", "percent"}) < 4:  # which `diff` refuses
+        before, after = (f"run {run.label}" for run in runs)
+    return before, after
+
+
+def _value_text(label: str, value: str) -> str:
+    """Return a value that names a run; with the argument's label unless it is a name by itself."""
+    if not value:
+        return f"no {label}"
+    if len(value) > 3 and any(map(str.isalpha, value)) and value not in _NAMELESS:
+        return value
+    return f"{label} {value}"
+
+
+def _counted(changes: pd.DataFrame, frames: list[pd.DataFrame], names: tuple[str, str] | None) -> str:
+    counts = changes.iloc[:, 0].value_counts(sort=False)
+    differences = [f"{count:,} {kind}" for kind, count in counts.items()]
+    rows, others = map(len, frames)
+    sizes = f"{rows:,} rows before and {others:,} after"
+    if names:
+        sizes = f"{rows:,} rows of {names[0]} and {others:,} of {names[1]}"
+    text = f"{listed(differences, 'and') or 'No difference'}, of {sizes}."
     for side, columns in changes.attrs["funcs"]["only"].items():
         if columns:
             text += f" Only {side}, so not compared: {inert(some(columns, 5))}."
     return text
+
+
+def _code(runs: list[Run], names: tuple[str, str] | None, left_out: list[Any]) -> str:
+    drop = f".drop(columns={literal(left_out)})" if left_out else ""
+    frames = ", ".join(f"{_frame_code(run)}{drop}" for run in runs)
+    options = f", names={names}" if names else ""
+    return f"import jupyter_funcs as jf\n\njf.diff({frames}{options})"
 
 
 def _frame_code(run: Run) -> str:
@@ -257,7 +297,7 @@ def _frame_code(run: Run) -> str:
     return f"{connection(run.where)}.history.get({number}).frame"
 
 
-def _charts(frames: list[pd.DataFrame], about: str) -> Json:
+def _charts(frames: list[pd.DataFrame], compared: Json, about: str) -> Json:
     """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
     charts: Json = {}
     sides = [flat(Coded(frame, "")).value for frame in frames]
@@ -279,9 +319,10 @@ def _charts(frames: list[pd.DataFrame], about: str) -> Json:
             if key == "values":
                 places.sort()
             x = before["x"] | {"values": [*range(len(places))]} | {key: places}
-            ways = (("Before", -2, old), ("After", 0, new))
+            colours = (0, 1) if compared["neutral"] else (-2, 0)
             lines = [
-                {"name": name, "colour": colour, "values": [*map(values.get, places)]} for name, colour, values in ways
+                {"name": name, "colour": colour, "values": [*map(values.get, places)]}
+                for name, colour, values in zip(compared["sides"], colours, (old, new), strict=True)
             ]
             charts["chart"] = before | {"x": x, "series": lines, "adds": False, "choices": [], "code": "", "hidden": 0}
     return charts

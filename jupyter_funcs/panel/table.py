@@ -14,7 +14,7 @@ import pandas as pd
 from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.export import tabbed
-from jupyter_funcs.frames.roles import FRAME, flat, is_to_date, words
+from jupyter_funcs.frames.roles import FRAME, flat, is_to_date
 from jupyter_funcs.panel.requests import Columns, Contains, Json, Number, OneOf, Sort, TableQuery, Text, answers
 from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
 
@@ -170,7 +170,8 @@ class TableView:
                     key = column.sort_key + (others if len(columns) > 1 else "")
             if key != "values":
                 options["key"] = Coded(None, f"lambda values: {key}")
-            view = Coded(self.flat.head(0), view).sort_values([column.data.name for column in columns], **options).code
+            by = [column.data.name for column in columns]
+            view = Coded(self.flat.head(0), view).sort_values(by, **options).code
         code = "\n".join([*lines, view])
         needed = {"Decimal(": "from decimal import Decimal", "pd.": "import pandas as pd"}
         return "\n".join([*(line for call, line in needed.items() if call in code), code])
@@ -179,9 +180,9 @@ class TableView:
         """Return the dates beside named periods, if they sort the rows as the periods do, else the column itself."""
         if not column.of_time:
             return column
-        dates = [other for other in map(self._column, range(self.count)) if other.kind == "date"]
-        dates.sort(key=lambda date: "end" not in words(date.name))
         rows = column.factorized().rows
+        others = map(self._column, reversed(range(self.count)))  # periods begin with one date and end with another
+        dates = (other for other in others if other.kind == "date")
         return next((date for date in dates if np.array_equal(date.factorized().rows, rows)), column)
 
     def frame(self, query: TableQuery) -> pd.DataFrame:

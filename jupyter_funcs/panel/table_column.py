@@ -172,7 +172,9 @@ class TableColumn:
         """Yield the distinct values with their counts: most frequent first, or named periods in order of time."""
         rows, values, of_time = self.factorized()
         counts = np.bincount(rows[rows >= 0])
-        places = np.arange(len(counts)) if by_time and of_time else np.argsort(-counts, kind="stable")
+        places = np.argsort(-counts, kind="stable")
+        if by_time and of_time:
+            places.sort()
         return ((values[place], int(counts[place])) for place in places)
 
     @property
@@ -183,9 +185,12 @@ class TableColumn:
     @property
     def sort_key(self) -> str:
         """The code by which pandas sorts `values` of this column as the table does; empty if it needs none."""
-        if self.of_time:
-            return f"pd.Categorical(values, {literal([*self.factorized().values])}, ordered=True)"
-        return 'values.map(str, na_action="ignore")' if self.kind == "mixed" else ""
+        if self.kind == "mixed":
+            return 'values.map(str, na_action="ignore")'
+        if not self.of_time:
+            return ""
+        _, periods, _ = self.factorized()
+        return f"pd.Categorical(values, {literal(list(periods))}, ordered=True)"
 
     def key(self, *, descending: bool) -> NDArray[Any]:
         """Return numbers that numpy sorts in the order of the values, with empty ones last."""

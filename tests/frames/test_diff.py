@@ -27,6 +27,26 @@ A = frame(("2025-01-01", "Pacific", 1.0), ("2025-01-01", "Midwest", 2.0), ("2025
 B = frame(("2025-01-02", "Pacific", 3.0), ("2025-01-03", "Pacific", 4.0), ("2025-01-01", "Pacific", 1.0))
 
 
+def test_two_frames_can_have_names_of_their_own() -> None:
+    """Where they are not the same one at two times: what is only in one has its name, and nothing is before."""
+    shown = jf.diff(A, B.assign(More=1), names=("BVQS", "MCHQ"))
+    spend = [f"Spend ({which})" for which in ("BVQS", "MCHQ", "delta", "percent")]
+    assert shown.columns.tolist() == ["Where", "Date", "Region", *spend]
+    assert shown["Where"].tolist() == ["in both", "only in MCHQ", "only in BVQS"]
+    assert shown.attrs["funcs"]["only"] == {"BVQS": [], "MCHQ": ["More"]}
+    for names in (("a", "a"), ("a", "delta"), ("percent", "a")):
+        with pytest.raises(jf.ArgumentError, match="can't name two results"):
+            jf.diff(A, B, names=names)
+
+
+def test_two_frames_of_one_row_need_no_key() -> None:
+    """There is nothing to tell apart."""
+    shown = jf.diff(A[["Spend"]].head(1), A[["Spend"]].iloc[1:2])
+    assert shown.to_numpy().tolist() == [["changed", 1.0, 2.0, 1.0, 100.0]]
+    with pytest.raises(jf.ArgumentError, match="Nothing identifies the rows"):
+        jf.diff(A[["Spend"]], A[["Spend"]].head(1))
+
+
 def test_rows_are_told_apart_by_dates_and_texts() -> None:
     """Equal rows are left out; the order is the second result's, followed by removed rows."""
     shown = jf.diff(A, B)

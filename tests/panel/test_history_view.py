@@ -40,9 +40,9 @@ RESULTS: list[pd.DataFrame] = []
 KEPT: list[pd.DataFrame] = []
 
 
-def given(which: str) -> pd.DataFrame:
-    """One of two results."""
-    return RESULTS[int(which)]
+def given() -> pd.DataFrame:
+    """One of two results after the other."""
+    return RESULTS.pop(0)
 
 
 def broken() -> pd.DataFrame:
@@ -155,15 +155,16 @@ def test_two_runs_are_compared(funcs: Any, view: HistoryView) -> None:
     shown = view.compare(before, after)
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
     assert shown["args"] == [{"name": "Factor", "before": "", "after": "2.0"}]
-    assert shown["said"] == "120 changed, of 120 rows before and 120 after."
+    assert shown["said"] == "120 in both, of 120 rows of no Factor and 120 of Factor 2.0."
     names = [column["name"] for column in shown["columns"]]
-    assert names[:3] == ["Change", "Date", "Shop"]
-    assert names[3:] == [f"Sales ({which})" for which in ("before", "after", "delta", "percent")]
+    assert names[:3] == ["Where", "Date", "Shop"]
+    assert names[3:] == [f"Sales ({which})" for which in ("no Factor", "Factor 2.0", "delta", "percent")]
     assert (len(shown["rows"]), shown["total"]) == (50, 120)
-    assert shown["rows"][0][:3] == ["changed", "2024-01-01", "North"]
+    assert shown["rows"][0][:3] == ["in both", "2024-01-01", "North"]
     assert view.compare(before, after, 100)["rows"][-1][1] == "2024-02-29"
     assert shown["totals"]["rows"] == [["South", 12000.0, 24000.0], ["North", 6000.0, 12000.0]]
-    assert [(line["name"], line["colour"]) for line in shown["chart"]["series"]] == [("Before", -2), ("After", 0)]
+    lines = [(line["name"], line["colour"]) for line in shown["chart"]["series"]]
+    assert lines == [("no Factor", 0), ("Factor 2.0", 1)]
     assert len(shown["chart"]["x"]["values"]) == len(shown["chart"]["series"][0]["values"])
     assert shown["code"].startswith("import jupyter_funcs as jf\n\njf.diff(")
     assert view.compare(after, before)["args"][0]["before"] == "2.0"
@@ -175,10 +176,10 @@ def test_a_result_that_the_notebook_changed_is_compared_as_it_came(funcs: Any, v
         shell.push({"mine": funcs.sales(), "double": funcs.sales(factor=2.0)})
         before, after = numbers(funcs)
         same = view.compare(before, after)
-        assert "jf.diff(mine, double)" in same["code"]
+        assert "jf.diff(mine, double, names=(" in same["code"]
         shell.run_cell("mine['Sales'] = 0.0; mine['Extra'] = 1")
         changed = HistoryView(funcs, Held()).compare(before, after)
-        assert changed["code"].endswith(f".history.get({before}).frame, double)")
+        assert f".history.get({before}).frame, double, names=(" in changed["code"]
         assert changed | {"code": ""} == same | {"code": ""}
 
 
@@ -206,7 +207,7 @@ def test_runs_of_two_functions_name_what_they_share(funcs: Any, view: HistoryVie
 def pair(funcs: Any, before: pd.DataFrame, after: pd.DataFrame) -> tuple[int, int]:
     """Run a function whose results are these, and return the numbers of the runs."""
     RESULTS[:] = [before, after]
-    return numbers(funcs, *(funcs.given(which=str(at)) for at in (0, 1)))
+    return numbers(funcs, funcs.given(), funcs.given())
 
 
 ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
@@ -257,6 +258,67 @@ def test_results_of_any_shape_are_compared(
         assert "jf.diff takes keys=[…]" in shown["said"]
 
 
+def quarters(symbol: str, region: str = "all", shown: str = "Yes", start: str = "") -> pd.DataFrame:
+    """Spend of a company by quarter."""
+    factor = len(region) * len(symbol[:1]) * ord(symbol[0])
+    labels = ["FQ1 2021", "FQ2 2021", "FQ1 2022"] if symbol[:1] == "B" else ["FQ1 2021", "FQ1 2022", "FQ2 2022"]
+    spend = [factor * 1.5, factor * 2.5, factor * 2.0]
+    company = {"Symbol": symbol, "Name": f"{symbol} Inc."}
+    return pd.DataFrame({**company, "PeriodLabel": labels, "Region": region, "Spend": spend})
+
+
+BVQS = {"symbol": "BVQS"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sides"),
+    [
+        (BVQS, {"symbol": "MCHQ"}, ("BVQS", "MCHQ")),
+        (BVQS, {"symbol": "MCHQ", "region": "East"}, ("BVQS, no Region", "MCHQ, East")),
+        (BVQS | {"shown": "Yes"}, BVQS | {"shown": "No"}, ("Shown Yes", "Shown No")),
+        (BVQS, BVQS | {"start": "2022-01-01"}, ("no Start", "Start 2022-01-01")),
+        (BVQS | {"start": ""}, BVQS, ("Start empty text", "no Start")),
+        (BVQS, BVQS | {"region": "delta"}, ("run 1", "run 2")),
+        ({"symbol": "B" * 50}, {"symbol": "B" * 51}, ("run 1", "run 2")),
+        (BVQS, BVQS, ("Before", "After")),
+    ],
+)
+def test_runs_are_called_by_what_differs(before: dict[str, str], after: dict[str, str], sides: tuple[str, str]) -> None:
+    """By the values that are names, else with the label; Before and After is only the same run at two times."""
+    funcs = jf.connect([quarters])
+    frames = [funcs.quarters(**values) for values in (before, after)]
+    view = HistoryView(funcs, Held())
+    first, second = (run.number for run in funcs.history.runs)
+    shown = view.compare(first, second)
+    if sides[0] == "run 1":
+        sides = (f"run {first}", f"run {second}")
+    assert (tuple(shown["sides"]), shown["neutral"]) == (sides, before != after)
+    assert json.loads(json.dumps(shown)) == json.loads(json.dumps(view.compare(first, second)))
+    del frames
+
+
+def test_two_companies_are_joined_by_what_they_share() -> None:
+    """Not by their symbols and names, nor by what else is one value in each; the code gives the same rows."""
+    funcs = jf.connect([quarters])
+    with interactive_shell() as shell:
+        shell.push({symbol: funcs.quarters(symbol=symbol) for symbol in ("BVQS", "MCHQ")})
+        shown = HistoryView(funcs, Held()).compare(*(run.number for run in funcs.history.runs))
+        shell.run_cell(shown["code"].replace("jf.diff", "changes = jf.diff"))
+        changes = shell.user_ns["changes"]
+    names = ["Where", "PeriodLabel", "Region", *(f"Spend ({name})" for name in ("BVQS", "MCHQ", "delta", "percent"))]
+    assert [column["name"] for column in shown["columns"]] == names == [*changes.columns]
+    joined = [
+        ["in both", "FQ1 2021"],
+        ["in both", "FQ1 2022"],
+        ["only in MCHQ", "FQ2 2022"],
+        ["only in BVQS", "FQ2 2021"],
+    ]
+    assert [row[:2] for row in shown["rows"]] == joined == changes.iloc[:, :2].to_numpy().tolist()
+    assert shown["said"] == "2 in both, 1 only in MCHQ and 1 only in BVQS, of 3 rows of BVQS and 3 of MCHQ."
+    assert shown["chart"]["x"]["labels"] == ["FQ1 2021", "FQ2 2021", "FQ1 2022", "FQ2 2022"]
+    assert '.drop(columns=["Symbol", "Name"])' in shown["code"]
+
+
 def test_totals_and_lines_are_of_the_same_steps_and_measures(funcs: Any, view: HistoryView) -> None:
     """Results of other lengths share their points, each with its own values; single rows are left to the table."""
     shown = view.compare(*pair(funcs, sales(), sales(factor=2.0).iloc[:40]))
@@ -290,7 +352,9 @@ def test_a_sweep_is_run_again_without_a_question_or_a_bar(funcs: Any, capsys: py
     few = funcs["Sales"].with_options(most_runs=5, progress=False, cache=False)
     few.sweep(factor=[1.0, 2.0, 3.0])
     shown = view.compare(*numbers(funcs, few.sweep(factor=[1.0, 2.0, 4.0])), again=True)
-    assert shown["said"] == "120 added and 120 removed, of 360 rows before and 360 after."
+    before, after = ("Factor 1.0, 2.0, 3.0", "Factor 1.0, 2.0, 4.0")
+    rows = f"120 only in {after} and 120 only in {before}"
+    assert shown["said"] == f"{rows}, of 360 rows of {before} and 360 of {after}."
     assert (len(held), capsys.readouterr().out) == (1, "")
 
 
@@ -323,7 +387,7 @@ def test_runs_of_earlier_kernels_are_below_those_of_this_one(
     assert "/" in then["number"]
     assert (then["differs"], then["held"]) == ([{"name": "Factor", "value": "2.0"}], False)
     assert view.compare(then["number"], now["number"])["gone"] == [then["number"]]
-    assert view.compare(then["number"], now["number"], again=True)["said"].startswith("120 changed")
+    assert view.compare(then["number"], now["number"], again=True)["said"].startswith("120 in both")
 
 
 def test_thousands_of_runs_are_listed_in_linear_time(funcs: Any, view: HistoryView) -> None:

@@ -141,7 +141,8 @@ export function chart({ wish = {}, low = null, high = null, filters = [] } = {},
 export const manyLines = (request) => chart(request, SYMBOLS);
 
 /** The answer to a `compare` request. */
-export function compared({ before, after }, rows) {
+export function compared({ before, after }, rows, neutral = true) {
+  const sides = neutral ? ["Demo Card Panel", "Demo Debit Panel"] : ["Before", "After"];
   const [one, other] = [before, after].map((number) => rows.find((row) => row.number === number));
   const { x, ...rest } = chart();
   const sums = x.values.map((day) => wave(day, 0) * 5);
@@ -151,7 +152,7 @@ export function compared({ before, after }, rows) {
     Math.round(wave(FIRST, at) * (1300 + 30 * at)),
   ]);
   const joined = Array.from({ length: 50 }, (_, at) => [
-    "changed",
+    neutral ? "in both" : "changed",
     `2020-11-${16 + (at % 14)}`,
     REGIONS[at % 6],
     "323,402",
@@ -162,15 +163,21 @@ export function compared({ before, after }, rows) {
   return {
     before: one,
     after: other,
-    args: [{ name: "Panel", before: "Demo Card Panel", after: "Demo Debit Panel" }],
+    sides,
+    neutral,
+    args: neutral ? [{ name: "Panel", before: sides[0], after: sides[1] }] : [],
     same: "Symbol NVRA · Dimensions Region · Growth Yes",
     gone: [],
-    said: "10,956 changed, of 10,956 rows before and 10,956 after.",
+    said: neutral
+      ? "10,956 in both, of 10,956 rows of Demo Card Panel and 10,956 of Demo Debit Panel."
+      : "10,956 changed, of 10,956 rows before and 10,956 after.",
     columns: [
-      "Change",
+      neutral ? "Where" : "Change",
       "Date",
       "Region",
-      ...["before", "after", "delta", "percent"].map((which) => `Spend (${which})`),
+      ...[...(neutral ? sides : ["before", "after"]), "delta", "percent"].map(
+        (which) => `Spend (${which})`,
+      ),
     ].map((name, at) => ({ name, type: at < 3 ? "text" : "number" })),
     rows: joined,
     total: 10_956,
@@ -181,8 +188,8 @@ export function compared({ before, after }, rows) {
       x,
       choices: [],
       series: [
-        { name: "Before", colour: -2, values: sums },
-        { name: "After", colour: 0, values: sums.map((value) => value * 0.86) },
+        { name: sides[0], colour: neutral ? 0 : -2, values: sums },
+        { name: sides[1], colour: neutral ? 1 : 0, values: sums.map((value) => value * 0.86) },
       ],
       adds: false,
     },

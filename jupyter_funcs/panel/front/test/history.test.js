@@ -49,7 +49,7 @@ test("a comparison has arguments, sums, a chart, rows and the code; Swap turns i
   const { $, el, click, asked, close } = await open({}, ["tick:9", "tick:8", "compare"]);
   assert.match(
     $("compare-args").textContent,
-    /Panel.*Demo Card Panel.*→.*Demo Debit Panel.*The same in both: Symbol NVRA/,
+    /Panel.*Demo Card Panel.*and.*Demo Debit Panel.*The same in both: Symbol NVRA/,
   );
   assert.match($("compare-table").querySelector("tfoot").textContent, /Sum[\d,]+−[\d,]+−\d+\.\d%/);
   assert.equal($("compare-chart").querySelectorAll(".g-path").length, 2);
@@ -62,6 +62,21 @@ test("a comparison has arguments, sums, a chart, rows and the code; Swap turns i
   assert.deepEqual([asked("compare").at(-1).before, asked("compare").at(-1).after], [9, 8]);
   assert.match(el.querySelector(".jf-drawer").getAttribute("aria-label"), /Compare/);
   await close();
+});
+
+test("two companies are compared without a before, an after, or a better one", async () => {
+  const heads = ($) =>
+    [...$("compare-table").querySelectorAll("thead th")].map((th) => th.textContent);
+  const { $, el, close } = await open({}, ["tick:9", "tick:8", "compare"]);
+  assert.deepEqual(heads($), ["Region", "Demo Card Panel", "Demo Debit Panel", "Difference", "%"]);
+  assert.equal(el.querySelectorAll(".jf-up, .jf-down").length, 0);
+  assert.doesNotMatch($("drawer").textContent, /before|after|change/i);
+  await close();
+  const times = { compare: (request) => compared(request, HISTORY, false) };
+  const same = await open(times, ["tick:9", "tick:8", "compare"]);
+  assert.deepEqual(heads(same.$), ["Region", "Before", "After", "Change", "%"]);
+  assert.ok(same.el.querySelectorAll(".jf-down").length);
+  await same.close();
 });
 
 test("what is gone is run again on demand, and why nothing can be compared is said", async () => {

@@ -862,6 +862,9 @@ export const STATES = {
   }),
   history: at({}, click("history", "tick:9", "tick:8")),
   compare: at({}, click("history", "tick:9", "tick:8", "compare")),
+  "compare-times": at({}, click("history", "tick:9", "tick:8", "compare"), {
+    compare: (request) => compared(request, HISTORY, false),
+  }),
   error: at({ run: { ...done, state: "failed", error: failure } }, click("error-details")),
   cancelled: at({
     run: {

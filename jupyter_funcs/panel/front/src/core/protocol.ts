@@ -397,6 +397,10 @@ export interface HistoryRow {
 export interface CompareView {
   before: HistoryRow;
   after: HistoryRow;
+  /** What to call them: "Before" and "After", or where arguments differ by these. */
+  sides: [string, string];
+  /** Their arguments differ, so neither is better or later. */
+  neutral: boolean;
   /** Those that differ; of two functions those that both have. */
   args: { name: string; before: string; after: string }[];
   /** The others, in one line. */
@@ -417,7 +421,7 @@ export interface CompareView {
     adds: boolean;
     rows: [string, number | null, number | null][];
   } | null;
-  /** Lines "Before" and "After". */
+  /** A line for each side. */
   chart: ChartView | null;
   code: string;
 }

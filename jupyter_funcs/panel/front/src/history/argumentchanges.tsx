@@ -13,11 +13,9 @@ export const ArgumentChanges = ({ view }: { view: P.CompareView }) => (
           <span class="jf-chip is-plain">
             <span>{before || "none"}</span>
           </span>
-          <span class="jf-quiet" role="img" aria-label="became">
-            →
-          </span>
+          <span class="jf-quiet">and</span>
           <span>
-            <span class="jf-chip is-plain is-after">
+            <span class="jf-chip is-plain">
               <span>{after || "none"}</span>
             </span>
           </span>

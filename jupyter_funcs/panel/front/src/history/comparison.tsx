@@ -1,4 +1,5 @@
 import { Lines } from "../chart/lines";
+import { Swatch } from "../chart/swatch";
 import { count } from "../core/format";
 import { Button } from "../core/icons";
 import type * as P from "../core/protocol";
@@ -44,11 +45,12 @@ export function Comparison({ view, more, again }: Props) {
 }
 
 /** The sums and the chart, side by side if there are both. */
-function Overview({ view: { totals, chart } }: { view: P.CompareView }) {
+function Overview({ view }: { view: P.CompareView }) {
+  const { totals, chart } = view;
   if (!totals && !chart) return null;
   return (
     <div class={totals && chart ? "jf-cmp-two" : ""}>
-      {totals && <Sums totals={totals} />}
+      {totals && <Sums totals={totals} view={view} />}
       {chart && <Overlay chart={chart} />}
     </div>
   );
@@ -62,14 +64,12 @@ const Overlay = ({ chart }: { chart: P.ChartView }) => (
       {chart.unit && `, ${chart.unit}`}
     </h3>
     <p class="jf-cmp-key jf-quiet">
-      <span>
-        <i class="jf-swatch is-dash" />
-        Before
-      </span>
-      <span class="is-after">
-        <i class="jf-swatch" />
-        After
-      </span>
+      {chart.series.map(({ name, colour }) => (
+        <span key={name}>
+          <Swatch colour={colour} />
+          {name}
+        </span>
+      ))}
     </p>
     <div class="jf-overlay">
       <Lines view={chart} hook="compare-chart" />

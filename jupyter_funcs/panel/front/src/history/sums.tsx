@@ -2,10 +2,16 @@ import { valueText } from "../chart/scales";
 import type * as P from "../core/protocol";
 
 type Totals = NonNullable<P.CompareView["totals"]>;
-type ValueProps = { before: number | null; after: number | null; format: string };
+type ValueProps = {
+  before: number | null;
+  after: number | null;
+  format: string;
+  neutral: boolean;
+};
 
 /** The measure of two runs for each category, and its sum if it adds up. */
-export function Sums({ totals }: { totals: Totals }) {
+export function Sums({ totals, view }: { totals: Totals; view: P.CompareView }) {
+  const { sides, neutral } = view;
   const { title, unit, format, adds, rows } = totals;
   const by = title.split(" by ").at(-1) ?? "";
   const sum = (at: 1 | 2) => rows.reduce((total, row) => total + (row[at] ?? 0), 0);
@@ -20,7 +26,7 @@ export function Sums({ totals }: { totals: Totals }) {
           <thead>
             <tr>
               <th scope="col">{by.charAt(0).toUpperCase() + by.slice(1)}</th>
-              {["Before", "After", "Change", "%"].map((name) => (
+              {[...sides, neutral ? "Difference" : "Change", "%"].map((name) => (
                 <th scope="col" class="is-r" key={name}>
                   {name}
                 </th>
@@ -31,7 +37,7 @@ export function Sums({ totals }: { totals: Totals }) {
             {rows.map(([name, before, after]) => (
               <tr key={name}>
                 <td>{name}</td>
-                <Values before={before} after={after} format={format} />
+                <Values before={before} after={after} format={format} neutral={neutral} />
               </tr>
             ))}
           </tbody>
@@ -39,7 +45,7 @@ export function Sums({ totals }: { totals: Totals }) {
             <tfoot>
               <tr>
                 <th scope="row">Sum</th>
-                <Values before={sum(1)} after={sum(2)} format={format} />
+                <Values before={sum(1)} after={sum(2)} format={format} neutral={neutral} />
               </tr>
             </tfoot>
           )}
@@ -49,8 +55,8 @@ export function Sums({ totals }: { totals: Totals }) {
   );
 }
 
-/** Before, after, and the difference as a number and in percent. */
-function Values({ before, after, format }: ValueProps) {
+/** Both values, and the difference as a number and in percent; up and down are coloured in time. */
+function Values({ before, after, format, neutral }: ValueProps) {
   const delta = before === null || after === null ? null : after - before;
   const share = delta === null || !before ? null : delta / Math.abs(before);
   return (
@@ -58,7 +64,7 @@ function Values({ before, after, format }: ValueProps) {
       <td class="is-r">{valueText(before, format)}</td>
       <td class="is-r">{valueText(after, format)}</td>
       <td class="is-r">{signed(delta, format)}</td>
-      <td class={`is-r ${direction(share)}`}>{signed(share, "percent")}</td>
+      <td class={`is-r ${neutral ? "" : direction(share)}`}>{signed(share, "percent")}</td>
     </>
   );
 }
