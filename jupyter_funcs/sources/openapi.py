@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from contextlib import suppress
@@ -16,14 +17,15 @@ from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, same_origin
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_line
-from jupyter_funcs.core import json_decoding
+from jupyter_funcs.core.background import in_thread
 from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, FuncsError, ProtocolError
 from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only
 from jupyter_funcs.core.text import clip, distinct, inert, plural, quote
 from jupyter_funcs.core.warn import warn
-from jupyter_funcs.sources import yaml_decoding
+from jupyter_funcs.sources.openapi_files import MAX_FILE, UNREAD, DocumentFiles, decoded, is_too_deep
 from jupyter_funcs.sources.openapi_requests import (
+    DELIMITERS,
     FORM_BODY,
     PLACE,
     Place,
@@ -34,7 +36,8 @@ from jupyter_funcs.sources.openapi_requests import (
     place_after,
     request_of,
 )
-from jupyter_funcs.sources.openapi_schemas import MAX_PROPERTIES, SchemaReader
+from jupyter_funcs.sources.openapi_schemas import MAX_PROPERTIES, SchemaReader, UnusableError
+from jupyter_funcs.sources.swagger import as_openapi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +48,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.background import Progress
 
 _MAX_DOCUMENT = 32 * 2**20  # bytes
-_MAX_DEPTH = 100  # levels of a document; pickling and comparing schemas recurse
 _MAX_PARAMS = 100_000  # of all operations
 _MAX_NAME, _MAX_TEXT = 200, 4000
 _CHECK_DOCUMENT = "Check the document, and where it is."
@@ -62,6 +64,8 @@ _HEADER = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
+_FILES_HINT = "Keep the files that a document refers to in its folder, or at its origin."
+_AT_ONCE = 4  # files read from an address
 _YAML = re.compile(rb"^[\"']?(?:openapi|swagger)[\"']? *:", re.MULTILINE)
 
 
@@ -75,14 +79,27 @@ class OpenApiSource:
 
     async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
         connection = self._transport.connection
-        read = partial(read_document, connection=connection)
         if connection.base_url.startswith("file:"):
             progress.attempts = 1
-            return lambda: read(_content(connection.location))
+            return lambda: read_document(_content(connection.location), connection)
         url = connection.location or connection.base_url
         request = Request("GET", url, headers={"Accept": _ACCEPT}, token_header=connection.header)
         reply = await self._transport.request(request, terms._replace(max_bytes=_MAX_DOCUMENT), progress)
-        return partial(reply.read, read)
+        begin = partial(reply.read, partial(_begun, connection=connection))
+        files = await asyncio.wrap_future(in_thread(begin, "document"))
+        while addresses := files.pending(_AT_ONCE):
+            others = await asyncio.gather(*(self._other(url, request, terms, files.left) for url in addresses))
+            for address, content in zip(addresses, others, strict=True):
+                await asyncio.wrap_future(in_thread(partial(files.add, address, content), "document"))
+        return partial(reply.read, lambda _: _catalog(files.root, connection))
+
+    async def _other(self, url: str, request: Request, terms: Terms, left: int) -> bytes | FuncsError:
+        """Return a file that the document refers to at its own origin, or why there is none."""
+        try:
+            terms = terms._replace(max_bytes=min(left, MAX_FILE), counts=False)
+            return (await self._transport.request(request._replace(url=url), terms)).without_token()
+        except FuncsError as error:
+            return error
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         return await self._sent(function, request_of(function, args, self._transport.connection), terms, progress)
@@ -160,42 +177,51 @@ def _content(file: str) -> bytes:
 
 
 def read_document(data: bytes, connection: Connection) -> Catalog:
-    """Read an OpenAPI document; operations that can't be run are left out with one warning."""
+    """Read an OpenAPI document, with the files in its folder that it refers to."""
+    files = _begun(data, connection)
+    if connection.base_url.startswith("file:"):
+        files.read_folder()
+    return _catalog(files.root, connection)
+
+
+def _begun(data: bytes, connection: Connection) -> DocumentFiles:
+    """Return the files of a document, of which the first has been read."""
     is_yaml = connection.base_url.lower().endswith((".yaml", ".yml")) or _YAML.search(data)
-    decode = yaml_decoding.decode if is_yaml and data.lstrip()[:1] != b"{" else json_decoding.decode
     try:
-        root = decode(data, what="OpenAPI document")
+        root = decoded(data, "OpenAPI document", is_yaml=bool(is_yaml))
     except ProtocolError as error:
         error.hint = error.hint.replace(TRY_AGAIN, _CHECK_DOCUMENT)  # nobody operates a document
         raise
-    version = str(only(dict, root).get("openapi") or "")
-    if not version.startswith("3."):
-        old = version or str(only(dict, root).get("swagger") or "")
-        where = quote(connection.name, 200)
-        if not old:
-            raise ProtocolError(f"{where} is not an OpenAPI document.", _CHECK_DOCUMENT)
-        what = f"{where} is OpenAPI (Swagger) {clip(old, 20)}; OpenAPI 3.0 or 3.1 is needed."
+    about = only(dict, root)
+    version = str(about.get("openapi") or about.get("swagger") or "")
+    where = quote(connection.name, 200)
+    if not version:
+        raise ProtocolError(f"{where} is not an OpenAPI document.", _CHECK_DOCUMENT)
+    if version.partition(".")[0] not in {"2", "3"}:
+        what = f"{where} is OpenAPI (Swagger) {clip(inert(version), 20)}; 2.0 or 3 is needed."
         raise ConfigError(what, "Convert it, or ask its publisher for a newer one.")
-    level = [root]
-    for _ in range(_MAX_DEPTH):
-        parts = [each.values() if isinstance(each, dict) else only(list, each) for each in level]
-        level = [part for each in parts for part in each]
-    if level:
-        raise ConfigError(f"The OpenAPI document has more than {_MAX_DEPTH} levels.", "Simplify its schemas.")
-    return _Document(root, connection).catalog()
+    if is_too_deep(root):
+        raise ConfigError("The OpenAPI document has more than 100 levels.", "Simplify its schemas.")
+    files = DocumentFiles(connection.base_url if "://" not in connection.location else connection.location)
+    files.begin(root)
+    return files
 
 
-class _UnusableError(Exception):
-    """Why an operation can't be run."""
+def _catalog(root: JsonObject, connection: Connection) -> Catalog:
+    """Return the operations of a document; those that can't be run are left out with one warning."""
+    schemas = SchemaReader(root)
+    if not root.get("openapi"):
+        root = as_openapi(root, schemas.resolved)
+    return _Document(root, connection, schemas).catalog()
 
 
 class _Document(Once):
     """Reads the operations of a document; shared parts are read once, so that the time is linear."""
 
-    def __init__(self, root: JsonObject, connection: Connection) -> None:
+    def __init__(self, root: JsonObject, connection: Connection, schemas: SchemaReader) -> None:
         super().__init__()
         self._root, self._connection = root, connection
-        self._schemas = SchemaReader(root)
+        self._schemas = schemas
         components = only(dict, root.get("components"))
         schemes = {
             name: self._schemas.resolved(one) for name, one in only(dict, components.get("securitySchemes")).items()
@@ -211,12 +237,16 @@ class _Document(Once):
         functions: list[Function] = []
         unusable: list[str] = []
         for path, item in only(dict, self._root.get("paths")).items():
-            item = self._schemas.resolved(item)  # noqa: PLW2901  # a path may refer to another
+            try:
+                item = self._schemas.needed(item, "path")  # noqa: PLW2901  # it may refer to another
+            except UnusableError as error:
+                unusable.append(f"{clip(inert(path), _MAX_NAME)} ({error})")
+                continue
             for method in (method for method in _METHODS if method in item):
                 name = f"{method.upper()} {clip(inert(path), _MAX_NAME)}"
                 try:
                     functions.append(self._function(name, path, method, item))
-                except _UnusableError as error:
+                except UnusableError as error:
                     unusable.append(f"{name} ({error})")
         server, is_allowed = self._server(self._root)
         if not functions and not is_allowed:
@@ -228,34 +258,48 @@ class _Document(Once):
                 f'allow_server = "{origin}".',
             )
         if unusable:
-            total, more = len(functions) + len(unusable), " …" * (len(unusable) > _SHOWN)
-            warn(f"Left out {len(unusable):,} of {total:,} operations: {'; '.join(unusable[:_SHOWN])}{more}")
+            more = " …" if len(unusable) > _SHOWN else ""
+            reasons = "; ".join(unusable[:_SHOWN]) + more
+            hint = _FILES_HINT if any(UNREAD in reason for reason in unusable) else ""
+            total = len(functions) + len(unusable)
+            if not functions:
+                raise ConfigError(f"No operation of the OpenAPI document can be run: {reasons}", hint)
+            warn(f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}")
         names = distinct([one.name for one in functions], "{} ({})", 2)
         return Catalog(one.changed(name=name) for one, name in zip(functions, names, strict=True))
 
     def _function(self, name: str, path: str, method: str, item: JsonObject) -> Function:
         if not path.startswith("/"):
-            raise _UnusableError("its path does not start with /")
+            raise UnusableError("its path does not start with /")
         if self._left >= 0:
             function = self.once(method, item, partial(self._operation, method))
             self._left -= len(function.params)
         if self._left < 0:
-            raise _UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")
-        described = {param.context["name"] for param in function.params if param.context["in"] == "path"}
-        if missing := set(PLACE.findall(path)) - described:
-            raise _UnusableError(f"its path parameter {quote(min(missing))} is not described")
+            raise UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")
+        if undescribed := list(self._undescribed(path, function)):
+            function = function.changed(params=(*function.params, *undescribed))
         context = {**function.context, "path": path}
         return function.changed(name=function.name or name, entry_point=name, context=context)
+
+    def _undescribed(self, path: str, function: Function) -> Iterator[Param]:
+        """Yield a required text for each place of a path that no parameter describes."""
+        described = {param.context["name"] for param in function.params if param.context["in"] == "path"}
+        for name in dict.fromkeys(PLACE.findall(path)):
+            if name.strip() and name not in described:
+                param = self._param({"in": "path", "name": name, **_style({}, "simple")}, None, required=True)
+                is_taken = any(other.name == name for other in function.params)
+                yield param.changed(name=f"path.{name}") if is_taken else param
 
     def _operation(self, method: str, item: JsonObject) -> Function:
         """Return an operation without its path."""
         operation = only(dict, item[method])
         server, is_allowed = self._server(operation, item, self._root)
         if not is_allowed:
-            raise _UnusableError(f"it runs on {quote(server)}")
-        body, content_type = self.once("body", self._schemas.resolved(operation.get("requestBody")), self._body)
+            raise UnusableError(f"it runs on {quote(server)}")
+        body = self._schemas.needed(operation.get("requestBody"), "body")
+        sent, content_type = self.once("body", body, self._body)
         params: dict[str, Param] = {}
-        for param in (*self._parameters(item, operation), *body):
+        for param in (*self._parameters(item, operation), *sent):
             place = param.name if param.name not in params else f"{param.context['in']}.{param.name}"
             params[place] = param.changed(name=place)
         said = (only(str, operation.get(key)).strip().removesuffix(".") for key in ("summary", "description"))
@@ -271,7 +315,7 @@ class _Document(Once):
                 "server": server,
                 "accept": self._accept(operation),
                 "content_type": content_type,
-                "needs_body": self._schemas.resolved(operation.get("requestBody")).get("required") is True,
+                "needs_body": body.get("required") is True,
                 "token_header": self.once(
                     "security", operation.get("security", self._root.get("security")), self._token_header
                 ),
@@ -282,12 +326,14 @@ class _Document(Once):
         """Yield the parameters of an operation but for its body."""
         # An operation's own replace those of its path.
         several = only(list, item.get("parameters")) + only(list, operation.get("parameters"))
-        params = dict(self.once("parameter", self._schemas.resolved(given), self._parameter) for given in several)
+        params = dict(
+            self.once("parameter", self._schemas.needed(given, "parameter"), self._parameter) for given in several
+        )
         for param in params.values():
             if isinstance(param, Param):
                 yield param
             elif param:
-                raise _UnusableError(param)
+                raise UnusableError(param)
 
     def _parameter(self, given: JsonObject) -> tuple[tuple[str, str], Param | str]:
         """Return the place and name of a parameter, and how it is listed: not at all, or why it can't be sent."""
@@ -296,7 +342,7 @@ class _Document(Once):
         style = _style(given, "form" if where in {"query", "cookie"} else "simple")
         if where == "header" and (not _HEADER.fullmatch(name) or name.casefold() in self._key_names):
             return (where, name), ""
-        is_simple = where in {"query", "header"} or (where == "path" and style["style"] == "simple")
+        is_simple = where in {"query", "header"} or (where == "path" and style["style"] in {"simple", *DELIMITERS})
         is_simple |= where == "cookie" and _COOKIE.fullmatch(name) is not None
         if not (is_simple and name.strip()) or len(name) > _MAX_TEXT:
             return (where, name), f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent" * required
@@ -327,11 +373,11 @@ class _Document(Once):
         other = FORM_BODY if FORM_BODY in content else next(iter(content), "")
         about = only(dict, content.get(kind or other))
         schema = about.get("schema")
-        named, required = self.once("properties", self._schemas.resolved(schema), self._schemas.properties)
+        named, required = self.once("properties", self._schemas.needed(schema, "body"), self._schemas.properties)
         if other == FORM_BODY and not kind and 0 < len(named) <= MAX_PROPERTIES:
             kind = other
         if not kind and (needed or named):  # without its properties it would do something else
-            raise _UnusableError("its body is neither JSON nor a form")
+            raise UnusableError("its body is neither JSON nor a form")
         if 0 < len(named) <= MAX_PROPERTIES:
             sent = {name: one for name, one in named.items() if only(dict, one).get("readOnly") is not True}
             styles = only(dict, about.get("encoding"))
@@ -353,9 +399,9 @@ class _Document(Once):
         if media_type := next(filter(None, kinds), ""):
             return media_type
         if None in kinds and "" not in kinds:
-            raise _UnusableError("its reply is a web page")
+            raise UnusableError("its reply is a web page")
         if {code[:1] for code in replies} & {"2", "3", "d"} == {"3"} and "303" not in replies:
-            raise _UnusableError("it redirects elsewhere")
+            raise UnusableError("it redirects elsewhere")
         return "application/json"
 
     def _token_header(self, security: Any) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import Values
 
 FORM_BODY = "application/x-www-form-urlencoded"
-PLACE = re.compile(r"\{([^{}]*)\}")
+PLACE = re.compile(r"\{\+?([^{}]*)\}")  # with a plus, as in RFC 6570, its value may be several steps of the path
 _IN_COOKIES = "!#$&'()*+/:<=>?@[]^`{|}"  # a server may not decode the value of a cookie
 _OF_BODY = {"Content-Type", "Content-Length"}
 _RUNNING = {
@@ -39,7 +39,7 @@ _RUNNING = {
 _FAILED = {"failed", "failure", "error", "canceled", "cancelled", "aborted", "rejected"}
 _MAX_STATUS = 64 * 1024  # bytes of a reply that says how far an operation is
 _MIN_PAUSE, _MAX_PAUSE = 0.2, 10.0  # seconds between two such requests, if the server doesn't say more
-_DELIMITERS = {"pipeDelimited": "%7C", "spaceDelimited": "%20"}
+DELIMITERS = {"pipeDelimited": "%7C", "spaceDelimited": "%20", "tabDelimited": "%09"}  # the last one of Swagger 2.0
 
 
 def request_of(function: Function, args: Args, connection: Connection) -> Request:
@@ -60,7 +60,8 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         elif where["in"] == "query":
             query += _query(where, value)
         elif where["in"] == "path":
-            path[where["name"]] = _joined(where, value, escaped)
+            is_reserved = f"{{+{where['name']}}}" in context["path"]
+            path[where["name"]] = _joined(where, value, _several if is_reserved else escaped)
         elif where["in"] == "cookie":
             cookies.append(f"{where['name']}={_joined(where, value, partial(escaped, safe=_IN_COOKIES))}")
         else:
@@ -189,7 +190,7 @@ def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> st
     if isinstance(value, dict) and where["explode"]:
         return ",".join(f"{escape(key)}={escape(text_of(one))}" for key, one in value.items())
     several = value if isinstance(value, list) else [part for pair in value.items() for part in pair]
-    return _DELIMITERS.get(where["style"], ",").join(escape(text_of(one)) for one in several)
+    return DELIMITERS.get(where["style"], ",").join(escape(text_of(one)) for one in several)
 
 
 def _header(name: str, text: str) -> str:
@@ -197,6 +198,10 @@ def _header(name: str, text: str) -> str:
         said = f"{name} does not take {quote(text)}: a header has no line breaks, and Latin-1 letters only."
         raise ArgumentError(said, errors={name: [said]})
     return text.strip()
+
+
+def _several(text: str) -> str:
+    return escaped(text, "/:@!$&'()*+,;=")
 
 
 def escaped(text: str, safe: str = "") -> str:

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only, referred
+from jupyter_funcs.sources.openapi_files import missing
 from jupyter_funcs.sources.openapi_requests import escaped
 
 _MAX_STEPS = 20  # references or parts that lead to one thing
@@ -15,12 +16,15 @@ MAX_PROPERTIES = 200  # of a body; a larger one is one field
 _MAX_DEFINITIONS = 200  # of one parameter's schema
 _MAX_ALL_DEFINITIONS = 1_000_000  # of all parameters; those that refer to the same share them
 _MAX_SCHEMA = 128 * 1024  # characters of one parameter's schema
-_COMPONENTS = "#/components/schemas/"
 # The parts of a schema that say something about the values; the rest, such as descriptions, is left out.
 _SAID = re.compile("type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*")
 # The parts that are schemas themselves, or by name.
 _INNER = {"items", "additionalProperties", "not", "allOf", "anyOf", "oneOf", "prefixItems"}
 _NAMED = {"properties", "patternProperties"}
+
+
+class UnusableError(Exception):
+    """Why an operation can't be run."""
 
 
 class SchemaReader(Once):
@@ -29,6 +33,7 @@ class SchemaReader(Once):
     def __init__(self, root: JsonObject) -> None:
         super().__init__()
         self._root = root
+        self._components = "#/components/schemas/" if root.get("openapi") else "#/definitions/"
         self._named: JsonObject = {}  # what references lead to
         self._definitions: dict[tuple[str, ...], tuple[JsonObject, float]] = {}  # by the names that lead to them
         self._left_definitions = _MAX_ALL_DEFINITIONS
@@ -41,7 +46,7 @@ class SchemaReader(Once):
         for _ in range(_MAX_STEPS):
             if not parts:
                 return named | dict.fromkeys(sorted(required - named.keys()), True), required
-            part = self.resolved(parts.pop(0))
+            part = self.needed(parts.pop(0), "body")
             if {"anyOf", "oneOf", "not", "if"} & part.keys() or part.get("type", "object") != "object":
                 break
             own = only(dict, part.get("properties"))
@@ -57,12 +62,26 @@ class SchemaReader(Once):
         return {}, set()
 
     def resolved(self, part: Any) -> JsonObject:
-        """Return an object of the document, or what its local reference leads to; empty if that is none."""
+        """Return an object of the document, or what its reference leads to; empty if that is none."""
+        return self._followed(part)[0]
+
+    def needed(self, part: Any, what: str) -> JsonObject:
+        """Return what an operation can't do without; raise an `UnusableError` if its reference leads nowhere."""
+        resolved, ref = self._followed(part)
+        if ref is not None:
+            raise UnusableError(f"its {what} {missing(ref, self._root)}")
+        return resolved
+
+    def _followed(self, part: Any) -> tuple[JsonObject, Any]:
+        """Return an object of the document, or the reference that leads to none."""
+        ref = None
         for _ in range(_MAX_STEPS):
-            if (ref := only(dict, part).get("$ref")) is None:
-                return only(dict, part)
+            if not isinstance(part, dict):
+                return {}, ref
+            if (ref := part.get("$ref")) is None:
+                return part, None
             part = referred(ref, self._root)
-        return {}
+        return {}, ref
 
     def schema(self, given: Any) -> Any:
         """Return a schema with all that it refers to in its ``$defs``; ``True`` if that is too much, or nothing."""
@@ -107,7 +126,7 @@ class SchemaReader(Once):
             part = referred(schema["$ref"], self._root)
             if part is None:
                 return True
-            name = schema["$ref"].removeprefix(_COMPONENTS)
+            name = schema["$ref"].removeprefix(self._components)
             self._named[name], names[name] = part, None
             found["$ref"] = f"#/$defs/{escaped(name.replace('~', '~0').replace('/', '~1'))}"
         for word, inner in schema.items():
@@ -119,4 +138,5 @@ class SchemaReader(Once):
         for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
             if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
                 found[f"exclusive{word}"] = found.pop(word.lower(), None)
-        return {"anyOf": [found, {"type": "null"}]} if schema.get("nullable") is True else found
+        is_nullable = schema.get("nullable") is True or schema.get("x-nullable") is True
+        return {"anyOf": [found, {"type": "null"}]} if is_nullable else found

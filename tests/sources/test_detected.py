@@ -203,7 +203,7 @@ NOTHING: dict[str, tuple[Any, type[Exception], str, int]] = {
     "MCP, 401": ((DOCUMENT, 401, 404), jf.AuthenticationError, "", 2),
     "MCP, 403": ((DOCUMENT, 403, 404), jf.PermissionDeniedError, "", 2),
     "a document, 403": ((403, 405, 404), jf.PermissionDeniedError, "", 3),
-    "Swagger": (({"swagger": "2.0"}, 405, 404), jf.ConfigError, "", 3),
+    "an old Swagger": (({"swagger": "1.2"}, 405, 404), jf.ConfigError, "", 3),
     "a server elsewhere": ((DOCUMENT | {"servers": [{"url": "https://a.example"}]}, 405, 404), jf.ConfigError, "", 3),
 }
 

@@ -19,7 +19,7 @@ from jupyter_funcs.client import client, remote
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.options import CallOptions
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection
-from jupyter_funcs.sources import mcp, openapi
+from jupyter_funcs.sources import mcp, openapi, openapi_schemas
 from tests import growth
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def test_parameters_that_refer_to_the_same_definitions_share_them() -> None:
 @pytest.mark.fault(147)
 def test_definitions_of_all_parameters_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parameters that each refer to others of many definitions take any value from a bound on."""
-    monkeypatch.setattr(openapi, "_MAX_ALL_DEFINITIONS", 100)
+    monkeypatch.setattr(openapi_schemas, "_MAX_ALL_DEFINITIONS", 100)
     schemas = {f"A{at}": {"not": ref(f"A{at + 1}")} for at in range(20)}
     catalog = listed(reading(lambda at: {"anyOf": [ref("A0"), ref(f"A{at}")]}, 20, **schemas, A20=TEXT))()
     found = [param.schema for function in catalog for param in function.params]

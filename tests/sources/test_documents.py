@@ -242,8 +242,8 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
         (lambda path: path.write_text(bomb(12, 10)), r"aliases without end\.\nSimplify it"),
         (lambda path: path.write_text("a: 1"), "'a.yaml' is not an OpenAPI document"),
         (lambda path: path.write_text(""), "'a.yaml' is not an OpenAPI document"),
-        (lambda path: path.write_text("swagger: '2.0'"), r"OpenAPI \(Swagger\) 2.0"),
-        (lambda path: path.write_text("swagger: 2.0"), r"OpenAPI \(Swagger\) 2.0"),
+        (lambda path: path.write_text("swagger: '1.2'"), r"OpenAPI \(Swagger\) 1.2"),
+        (lambda path: path.write_text("swagger: 1.2"), r"OpenAPI \(Swagger\) 1.2"),
         (lambda path: path.write_text('{"openapi": "3.0.0", '), "is not YAML|cut short"),
     ],
 )
