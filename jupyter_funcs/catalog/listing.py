@@ -122,7 +122,7 @@ class Function(_CatalogEntry, frozen=True, kw_only=True):
     One function of the catalog, as listed; unknown fields are in ``model_extra``.
 
     `changes_data` is whether its source says that a run may change something; such a run is never cached, and
-    is retried only if nothing was sent.
+    is retried only if nothing was sent. `returns` is the JSON Schema of its replies, if the catalog declares one.
     """
 
     id: int = 0
@@ -145,6 +145,7 @@ class Function(_CatalogEntry, frozen=True, kw_only=True):
     type: Any = None
     source: Any = None
     context: Any = None
+    returns: Any = None
     changes_data: bool = False
 
     @property
@@ -171,7 +172,8 @@ class Contents(Once):
         params = tuple(
             param.changed(sort_value=0, schema=self.once(0, param.schema, self._digest)) for param in function.params
         )
-        return msgspec.to_builtins(function.changed(sort_value=0, params=params))
+        returns = self.once(0, function.returns, self._digest)
+        return msgspec.to_builtins(function.changed(sort_value=0, params=params, returns=returns))
 
     def _digest(self, part: Any, level: int = 0) -> str:
         """Return a digest of a schema, of a part such as ``$defs``, or of a part of that."""

@@ -1,4 +1,4 @@
-"""JSON Schemas of parameters: what one declares of a field, and whether it accepts a value."""
+"""JSON Schemas: what one declares of a field, whether it accepts a value, and what one declares of replies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.core.json_decoding import JsonObject, Once, Values, as_list, only, referred
-from jupyter_funcs.core.text import TIMES
+from jupyter_funcs.core.text import TIMES, clip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,6 +27,11 @@ _PROBLEM: Any = object()  # the key for how a schema contradicts itself, which n
 _READ = _SAYING | _LOWER | _UPPER | {"default", "description", _PROBLEM}
 _MAX_TEXT = 4000  # characters of a description, which many parameters may share
 _NULL = {"type": "null"}
+_MOST_LEVELS = 8  # of a reply: what leads to its rows, and the objects in them
+_MOST_MEMBERS = 1000  # of a reply, of an object in it, or options of one
+_MAX_ABOUT = 500  # characters of what is said of a column
+_UNITS = ("x-unit", "x-units", "unit", "units")
+_DECIMAL = "^(?!^[-+.]*$)[+-]?0*"  # how pydantic's patterns of decimals begin
 
 
 class Declaration(NamedTuple):
@@ -239,6 +244,96 @@ def _bound(schema: Values, word: str, exclusive: str, tightest: Callable[..., fl
     if _is_number(outside) and schema.get("type") in ("integer", ["integer"]) and outside == int(outside):
         outside += 1 if tightest is max else -1
     return tightest(filter(_is_number, [inside, outside]), default=None)
+
+
+class ReplySchemas(Once):
+    """
+    Reads the schemas of replies in a document, each part once for a depth: cyclic ones end at the last level.
+
+    What is returned is a schema without references, parts and alternatives; what isn't simple says nothing.
+    """
+
+    def __init__(self, root: Any) -> None:
+        super().__init__()
+        self._root = root
+
+    def read(self, schema: Any) -> JsonObject:
+        """Return what a schema says of replies: types, formats, options, null, members, descriptions and units."""
+        return self._sized(schema, _MOST_LEVELS)[0]
+
+    def _sized(self, part: Any, levels: int) -> tuple[JsonObject, int]:
+        """Return a part, and how many parts it has."""
+        for _ in range(_MOST_STEPS):
+            if only(dict, part).keys() != {"$ref"}:
+                break
+            part = referred(part["$ref"], self._root)
+        if not isinstance(part, dict) or not levels:
+            return {}, 1
+        return self.once(levels, part, partial(self._read, levels))
+
+    def _read(self, levels: int, part: JsonObject) -> tuple[JsonObject, int]:
+        whole = self._whole(part)
+        kind, options = _kind_of(whole)
+        members: JsonObject = {}
+        items: JsonObject = {}
+        size = 1
+        if kind == "array":
+            items, size = self._sized(whole.get("items"), levels - 1)
+        elif kind == "object" and len(whole["properties"]) <= _MOST_MEMBERS:
+            for name, member in whole["properties"].items():
+                members[name], count = self._sized(member, levels - 1) if size < _MOST_MEMBERS else ({}, 1)
+                size += count
+        is_decimal = only(str, whole.get("pattern")).startswith(_DECIMAL)
+        is_nullable = None in only(list, whole.get("enum")) or "null" in as_list(whole.get("type"))
+        plain: JsonObject = {
+            "type": kind,
+            "format": "decimal" if is_decimal else only(str, whole.get("format")),
+            "enum": options,
+            "nullable": is_nullable or True in (whole.get("nullable"), whole.get("x-nullable")),
+            "items": items,
+            "properties": members,
+            "required": [name for name in members if name in whole["required"]],
+            "description": clip(only(str, whole.get("description")), _MAX_ABOUT),
+            "unit": clip(next((whole[word] for word in _UNITS if isinstance(whole.get(word), str)), ""), _MAX_ABOUT),
+        }
+        return {word: said for word, said in plain.items() if said}, size
+
+    def _whole(self, part: JsonObject) -> JsonObject:
+        """Return what a schema says with all its parts, its own words first; nothing if it is one of several."""
+        whole: JsonObject = {"properties": {}, "required": set()}
+        parts: list[Any] = [part]
+        for _ in range(_MOST_STEPS):
+            if not parts:
+                return whole
+            own = only(dict, parts.pop(0))
+            either = only(list, own.get("anyOf") or own.get("oneOf"))
+            others = [other for other in either[:3] if other != _NULL]
+            if len(others) > 1:
+                break
+            parts[:0] = [*only(list, own.get("allOf"))[:_MOST_STEPS], *others]
+            if "$ref" in own:
+                parts.insert(0, referred(own["$ref"], self._root))
+            before = whole["properties"]
+            whole = {**own, **whole, "properties": {**before, **only(dict, own.get("properties")), **before}}
+            whole["required"].update(name for name in only(list, own.get("required")) if isinstance(name, str))
+            if len(others) < len(either):
+                whole["nullable"] = True
+        return {"properties": {}, "required": set(), "description": part.get("description")}
+
+
+def _kind_of(schema: Values) -> tuple[str, list[str]]:
+    """Return the only type of the values besides null, and the texts that they are among; nothing where several."""
+    kinds = {kind for kind in as_list(schema.get("type"))[:9] if isinstance(kind, str)} - {"null"}
+    options = [value for value in only(list, schema.get("enum")) if value is not None]
+    if options and set(map(type, options)) == {str} and kinds <= {"string"}:
+        return "string", options if len(options) <= _MOST_MEMBERS else []
+    if not kinds and schema["properties"]:
+        return "object", []
+    if not kinds and "items" in schema:
+        return "array", []
+    if "number" in kinds and (kinds == {"integer", "number"} or schema.get("format") == "decimal"):
+        return "number", []
+    return kinds.pop() if len(kinds) == 1 else "", []
 
 
 _followed: ContextVar[Iterator[int]] = ContextVar("followed")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.transport import Terms
     from jupyter_funcs.core.background import Progress
     from jupyter_funcs.core.json_decoding import JsonObject
+    from jupyter_funcs.frames.frame import ListedReply
     from jupyter_funcs.frames.pages import Following
     from jupyter_funcs.sources.source import Source
 
@@ -110,12 +111,13 @@ class PagedRun:
         self._follow = getattr(source, "follow", None)
         self._pages = AllPages()
 
-    async def frame(self, args: Args, options: CallOptions) -> pd.DataFrame:
+    async def frame(self, args: Args, options: CallOptions, listed: ListedReply) -> pd.DataFrame:
         """
         Return the rows of all pages as one table; of the pages so far, with a warning, if one can't be had.
 
         A reply that is no page, or the only one, is read like any other.
         """
+        self._pages.listed = listed
         if self._store is not None:
             await asyncio.to_thread(self._store.open)
         is_ended = False

@@ -10,12 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.choices import Choice, Choices
+from jupyter_funcs.catalog.schemas import ReplySchemas
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import NoSecret, redacted_values
 from jupyter_funcs.connection.transport import Terms, Transport
 from jupyter_funcs.core.background import Progress, loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
+from jupyter_funcs.core.json_decoding import Once
 from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.sources.source import detected, read_listing, source_of
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Catalog, Function
     from jupyter_funcs.client.cache import Cache
     from jupyter_funcs.client.options import CallOptions
+    from jupyter_funcs.frames.frame import ListedReply
 
 LIST_SECONDS = 20.0
 MAX_RAW_REPLY = 64 * 2**20  # bytes; a larger reply isn't kept beside the frame made of it
@@ -43,6 +46,7 @@ class Remote:
         self.transport = transport
         self.source = source_of(transport.connection.kind, transport)
         self.choices = ListedValues(self.run)
+        self._replies = Once()
 
     async def listing(self, left: float | None = None, *, is_early: bool = False) -> Callable[[], Catalog]:
         """Ask the source for its functions, once and at no cost if nobody waits yet; return what warns of them."""
@@ -77,7 +81,9 @@ class Remote:
         else:
             from jupyter_funcs.client.paging import PagedRun
 
-            work = PagedRun(self.source, function, terms, progress, self._read).frame(args, options)
+            read = partial(self._read, function)
+            run = PagedRun(self.source, function, terms, progress, read)
+            work = run.frame(args, options, self.listed(function))
         frame = await with_deadline(options.timeout, work, function.name, progress, until)
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),
@@ -116,23 +122,38 @@ class Remote:
             progress.on_answer()
         if not isinstance(reply, Reply):
             return reply
-        frame = await self._read(reply, options)
+        frame = await self._read(function, reply, options)
         if progress.keep_reply and progress.received <= MAX_RAW_REPLY:
             progress.reply = await asyncio.to_thread(reply.without_token)
         return frame
 
-    async def _read(self, reply: Reply, options: CallOptions) -> pd.DataFrame:
-        from jupyter_funcs.frames.frame import page_to_frame, to_frame
+    def listed(self, function: Function) -> ListedReply:
+        """Return what the catalog declares of the replies of a function."""
+        from jupyter_funcs.frames.frame import UNLISTED, ListedReply
+
+        if function.returns is None:
+            return UNLISTED
+        read = ReplySchemas(function.returns).read
+        return self._replies.once("", function.returns, lambda schema: ListedReply.read(read(schema)))
+
+    async def _read(self, function: Function, reply: Reply, options: CallOptions) -> pd.DataFrame:
+        from jupyter_funcs.frames.frame import page_to_frame
         from jupyter_funcs.frames.media import is_json, media_to_frame, stream_to_frame
 
-        if self.source.kind in {"", "service"}:
-            read = partial(to_frame, schema=options.schema, lines=reply.lines)
-        elif not reply.lines and not is_json(reply.data, reply.media_type):
+        is_service = self.source.kind in {"", "service"}
+        if reply.is_arrow:
+            read = partial(stream_to_frame, listed=self.listed(function))
+        elif not (is_service or reply.lines or is_json(reply.data, reply.media_type)):
             read = partial(media_to_frame, media_type=reply.media_type)
         else:
-            read = partial(page_to_frame, headers=reply.headers, schema=options.schema, lines=reply.lines)
-        if reply.is_arrow:
-            read = partial(stream_to_frame)
+            read = partial(
+                page_to_frame,
+                headers={} if is_service else reply.headers,
+                schema=options.schema,
+                lines=reply.lines,
+                envelope=is_service,
+                listed=self.listed(function),
+            )
         if len(reply.data) <= _SMALL:
             # On the loop, because handing a small reply to a thread takes longer than reading it. One at a time and
             # after pending requests are sent, so that the service works while replies are read.

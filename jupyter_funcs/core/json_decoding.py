@@ -17,7 +17,9 @@ import struct
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import unquote
@@ -53,6 +55,10 @@ _LARGEST_SAMPLE = 64 * _SAMPLE
 _MARK = "\0"
 _NEITHER = bytes({*range(256)} - {*b'"\0'})
 _LONGEST_REFERENCE = 4000  # characters; others may lead to one that is long
+
+
+is_exact: ContextVar[bool] = ContextVar("is_exact", default=False)
+_LONGEST_EXACT = 16  # characters: a sign or a point, and 15 digits
 
 
 class Once:
@@ -137,8 +143,24 @@ def decode_lines(data: bytes | str, *, strict: bool = False) -> list[Any]:
     return documents
 
 
-def float_hook(data: bytes | str) -> Callable[[str], float] | None:
+@contextmanager
+def exact_numbers(*, is_on: bool) -> Iterator[None]:
+    """Decode a number as a Decimal if it is longer than what a float represents with all its digits."""
+    token = is_exact.set(is_on)
+    try:
+        yield
+    finally:
+        is_exact.reset(token)
+
+
+def _exact(digits: str) -> float | Decimal:
+    return float(digits) if len(digits) <= _LONGEST_EXACT else Decimal(digits)
+
+
+def float_hook(data: bytes | str) -> Callable[[str], Any] | None:
     """Return msgspec's `float_hook` for a document: many of its first numbers may be near the largest float."""
+    if is_exact.get():
+        return _exact
     first = data[: max(_SAMPLE, min(len(data) // 64, _LARGEST_SAMPLE))]
     sample = (first if isinstance(first, str) else str(first, "latin-1")).lower().replace("+", "")
     return _finite if sample.count("e30") + sample.count("e29") > _MANY * len(first) // _SAMPLE else None

@@ -107,7 +107,7 @@ class _Reading:
     """The state of one reading: the most cells, the name for messages, the NaN, Infinity and columns so far."""
 
     most: int
-    float_hook: Callable[[str], float] | None
+    float_hook: Callable[[str], Any] | None
     what: str = "body of the reply"
     constants: int = 0
     halves: bool = False

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, ProtocolError
 from jupyter_funcs.core.text import did_you_mean, listed, quote
-from jupyter_funcs.frames.columns import Column, nulls, objects, packed
+from jupyter_funcs.frames.columns import Column, nulls, objects, packed, texts_dtype
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
@@ -54,7 +55,7 @@ def _whole(column: Column) -> tuple[Array, Array]:
     return np.fromiter(map(int, values), dtype=np.int64, count=len(values)), column.missing
 
 
-def _integers(dtype: str, column: Column, *, nullable: bool) -> Any:
+def _integers(dtype: str, column: Column, *, nullable: bool, **_: object) -> Any:
     whole, missing = _whole(column)
     numbers = whole.astype(dtype, copy=False)
     if (numbers != whole).any():
@@ -62,7 +63,7 @@ def _integers(dtype: str, column: Column, *, nullable: bool) -> Any:
     return pd.arrays.IntegerArray(numbers, missing) if nullable or missing.any() else numbers
 
 
-def _bools(column: Column, *, nullable: bool) -> Any:
+def _bools(column: Column, *, nullable: bool, **_: object) -> Any:
     if column.kind not in {"bool", "null"}:
         raise ValueError
     missing = column.missing
@@ -79,6 +80,28 @@ def _floats(column: Column, **_: object) -> Any:
     if any(type(value) is int and float(value) != value for value in values):
         raise ValueError
     return objects(values).astype(float)
+
+
+def _decimals(column: Column, **_: object) -> Array:
+    """Return exact decimals, from text or from the digits of numbers."""
+    values = column.to_list()
+    if not set(map(type, values)) <= {str, int, float, Decimal, _NULL}:
+        raise ValueError
+    try:
+        return objects([None if value is None else Decimal(str(value)) for value in values])
+    except InvalidOperation:
+        raise ValueError from None
+
+
+def _categories(column: Column, *, options: Sequence[str], **_: object) -> Any:
+    texts = _texts(column)
+    if not options:
+        return pd.Categorical(texts)
+    categories = pd.Index(pd.array(options, texts_dtype()))
+    codes = categories.get_indexer(pd.Index(texts))
+    if ((codes < 0) > column.missing).any():
+        raise ValueError
+    return pd.Categorical.from_codes(codes, categories)
 
 
 _ISO = re.compile(
@@ -145,6 +168,7 @@ class Declared:
 
     kind: str
     nullable: bool | None = None
+    options: tuple[str, ...] = ()
 
     def array(self, name: str, column: Column) -> Any:
         """Return the array of the declared dtype, or raise a `ProtocolError` with column, row and value."""
@@ -165,7 +189,7 @@ class Declared:
             raise ProtocolError(f"{text} in row {row:,}{mixed}.", hint) from error
 
     def built(self, column: Column) -> Any:
-        return DECLARED[self.kind](column, nullable=bool(self.nullable))
+        return DECLARED[self.kind](column, nullable=bool(self.nullable), options=self.options)
 
     def fits(self, values: Sequence[Any]) -> bool:
         try:
@@ -173,6 +197,29 @@ class Declared:
         except (ValueError, OverflowError):
             return False
         return True
+
+
+@dataclass(frozen=True)
+class Listed(Declared):
+    """The type of a column as a catalog declares it, which replies may contradict."""
+
+    is_required: bool = False
+
+    def array(self, name: str, column: Column) -> Any:  # noqa: ARG002  # for errors, of which there are none
+        """Return the array of the declared dtype, or nothing if a value contradicts it."""
+        is_time = self.kind in _TIMES
+        if column.kind == "time":  # of Arrow
+            return column.data if is_time or self.kind == "any" else None
+        if is_time and column.kind not in {"text", "null"}:  # a number isn't a count of milliseconds here
+            return None
+        if self.kind == "datetime" and column.kind == "null":  # RFC 3339 requires an offset
+            return _datetimes(np.full(len(column), "NaT", "datetime64[us]"), has_offsets=True)
+        try:
+            return self.built(column)
+        except OverflowError:  # an integer of more than 64 bits
+            return inferred(column)
+        except ValueError:
+            return None
 
 
 def _moments(unit: str, counted: str, column: Column, **_: object) -> Array:
@@ -212,6 +259,7 @@ def _bytes(column: Column, **_: object) -> Any:
     return objects([None if value is None else value.encode() for value in column.to_list()])
 
 
+_TIMES = {"datetime", "datetime.date"}
 # Names as services write them, then pandas names. Counts of time are in milliseconds for the former, as in
 # pandas' JSON, and in the unit of the name for the latter.
 DECLARED: dict[str, Callable[..., Any]] = {
@@ -227,6 +275,8 @@ DECLARED: dict[str, Callable[..., Any]] = {
     "Int32": lambda column, **_: _integers("int32", column, nullable=True),
     "Int64": lambda column, **_: _integers("int64", column, nullable=True),
     "boolean": lambda column, **_: _bools(column, nullable=True),
+    "category": _categories,
+    "decimal": _decimals,
     "string": _texts,
     **{f"datetime64[{unit}]": partial(_moments, unit, unit) for unit in ("s", "ms", "us", "ns")},
     "any": lambda column, **_: inferred(column),

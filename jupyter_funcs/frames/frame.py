@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,20 +14,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, FunctionError
-from jupyter_funcs.core.json_decoding import JsonObject, decode, decode_lines, gc_paused, too_deep
+from jupyter_funcs.core.json_decoding import (
+    JsonObject,
+    decode,
+    decode_lines,
+    exact_numbers,
+    gc_paused,
+    is_exact,
+    too_deep,
+)
 from jupyter_funcs.core.text import clip, distinct, inert, quote, some
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, warn_all
 from jupyter_funcs.frames import chunks
-from jupyter_funcs.frames.columns import Table, are_objects, check_cells, frame_from, packed
-from jupyter_funcs.frames.dtypes import DECLARED, Declared, checked, inferred
-from jupyter_funcs.frames.pages import Following, Page, following, page_of
-from jupyter_funcs.frames.shapes import as_table, is_split
+from jupyter_funcs.frames.columns import Column, Table, are_objects, check_cells, frame_from, packed
+from jupyter_funcs.frames.dtypes import DECLARED, Declared, Listed, checked, inferred
+from jupyter_funcs.frames.pages import DEEPEST, Following, Page, following, is_about, page_at, page_of
+from jupyter_funcs.frames.shapes import RESULT, as_table, is_split
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 _LONGEST_REASON = 300
+_MOST_NAMED = 20  # of columns that contradict their declaration
 ALL_PAGES = 'Get all with with_options(pages="all"), or --all.'
 _MOST_BESIDE = 100_000  # characters of a further list
 _ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
@@ -68,22 +78,35 @@ def _warn_of_more(rows: int, more: Following) -> None:
 
 def _beside(page: Page) -> JsonObject:
     """Return what is beside the rows of a reply, and warn of rows that are not in its table."""
-    attrs: dict[str, Any] = {"page": page.beside} if page.beside else {}
+    attrs: dict[str, Any] = {"page": _rounded(page.beside)} if page.beside else {}
     if page.others:
-        attrs["beside"] = {name: _kept(rows) for name, rows in page.others.items()}
+        attrs["beside"] = {name: _kept(_rounded(rows)) for name, rows in page.others.items()}
         told = some([f"{quote(name)} ({len(rows):,} rows)" for name, rows in page.others.items()])
         warn(f"The table has one of the reply's lists; the others are in df.attrs['funcs']['beside']: {told}.")
     return attrs
+
+
+def _rounded(value: Any) -> Any:
+    """Return a value whose numbers have types of JSON."""
+    if not is_exact.get():
+        return value
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [*map(_rounded, value)]
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _kept(rows: list[Any]) -> Any:
     return rows if len(json.dumps(rows)) <= _MOST_BESIDE else f"{len(rows):,} rows"
 
 
-def _page(body: Any) -> Page:
+def _page(body: Any, listed: ListedReply) -> Page:
     """Return the rows of a reply of any API; what says its own columns is all rows."""
     is_table = isinstance(body, Table) or (isinstance(body, dict) and is_split(body))
-    return Page(body) if is_table or _declaration(body) else page_of(body)
+    if is_table or _declaration(body):
+        return Page(body)
+    return listed.page(body) or page_of(body)
 
 
 def _in_one_row(document: Any) -> bool:
@@ -257,24 +280,161 @@ def to_frame(
     return _read(reply, schema, _Format(strict=strict, lines=lines, envelope=envelope))
 
 
+class _Said(dict[str, Any]):
+    """What is said of columns; a deep copy shares it, because pandas copies attrs for each column that is selected."""
+
+    def __deepcopy__(self, _: object) -> _Said:
+        return self
+
+
+@dataclass(frozen=True)
+class ListedReply:
+    """
+    What a catalog declares of replies: where the rows are, their columns, and what is said of these.
+
+    `path` leads to the rows. `objects` have columns of their own in each row.
+    """
+
+    path: tuple[str, ...] = ()
+    is_record: bool = False
+    columns: Mapping[str, Listed] = field(default_factory=dict)
+    objects: frozenset[str] = frozenset()
+    said: Mapping[str, JsonObject] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, schema: JsonObject) -> ListedReply:
+        """Read a schema without references, parts and alternatives."""
+        path = page_of(_sample(schema, DEEPEST)).path
+        for name in path:
+            schema = schema["properties"][name]
+        is_list = schema.get("type") == "array"
+        row = schema.get("items", {}) if is_list else schema
+        has_members = row.get("type") == "object"
+        parts = list(_parts(row)) if has_members else [(RESULT, row, False)]
+        return cls(
+            path=path,
+            is_record=has_members and not is_list,
+            columns={name: _listed(part, needed) for name, part, needed in parts if not part.get("properties")},
+            objects=frozenset(name for name, part, _ in parts if part.get("properties")),
+            said={
+                name: said for name, part, _ in parts if (said := {word: part[word] for word in part.keys() & _SAID})
+            },
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a column has decimals."""
+        return any(kind.kind == "decimal" for kind in self.columns.values())
+
+    def page(self, document: Any) -> Page | None:
+        """Return the rows of a document if they are where the catalog says; an empty list may be null or left out."""
+        rows = document
+        for name in self.path:
+            if not isinstance(rows, dict) or not (
+                rows.get(name) is not None or all(map(is_about, rows.keys() - {name}))
+            ):
+                return None
+            rows = rows.get(name)
+        rows = [] if rows is None else rows
+        is_found = self.path and isinstance(rows, list) and (not rows or are_objects(rows))
+        return page_at(document, self.path, rows) if is_found else None
+
+    def fitted(self, table: Table, page: Page, *, in_envelope: bool) -> tuple[Table, dict[str, Listed]]:
+        """Return a table without what its columns stand for, and their types; none if it isn't the declared one."""
+        is_record = isinstance(page.rows, dict)
+        if page.path != self.path or table.shape not in _LISTED or not (in_envelope or is_record == self.is_record):
+            return table, {}
+        named = dict(zip(table.names, table.columns, strict=True))
+        empty = {name for name in self.objects & named.keys() if named[name].kind == "null"}
+        if empty:
+            left = {name: column for name, column in named.items() if name not in empty}
+            table = replace(table, names=list(left), columns=list(left.values()))
+        inside = tuple(f"{name}." for name in empty)
+        return table, {
+            name: kind
+            for name, kind in self.columns.items()
+            if not table.rows or kind.is_required or name in named or name.startswith(inside)
+        }
+
+    def attrs(self, frame: pd.DataFrame) -> JsonObject:
+        """Return what is said of the columns of a frame."""
+        said = _Said({name: self.said[name] for name in frame.columns if name in self.said})
+        return {"columns": said} if said else {}
+
+
+UNLISTED = ListedReply()
+_SAID = {"description", "unit"}
+# The shapes of tables that a schema can declare.
+_LISTED = {"records", "record", "list", "scalar", "text", "empty", "null"}
+_SAMPLES = {"boolean": False, "integer": 0, "number": 0.0, "string": ""}
+_KINDS = {
+    "boolean": "bool",
+    "integer": "int64",
+    "number": "float64",
+    "number decimal": "decimal",
+    "number int32": "int64",
+    "number int64": "int64",
+    "string": "str",
+    "string date": "datetime.date",
+    "string date-time": "datetime",
+    "string decimal": "decimal",
+    "string google-datetime": "datetime",
+}
+
+
+def _sample(schema: JsonObject, levels: int) -> Any:
+    """Return a document as a schema declares it, whose rows are found as those of any other."""
+    kind = schema.get("type", "")
+    if kind == "array" and schema.get("items", {}).get("type") == "object":
+        return [dict.fromkeys(schema["items"].get("properties", [""]))]
+    if kind == "object" and levels:
+        return {name: _sample(part, levels - 1) for name, part in schema.get("properties", {}).items()}
+    return [None] if kind == "array" else _SAMPLES.get(kind)
+
+
+def _parts(row: JsonObject, prefix: str = "", *, needed: bool = True) -> Iterator[tuple[str, JsonObject, bool]]:
+    """Yield the columns of a row: their names, schemas, and whether each row has them."""
+    for name, part in row.get("properties", {}).items():
+        is_required = needed and name in row.get("required", ())
+        yield prefix + name, part, is_required
+        yield from _parts(part, f"{prefix}{name}.", needed=is_required and not part.get("nullable"))
+
+
+def _listed(part: JsonObject, is_required: bool) -> Listed:  # noqa: FBT001  # as `_parts` yields it
+    word, form = part.get("type", ""), part.get("format", "")
+    kind = _KINDS.get(f"{word} {form}") or _KINDS.get(word, "any")
+    if kind == "str" and ("date" in form or "time" in form):
+        kind = "any"
+    options = tuple(part.get("enum", ()))
+    return Listed("category" if options else kind, part.get("nullable"), options, is_required=is_required)
+
+
 class _Format(NamedTuple):
     strict: bool = False
     lines: bool = False
     envelope: bool = True
     headers: Mapping[str, str] = MappingProxyType({})
+    listed: ListedReply = UNLISTED
 
 
-def page_to_frame(
-    reply: bytes, headers: Mapping[str, str], *, schema: Mapping[str, str] | None, lines: bool
+def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
+    reply: bytes,
+    headers: Mapping[str, str],
+    *,
+    schema: Mapping[str, str] | None,
+    lines: bool,
+    envelope: bool = False,
+    listed: ListedReply = UNLISTED,
 ) -> pd.DataFrame:
-    """Read a reply without an envelope; its headers, with its status as ``:status``, may say that more rows follow."""
-    return _read(reply, schema, _Format(lines=lines, envelope=False, headers=headers))
+    """Read a reply; its headers, with its status as ``:status``, may say that more rows follow."""
+    return _read(reply, schema, _Format(lines=lines, envelope=envelope, headers=headers, listed=listed))
 
 
 class AllPages:
     """The pages of a list so far."""
 
     def __init__(self) -> None:
+        self.listed = UNLISTED
         self.last = Page(None)
         self.more: Following | None = None
         self.size = 0
@@ -290,13 +450,13 @@ class AllPages:
 
     def add(self, reply: bytes, headers: Mapping[str, str]) -> str:
         """Add a page; or return why that is not a further one."""
-        with gc_paused():
-            page = _page(decode(reply))
+        with gc_paused(), exact_numbers(is_on=self.listed.is_exact):
+            page = _page(decode(reply), self.listed)
         if not self.number:
             self._first = page
         elif not isinstance(page.rows, list) or page.path != self._first.path:
             return "the next page has another shape"
-        content = hashlib.sha256(json.dumps(page.rows).encode()).digest()
+        content = hashlib.sha256(json.dumps(page.rows, default=str).encode()).digest()
         if content in self._seen and page.rows:
             return "the same page came again"
         self._seen.add(content)
@@ -311,9 +471,11 @@ class AllPages:
     def frame(self, schema: Mapping[str, str] | None, why_not_all: str) -> pd.DataFrame:
         """Return the rows of all pages, and warn if they are not all."""
         given = checked({} if schema is None else schema)
-        with gc_paused():
-            frame = frame_of(as_table(self._rows, self.size), given)
-        frame.attrs["funcs"] = {"shape": "page", **_beside(self._first), "pages": self.number}
+        with gc_paused(), exact_numbers(is_on=self.listed.is_exact):
+            table, kinds = self.listed.fitted(as_table(self._rows, self.size), self._first, in_envelope=False)
+            frame = frame_of(table, {**kinds, **given})
+        about = {**_beside(self._first), **self.listed.attrs(frame), "pages": self.number}
+        frame.attrs["funcs"] = {"shape": "page", **about}
         if why_not_all:
             warn(MissingRowsWarning(f"Not all rows are here: {why_not_all}. The {self.rows:,} rows so far are kept."))
         return frame
@@ -322,22 +484,23 @@ class AllPages:
 def _read(reply: bytes | str, schema: Mapping[str, str] | None, form: _Format) -> pd.DataFrame:
     given = checked({} if schema is None else schema)
     reply = _text(reply)
-    with gc_paused():
+    has_decimals = form.listed.is_exact or any(column.kind == "decimal" for column in given.values())
+    with gc_paused(), exact_numbers(is_on=has_decimals):
         return _table(reply, given, form)
 
 
 def _table(reply: bytes | str, given: Mapping[str, Declared], form: _Format) -> pd.DataFrame:
-    strict, lines, envelope, headers = form
+    strict, lines, envelope, headers, listed = form
     try:
         is_text = not envelope and reply[:1] in {'"', b'"'}
-        body: Any = None if strict or is_text else _long(reply, lines=lines)
+        body: Any = None if strict or is_text or is_exact.get() else _long(reply, lines=lines)
         if body is None:
             read = body_of if envelope else decode
             body = lines_of(reply, strict=strict) if lines else read(reply, strict=strict)
         declaration = _declaration(body)
         if declaration:
             body = decoded_text(body["data"], strict=strict)
-        page = Page(body) if envelope or declaration else _page(body)
+        page = Page(body) if envelope or declaration else _page(body, listed)
         table = as_table([page.rows] if not envelope and _in_one_row(page.rows) else page.rows, len(reply))
     except RecursionError as error:
         raise too_deep("reply") from error
@@ -347,10 +510,13 @@ def _table(reply: bytes | str, given: Mapping[str, Declared], form: _Format) -> 
     if more := following(page, headers):
         _warn_of_more(len(page.rows), more)
         attrs["more"] = more.word
-    declared = set(given).union(declaration.columns if declaration else ())
-    check_cells(table.rows, len(declared.union(table.names)), len(reply))
+    kinds: Mapping[str, Declared] = declaration.columns if declaration else {}
+    if not declaration:
+        table, kinds = listed.fitted(table, page, in_envelope=envelope)
+    check_cells(table.rows, len({*given, *kinds, *table.names}), len(reply))
     if declaration is None:
-        frame = frame_of(table, given)
+        frame = frame_of(table, {**kinds, **given})
+        attrs |= listed.attrs(frame)
     else:
         frame = declaration.frame(table, given)
         attrs |= {"shape": declaration.shape, **declaration.attrs}
@@ -462,7 +628,23 @@ def frame_of(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFr
     named.sort(key=lambda column: place.get(column[0], len(place)))
     names = distinct([name for name, _ in named], "{}.{}", 1)
     arrays = {}
+    contradicting: list[str] = []
     for unique, (name, column) in zip(names, named, strict=True):
         kind = declared.get(name)
-        arrays[unique] = kind.array(name, column) if kind else inferred(column)
+        if column.kind == "object" and is_exact.get() and (kind is None or kind.kind != "decimal"):
+            arrays[unique] = _array(name, packed(_rounded(column.to_list())), kind, contradicting)
+        else:
+            arrays[unique] = _array(name, column, kind, contradicting)
+    if contradicting:
+        warn(
+            f"Values that aren't as the catalog declares them stay as they came, in {some(contradicting, _MOST_NAMED)}."
+        )
     return frame_from(arrays, _index(table))
+
+
+def _array(name: str, column: Column, kind: Declared | None, contradicting: list[str]) -> Any:
+    """Return the array of a column; if its values contradict its type, by their own types, and note its name."""
+    array = kind.array(name, column) if kind else None
+    if kind and array is None:
+        contradicting.append(f"{quote(name)} ({kind.kind})")
+    return inferred(column) if array is None else array

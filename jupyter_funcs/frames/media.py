@@ -16,7 +16,8 @@ from jupyter_funcs.core.errors import TRY_AGAIN, ProtocolError
 from jupyter_funcs.core.json_decoding import is_compressed
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.columns import Column, Table, check_cells, objects, packed, texts_dtype
-from jupyter_funcs.frames.frame import frame_of
+from jupyter_funcs.frames.frame import UNLISTED, ListedReply, frame_of
+from jupyter_funcs.frames.pages import Page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,18 +90,20 @@ def _typed(texts: Sequence[str | None]) -> list[Any]:
     return [text or None for text in texts]
 
 
-def stream_to_frame(reply: bytes) -> pd.DataFrame:
+def stream_to_frame(reply: bytes, listed: ListedReply = UNLISTED) -> pd.DataFrame:
     """Return an Arrow stream as a DataFrame, equal to that of `to_frame` for its records as JSON, if there are any."""
     import pyarrow as pa
 
     try:
-        table = _read(reply)
-        columns = [*map(_column, table.columns)]
+        read = _read(reply)
+        columns = [*map(_column, read.columns)]
     except (pa.ArrowException, OSError, ValueError, struct.error) as error:
         reason = clip(inert(str(error)), _LONGEST_REASON)
         raise ProtocolError(f"The reply is not a valid Arrow stream: {reason}", TRY_AGAIN) from error
-    frame = frame_of(Table("records", table.column_names, columns, len(table)), {})
-    frame.attrs["funcs"] = {"shape": "records" if len(frame) else "empty"}
+    table = Table("records", read.column_names, columns, len(read))
+    table, kinds = listed.fitted(table, Page(table), in_envelope=True)
+    frame = frame_of(table, kinds)
+    frame.attrs["funcs"] = {"shape": "records" if len(frame) else "empty", **listed.attrs(frame)}
     return frame
 
 

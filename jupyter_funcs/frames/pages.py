@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.frames.columns import are_objects
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 Path = tuple[str, ...]
 
-_DEEPEST = 3  # members that lead to a list of rows
+DEEPEST = 3  # members that lead to a list of rows
 # What a page says of itself, and of its rows: lists in these are rows only if there are no others.
 _ABOUT = {
     "_links", "_shards", "aggregations", "columns", "cursor", "cursors", "errors", "errormessages", "extensions",
@@ -26,6 +27,7 @@ _ABOUT = {
     "page", "pageinfo", "paging", "pagination", "request", "responsemetadata", "schema", "sort", "warnings",
 }  # fmt: skip
 _LINKS = {"_links", "link", "links"}
+_PLAIN = {"etag", "kind", "object", "ok", "previous", "prev", "requestid", "status", "success"}
 _USUAL = {
     "content", "data", "elements", "entries", "features", "hits", "items", "objects", "observations", "records",
     "result", "results", "rows", "value", "values",
@@ -83,15 +85,30 @@ def _page_in(document: JsonObject) -> Page:
     path = _chosen(document, objects) if objects else _empty(document, lists)
     if path is None or (path not in tables and _is_part(document, path)):
         return Page(document)
-    others = {".".join(other): rows for other, rows in objects.items() if other != path and other[-1] not in _LINKS}
-    return Page(lists[path], _without(document, path), others, path)
+    return _page_at(document, path, lists[path], objects)
+
+
+def is_about(name: str) -> bool:
+    """Return whether a member tells of a page, and nothing else of it."""
+    word = plain(name)
+    return word in _ABOUT | _TOTALS | _SIZES | _PAGES | _PAGE | _OFFSETS | _MORE | _PLAIN or bool(_NEXT.fullmatch(word))
+
+
+def page_at(document: JsonObject, path: Path, rows: list[Any]) -> Page:
+    """Return the rows to which a path leads, and the rest of their document."""
+    return _page_at(document, path, rows, {other: values for other, values in _lists(document) if are_objects(values)})
+
+
+def _page_at(document: JsonObject, path: Path, rows: list[Any], lists: Mapping[Path, list[Any]]) -> Page:
+    others = {".".join(other): values for other, values in lists.items() if other != path and other[-1] not in _LINKS}
+    return Page(rows, _without(document, path), others, path)
 
 
 def _objects(document: JsonObject, path: Path = ()) -> Iterator[tuple[Path, JsonObject]]:
     """Yield a document and the objects in it that may have its rows."""
     yield path, document
     for name, value in document.items():
-        if isinstance(value, dict) and len(path) + 1 < _DEEPEST and not is_mapping(value):
+        if isinstance(value, dict) and len(path) + 1 < DEEPEST and not is_mapping(value):
             yield from _objects(value, (*path, name))
 
 
@@ -211,7 +228,7 @@ def _is_part(document: JsonObject, path: Path) -> bool:
 def _without(document: JsonObject, path: Path) -> JsonObject:
     name, *inner = path
     rest = {other: value for other, value in document.items() if other != name}
-    if inner and (more := _without(document[name], tuple(inner))):
+    if inner and (more := _without(only(dict, document.get(name)), tuple(inner))):
         rest[name] = more
     return rest
 

@@ -14,6 +14,7 @@ import uuid
 import zlib
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass
+from decimal import Decimal
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.core.json_decoding import JsonObject
 
-_JSON, _BYTES = "object of JSON", "object of bytes"
+_JSON, _BYTES, _DECIMALS, _CATEGORY = "object of JSON", "object of bytes", "object of decimals", "category "
 _OF_JSON = {dict, list, str, int, float, bool, type(None)}
 _INDEX = "__index_{}__"
 
@@ -131,6 +132,9 @@ def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, An
         return kind, pa.array(values.astype("datetime64[ms]") if kind == "datetime64[s]" else values)
     if isinstance(dtype, pd.DatetimeTZDtype) and dtype.unit != "s":
         return kind, pa.array(values, type=pa.timestamp(dtype.unit, str(dtype.tz)), from_pandas=True)
+    if isinstance(dtype, pd.CategoricalDtype) and isinstance(dtype.categories.dtype, pd.StringDtype):
+        texts, array = _encoded(name, values.astype(dtype.categories.dtype))
+        return _CATEGORY + json.dumps([texts, dtype.ordered, *dtype.categories]), array
     raise NotStorableError(f"column {name!r} has dtype {kind}")
 
 
@@ -138,6 +142,8 @@ def _encoded_objects(name: str, values: list[Any]) -> tuple[str, Any]:
     kinds = set(map(type, values))
     if bytes in kinds and kinds <= {bytes, type(None)}:
         return _BYTES, pa.array(values, type=pa.large_binary())
+    if Decimal in kinds and kinds <= {Decimal, type(None)}:
+        return _DECIMALS, pa.array([None if value is None else str(value) for value in values], pa.large_string())
     if kinds <= _OF_JSON:
         with suppress(TypeError, ValueError, RecursionError):
             texts = [None if value is None else json.dumps(value) for value in values]
@@ -150,6 +156,12 @@ def _decoded(kind: str, column: pa.ChunkedArray) -> Any:
         return objects([None if text is None else json.loads(text) for text in column.to_pylist()])
     if kind == _BYTES:
         return objects(column.to_pylist())
+    if kind == _DECIMALS:
+        return objects([None if text is None else Decimal(text) for text in column.to_pylist()])
+    if kind.startswith(_CATEGORY):
+        texts, is_ordered, *options = json.loads(kind.removeprefix(_CATEGORY))
+        categories: Any = pd.array(options, texts)
+        return pd.Categorical(_decoded(texts, column), categories, ordered=is_ordered)
     dtype: Any = pd.api.types.pandas_dtype(kind)
     if isinstance(dtype, np.dtype):
         return column.to_numpy().astype(dtype, copy=False)

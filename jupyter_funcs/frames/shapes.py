@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_RESULT = "Result"
+RESULT = "Result"
 _TELL = "Tell the operator of the service."
 
 
@@ -68,7 +68,7 @@ def _all(kind: type, values: Iterable[Any]) -> bool:
 
 
 def _from_values(values: list[Any], shape: str = "list") -> Table:
-    return Table(shape, [_RESULT], [packed(values)], len(values))
+    return Table(shape, [RESULT], [packed(values)], len(values))
 
 
 def _from_records(

@@ -378,7 +378,7 @@ class Parameter:
             raise ValueError(f"{quoted(text)} {error} {self.source.sentence}") from None
 
 
-def described(annotation: Any, default: Any = None) -> tuple[TypeAdapter[Any], JsonObject]:
+def described(annotation: Any, default: Any = None, *, by_alias: bool = True) -> tuple[TypeAdapter[Any], JsonObject]:
     """Return what reads the values of an annotation, and their schema; raises anything for what isn't JSON."""
     from pydantic import TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
@@ -389,7 +389,7 @@ def described(annotation: Any, default: Any = None) -> tuple[TypeAdapter[Any], J
             return {**number, "type": ["number", "string"], "format": "decimal"}
 
     adapter = TypeAdapter[Any](_with_extensions(annotation))
-    schema = adapter.json_schema(schema_generator=DecimalSchemas)
+    schema = adapter.json_schema(by_alias=by_alias, schema_generator=DecimalSchemas)
     with suppress(Exception):  # the default may be of another type
         if default is not ABSENT and default is not None:
             schema["default"] = adapter.dump_python(default, mode="json", warnings=False)

@@ -1,21 +1,27 @@
-"""What a callable returned: as a frame, an Arrow table or records; and as JSON."""
+"""What a callable returns: as its annotation says; and what it returned as a frame, an Arrow table, records or JSON."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from jupyter_funcs.core.text import plural
+from jupyter_funcs.functions.parameters import ABSENT, described
+from jupyter_funcs.functions.signatures import evaluated_annotation
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+    from jupyter_funcs.core.json_decoding import JsonObject
 
 SCALAR = "Result"
 """The column of values without a name."""
@@ -23,6 +29,20 @@ SCALAR = "Result"
 _TEXTS = (str, bytes, bytearray, memoryview)
 # The lengths of a date, and of a time with seconds.
 _DAY, _SECOND = 10, 19
+# What is read to its end, and then a list.
+_STREAMS = {AsyncGenerator, AsyncIterable, AsyncIterator, Iterator}
+
+
+def returned(python: Any) -> JsonObject | None:
+    """Return the schema of what a callable is annotated to return; nothing if that isn't JSON."""
+    with suppress(Exception):  # annotations may be anything, and fail in any way
+        annotation = evaluated_annotation(inspect.signature(python).return_annotation, python)
+        if annotation in (ABSENT, type(None)):
+            return None
+        if get_origin(annotation) in _STREAMS:
+            annotation = list[get_args(annotation)[0]]  # type: ignore[misc]  # known at run time only
+        return described(annotation, by_alias=False)[1] or None
+    return None
 
 
 def tabular(value: Any) -> pd.DataFrame | pa.Table | Any:

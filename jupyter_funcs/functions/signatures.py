@@ -63,11 +63,15 @@ def evaluated(parameter: inspect.Parameter, python: Any) -> inspect.Parameter:
     """Return a parameter whose annotation isn't a text; raises anything if that can't be evaluated."""
     if parameter.annotation is parameter.empty:
         return parameter
-    holder = SimpleNamespace(__annotations__={parameter.name: parameter.annotation})
+    return parameter.replace(annotation=evaluated_annotation(parameter.annotation, python))
+
+
+def evaluated_annotation(annotation: Any, python: Any) -> Any:
+    """Return what an annotation in a callable stands for, which may be written as text; raises anything."""
+    holder = SimpleNamespace(__annotations__={"own": annotation})
     function = written(python)
     names = getattr(getattr(function, "__init__", None) if inspect.isclass(function) else function, "__globals__", {})
-    hints = typing.get_type_hints(holder, globalns=names, include_extras=True)
-    return parameter.replace(annotation=hints[parameter.name])
+    return typing.get_type_hints(holder, globalns=names, include_extras=True)["own"]
 
 
 def documented(python: Any) -> Documented:

@@ -313,6 +313,9 @@ def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataF
             return None
         if sweep is None:
             return frames[0]
+        said: JsonObject = {}
+        for block in frames.values():
+            said |= block.attrs.get("funcs", {}).get("columns", {})
         frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, by_name(function.fields))
     except (FuncsError, RuntimeError):  # no listing, no token or other parameters; or called on the loop
         return None
@@ -328,6 +331,7 @@ def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataF
         "synthetic": function.synthetic,
         "elapsed": round(run.elapsed, 3),
         "cached": {"runs": len(frames), "oldest": oldest},
+        **({"columns": said} if said else {}),
     }
     return frame
 

@@ -35,6 +35,7 @@ T = TypeVar("T")
 
 _MOST_TOOLS, _MOST_PAGES, _MAX_LISTING = 10_000, 1000, 64 * 2**20  # the last in bytes
 _MOST_NAMES = 5  # of tools left out, in one warning
+_DEFINITIONS = ("$defs", "definitions")
 _WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
 
 
@@ -163,12 +164,13 @@ def _function(given: Any, group: str) -> Function | None:
     params = {_WHOLE: schema} if is_whole else required | properties
     title, about = only(str, tool.get("title") or hints.get("title")), only(str, tool.get("description"))
     texts = (title * (folded(title) != folded(name) or not about), about)
-    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    definitions = {key: schema[key] for key in _DEFINITIONS if key in schema}
     return Function(
         name=name,
         description="\n\n".join(filter(None, dict.fromkeys(texts))),
         group_name=group,
         context=_WHOLE if is_whole else None,
+        returns=_returned(only(dict, tool.get("outputSchema"))),
         changes_data=hints.get("readOnlyHint") is not True,
         params=tuple(
             Param(
@@ -182,6 +184,14 @@ def _function(given: Any, group: str) -> Function | None:
             if key.strip()
         ),
     )
+
+
+def _returned(schema: JsonObject) -> JsonObject | None:
+    """Return the schema of a result, as `_data` returns it."""
+    members = only(dict, schema.get("properties"))
+    if members.keys() != {"result"}:
+        return schema or None
+    return {**only(dict, members["result"]), **{key: schema[key] for key in _DEFINITIONS if key in schema}}
 
 
 async def _call(function: Function, arguments: JsonObject, progress: Progress, link: Link, ask: Ask) -> bytes:

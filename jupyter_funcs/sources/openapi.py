@@ -304,16 +304,18 @@ class _Document(Once):
             params[place] = param.changed(name=place)
         said = (only(str, operation.get(key)).strip().removesuffix(".") for key in ("summary", "description"))
         group = next((tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)), "")
+        accept, returns = self._reply(operation)
         return Function(
             name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME),
             description=clip(unescape("\n\n".join(filter(None, dict.fromkeys(said)))), _MAX_TEXT),
             params=tuple(params.values()),
             group_name=clip(inert(group), _MAX_NAME),
             changes_data=method != "get",
+            returns=self._schemas.replies.read(returns) or None,
             context={
                 "method": method.upper(),
                 "server": server,
-                "accept": self._accept(operation),
+                "accept": accept,
                 "content_type": content_type,
                 "needs_body": body.get("required") is True,
                 "token_header": self.once(
@@ -389,20 +391,20 @@ class _Document(Once):
         text = only(str, body.get("description"))
         return [self._param(whole, schema, required=needed, text=text)] if kind else [], kind
 
-    def _accept(self, operation: JsonObject) -> str:
-        """Return the media type of a reply: JSON if there is one."""
+    def _reply(self, operation: JsonObject) -> tuple[str, Any]:
+        """Return the media type of a reply, JSON if there is one, and its schema."""
         responses = only(dict, operation.get("responses"))
         replies = {
-            code: self.once("reply", self._schemas.resolved(one), _media_type) for code, one in responses.items()
+            code: self.once("reply", self._schemas.resolved(reply), _content_of) for code, reply in responses.items()
         }
-        kinds = [kind for code, kind in replies.items() if code[:1] == "2"] or [replies.get("default", "")]
-        if media_type := next(filter(None, kinds), ""):
-            return media_type
-        if None in kinds and "" not in kinds:
+        several = [reply for code, reply in replies.items() if code[:1] == "2"] or [replies.get("default", ("", None))]
+        readable = [reply for reply in several if reply]
+        if not readable:
             raise UnusableError("its reply is a web page")
-        if {code[:1] for code in replies} & {"2", "3", "d"} == {"3"} and "303" not in replies:
+        media_type, schema = next((reply for reply in readable if reply[0]), readable[0])
+        if not media_type and {code[:1] for code in replies} & {"2", "3", "d"} == {"3"} and "303" not in replies:
             raise UnusableError("it redirects elsewhere")
-        return "application/json"
+        return media_type or "application/json", schema
 
     def _token_header(self, security: Any) -> str:
         """Return the header for the token: that of an API key if the operation takes one and no bearer token."""
@@ -435,14 +437,15 @@ class _Document(Once):
         return allowed or servers[0], allowed is not None
 
 
-def _media_type(reply: JsonObject) -> str | None:
-    """Return the media type of a reply, best in JSON; nothing if it may be of any, and ``None`` if it is a web page."""
+def _content_of(reply: JsonObject) -> tuple[str, Any] | None:
+    """Return the media type of a reply, best in JSON and empty if it may be of any, and its schema; else a web page."""
     content = only(dict, reply.get("content"))
     kinds = [kind for kind in content if kind.isascii() and kind.isprintable() and "html" not in kind.lower()]
     kinds.sort(key=lambda kind: "json" not in kind.lower())
-    if not content or "*/*" in kinds[:1]:
-        return ""
-    return next(iter(kinds), None)
+    if content and not kinds:
+        return None
+    media_type = next(iter(kinds), "*/*")
+    return media_type.replace("*/*", ""), only(dict, content.get(media_type)).get("schema")
 
 
 def _style(said: Any, default: str = "form") -> JsonObject:

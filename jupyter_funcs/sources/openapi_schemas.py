@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any
 
+from jupyter_funcs.catalog.schemas import ReplySchemas
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only, referred
 from jupyter_funcs.sources.openapi_files import missing
 from jupyter_funcs.sources.openapi_requests import escaped
@@ -33,6 +34,7 @@ class SchemaReader(Once):
     def __init__(self, root: JsonObject) -> None:
         super().__init__()
         self._root = root
+        self.replies = ReplySchemas(root)
         self._components = "#/components/schemas/" if root.get("openapi") else "#/definitions/"
         self._named: JsonObject = {}  # what references lead to
         self._definitions: dict[tuple[str, ...], tuple[JsonObject, float]] = {}  # by the names that lead to them

@@ -25,7 +25,7 @@ from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError,
 from jupyter_funcs.core.text import distinct, quote, recorded, some
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.functions.parameters import Parameter
-from jupyter_funcs.functions.results import infinite, lost_text, plain, tabular
+from jupyter_funcs.functions.results import infinite, lost_text, plain, returned, tabular
 from jupyter_funcs.functions.signatures import called, declared, documented, evaluated, name_of, title
 
 if TYPE_CHECKING:
@@ -175,7 +175,14 @@ def _function(name: str, python: Python) -> tuple[Function, list[Parameter]]:
         for parameter in parameters
     ]
     group = getattr(python, "__module__", "") or ""
-    return Function(name=title(name), description=about.text, params=tuple(params), group_name=group), parameters
+    function = Function(
+        name=title(name),
+        description=about.text,
+        params=tuple(params),
+        group_name=group,
+        returns=returned(python),
+    )
+    return function, parameters
 
 
 def _arguments(function: Function, parameters: list[Parameter], args: Values) -> JsonObject:

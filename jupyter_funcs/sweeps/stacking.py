@@ -134,7 +134,9 @@ def _parts(rows: _RowMap) -> dict[Hashable, dict[int, Series]]:
 def _with_values(parts: Mapping[int, Series]) -> dict[int, Series]:
     """Return the parts that decide the dtype: those with values, else those with a dtype."""
     typed = {number: part for number, part in parts.items() if part.dtype != object}
-    filled = {number: part for number, part in parts.items() if (number in typed and len(part)) or part.notna().any()}
+    # Times that are all null don't tell whether others have an offset.
+    sure = {number for number, part in typed.items() if len(part) and not pd.api.types.is_datetime64_any_dtype(part)}
+    filled = {number: part for number, part in parts.items() if number in sure or part.notna().any()}
     return filled or typed or dict(parts)
 
 
@@ -192,6 +194,11 @@ def _is_number(column: Series) -> bool:
     return _is_integer(column) or pd.api.types.is_float_dtype(column.dtype)
 
 
+def _is_text(column: Series) -> bool:
+    dtype = column.dtype
+    return isinstance(dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype, pd.StringDtype)
+
+
 def _floats(columns: Sequence[Series]) -> Sequence[Series]:
     for column in filter(_is_integer, columns):
         known = column.dropna()
@@ -234,7 +241,7 @@ _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequ
     (_is_integer, _integers),
     (_is_number, _floats),
     (_is_boolean, list),
-    (lambda column: isinstance(column.dtype, pd.StringDtype), _texts),
+    (_is_text, _texts),
     (lambda column: pd.api.types.is_datetime64_any_dtype(column.dtype), _times),
 ]
 

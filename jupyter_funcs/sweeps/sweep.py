@@ -82,6 +82,7 @@ class Sweep:
         self._in_flight: set[int] = set()  # sent, and not answered yet
         self._attempts: Counter[int] = Counter()
         self._failures = dict(self.earlier.retried.left)  # as plain JSON values
+        self._said: JsonObject = {}  # of the columns of results
         self.progress.failed = len(self._failures)
         self._arrived: list[_Arrival] = []  # not stored yet
         self._storing: asyncio.Task[None] | None = None
@@ -136,6 +137,7 @@ class Sweep:
     def _finish(self, about: JsonObject) -> Any:
         with self._lock:
             self.earlier.flush()
+            about |= {"columns": self._said} if self._said else {}
             return self._results.finish(about, ErrorList(self._failures[at] for at in sorted(self._failures)))
 
     def _close(self, *, ended: bool) -> None:
@@ -163,7 +165,7 @@ class Sweep:
         with self._lock:
             frames = {} if self._is_closed else self.earlier.read(positions)
             for at in sorted(frames):
-                self._results.add(at, self.combos.runs[at], frames[at])
+                self._add(at, frames[at])
         return set(frames)
 
     def _count_cached(self, times: Collection[float]) -> None:
@@ -297,7 +299,11 @@ class Sweep:
             for arrival in batch:  # first, so that they can be resumed from even if the next step fails
                 self.earlier.add(*arrival)
             for at, frame, _ in batch:
-                self._results.add(at, self.combos.runs[at], frame)
+                self._add(at, frame)
+
+    def _add(self, at: int, frame: pd.DataFrame) -> None:
+        self._said |= frame.attrs.get("funcs", {}).get("columns", {})
+        self._results.add(at, self.combos.runs[at], frame)
 
     def _about(self, started: float, elapsed: float) -> JsonObject:
         progress, function = self.progress, self.function

@@ -24,7 +24,7 @@ FUNCTION = {
     "params": [PARAM], "sortValue": 4, "groupId": 5, "groupName": "Panels", "authorId": 6, "authorUserName": "ada",
     "isShared": True, "entryPoint": "get_panel_daily", "uniqueId": "u-1", "notebookId": "n-1",
     "notebookName": "panels.ipynb", "orgName": "Acme", "type": None, "source": None, "context": None,
-    "changesData": False,
+    "returns": {"type": "array"}, "changesData": False,
 }  # fmt: skip
 
 

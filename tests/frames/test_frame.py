@@ -677,7 +677,7 @@ def test_any_bytes_and_any_text_is_a_reply() -> None:
 
 
 def test_a_warning_names_the_line_that_called() -> None:
-    schema = {"schema": {"a": {"type": "decimal"}}, "data": []}
+    schema = {"schema": {"a": {"type": "money"}}, "data": []}
     for text in ('{"a": NaN, "b": 1}', r'["\ud800"]', json.dumps(schema), "[" + '{"a": NaN},' * 50_000 + "{}]"):
         with pytest.warns(UserWarning, match="The reply") as caught:
             to_frame(text)
@@ -692,8 +692,8 @@ def test_a_null_where_none_is_declared_is_refused_and_the_caller_can_say_otherwi
 
 
 def test_an_unknown_declared_type_warns_and_the_column_is_left_as_read() -> None:
-    with pytest.warns(UserWarning, match="'x' as 'decimal'"):
-        frame = to_frame(declared("decimal", [1, None]))
+    with pytest.warns(UserWarning, match="'x' as 'money'"):
+        frame = to_frame(declared("money", [1, None]))
     assert str(frame["x"].dtype) == "Int64"
 
 

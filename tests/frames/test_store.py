@@ -100,6 +100,12 @@ def test_what_a_reply_gives_comes_back_exactly(reply: str, tmp_path: Path) -> No
     assert_same(stored(tmp_path, {"it": frame}).read(["it"])["it"], frame)
 
 
+@pytest.mark.parametrize("kind", ["category", "decimal"])
+def test_categories_and_decimals_come_back_exactly(kind: str, tmp_path: Path) -> None:
+    frame = to_frame('[{"a": "1.50"}, {"a": "-7"}, {"a": null}, {"a": "1.50"}]', schema={"a": kind})
+    assert_same(stored(tmp_path, {"it": frame}).read(["it"])["it"], frame)
+
+
 CELLS = [
     st.integers(-(2**80), 2**80),
     st.floats(allow_nan=False, allow_infinity=False),
@@ -149,7 +155,7 @@ def test_frames_can_be_changed_and_hold_no_other(tmp_path: Path) -> None:
     "frame",
     [
         pd.DataFrame({"a": [{1, 2}]}),
-        pd.DataFrame({"a": pd.Categorical(["x"])}),
+        pd.DataFrame({"a": pd.Categorical([1])}),
         pd.DataFrame({1: ["x"]}),
         pd.DataFrame({"a": [(1, 2)]}),
         pd.DataFrame([[1, 2]], columns=["a", "a"]),
@@ -157,7 +163,16 @@ def test_frames_can_be_changed_and_hold_no_other(tmp_path: Path) -> None:
         pd.DataFrame({"__index_0__": [1]}, index=[7]),
         pd.DataFrame({"a": [1]}, index=pd.Index([7], name=("x", "y"))),
     ],
-    ids=["sets", "categories", "a number as name", "tuples", "one name twice", "bytes and text", "our own", "a tuple"],
+    ids=[
+        "sets",
+        "categories that are no texts",
+        "a number as name",
+        "tuples",
+        "one name twice",
+        "bytes and text",
+        "our own",
+        "a tuple",
+    ],
 )
 def test_what_would_change_is_not_kept(frame: pd.DataFrame, tmp_path: Path) -> None:
     """A frame that would not come back exactly is refused, and no file is made for it."""

@@ -6,10 +6,12 @@ import datetime as dt
 import enum
 import functools
 import inspect
+from collections.abc import Iterator  # noqa: TC003  # evaluated
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
+import pandas as pd
 import pydantic
 import pytest
 import typing_extensions
@@ -23,7 +25,7 @@ from jupyter_funcs.service.publishing.registry import Registry, function
 from tests.service import conftest as services
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
 
     from jupyter_funcs.client.function import RemoteFunction
 
@@ -277,3 +279,77 @@ def test_infinity_is_null_in_json_with_one_warning(way: Way) -> None:
     with pytest.warns(UserWarning, match=r"^The result has 2 infinite numbers, which JSON doesn't have") as warned:
         assert run()["a"].isna().tolist() == [True, False, True]
     assert len(warned) == 1
+
+
+class Sale(TypedDict):
+    day: dt.date
+    color: Color
+    spend: Annotated[Decimal, pydantic.Field(description="Card spend.", json_schema_extra={"unit": "USD"})]
+    cards: int | None
+    name: str
+
+
+SALE: Sale = {
+    "day": dt.date(2024, 5, 6),
+    "color": Color.BLUE,
+    "spend": Decimal("1.50"),
+    "cards": 3,
+    "name": "2024-01-01",
+}
+
+
+def sales(count: int = 1) -> list[Sale]:
+    return [SALE] * count
+
+
+def sale() -> Sale:
+    return SALE
+
+
+def streamed(count: int = 1) -> Iterator[Sale]:
+    yield from [SALE] * count
+
+
+@pytest.mark.parametrize("python", [sales, sale, streamed])
+def test_what_a_function_is_annotated_to_return_is_declared(way: Way, python: Any) -> None:
+    frame = way(python)()
+    kinds = {name: str(dtype) for name, dtype in frame.dtypes.items()}
+    assert kinds == DECLARED_SALE
+    assert frame["spend"].tolist() == [Decimal("1.50")]
+    assert frame.attrs["funcs"]["columns"] == {"spend": {"description": "Card spend.", "unit": "USD"}}
+
+
+DECLARED_SALE = {"day": "datetime64[us]", "color": "category", "spend": "object", "cards": "Int64", "name": "string"}
+
+
+def test_no_row_still_has_the_columns_that_a_function_is_annotated_to_return(way: Way) -> None:
+    frame = way(sales)(count=0)
+    assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == DECLARED_SALE
+
+
+def a_text() -> str:
+    return "2024-05-06"
+
+
+def a_frame() -> pd.DataFrame:
+    return pd.DataFrame({"a": [1]})
+
+
+def a_lost_type() -> Lost:  # type: ignore[name-defined]  # noqa: F821
+    return [{"a": 1}]
+
+
+def wrong() -> list[Sale]:
+    return [{**SALE, "cards": "many"}]  # type: ignore[typeddict-item]
+
+
+def test_an_annotation_that_declares_no_columns_changes_nothing(way: Way) -> None:
+    assert way(a_text)()["Result"].tolist() == ["2024-05-06"], "text stays text"
+    assert way(a_frame)()["a"].tolist() == [1]
+    assert way(a_lost_type)()["a"].tolist() == [1]
+
+
+def test_a_function_that_returns_something_else_says_so_once(way: Way) -> None:
+    with pytest.warns(UserWarning, match="'cards'") as caught:
+        assert way(wrong)()["cards"].tolist() == ["many"]
+    assert len(caught) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import datetime as dt
 import json
 from typing import Annotated, Any, Literal
 
@@ -69,6 +70,28 @@ async def meet(number: int) -> int:
 @app.tool(annotations=READS)
 def rows() -> list[dict[str, Any]]:
     return [{"name": "x", "code": "007", "n": 1}, {"name": "y", "code": "1E5", "n": 2**60}]
+
+
+class Sale(BaseModel):
+    day: dt.date
+    spend: Annotated[float, Field(description="Card spend.", json_schema_extra={"unit": "USD"})]
+    kind: Literal["in shop", "online"] = "online"
+    cards: int | None = None
+
+
+class Sales(BaseModel):
+    total: int
+    sales: list[Sale]
+
+
+@app.tool(annotations=READS)
+def sales(count: int = 1) -> list[Sale]:
+    return [Sale(day=dt.date(2024, 5, 6), spend=7)] * count
+
+
+@app.tool(annotations=READS)
+def page(count: int = 1) -> Sales:
+    return Sales(total=count, sales=sales(count))
 
 
 @app.tool(annotations=READS)

@@ -463,3 +463,13 @@ def test_a_profile_names_the_command_of_a_server(tmp_path: Path, monkeypatch: py
     session = jf.connect("tools")
     assert (session.kind, session.address, session.token_is_given) == ("mcp", "mcp:tools", False)
     assert jf.connect("https://tools.example/mcp").kind == "mcp"
+
+
+@pytest.mark.parametrize("name", ["sales", "page"])
+@pytest.mark.parametrize("count", [0, 1])
+def test_the_schema_of_a_tools_output_declares_its_columns(session: Session, name: str, count: int) -> None:
+    frame = session[name](count=count)
+    kinds = {name: str(dtype) for name, dtype in frame.dtypes.items()}
+    assert kinds == {"day": "datetime64[us]", "spend": "float64", "kind": "category", "cards": "Int64"}
+    assert len(frame) == count
+    assert frame.attrs["funcs"]["columns"] == {"spend": {"description": "Card spend.", "unit": "USD"}}

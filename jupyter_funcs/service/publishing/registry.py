@@ -13,6 +13,7 @@ from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 from jupyter_funcs.functions.markers import AtLeastOne
 from jupyter_funcs.functions.parameters import ABSENT, Parameter
+from jupyter_funcs.functions.results import returned
 from jupyter_funcs.functions.signatures import called, declared, documented, evaluated, name_of, title, written
 from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.engine.calls import Call, CallCancelledError, check_size
@@ -52,6 +53,7 @@ class PublishedFunction:
     notebook_name: str
     place: str
     author: str | None = None
+    returns: Any = None
     depends_on_data_only: bool = False
 
     def __post_init__(self) -> None:
@@ -212,6 +214,7 @@ def _published(
         notebook_name=python.__module__,
         place=place,
         author=getattr(python, "__globals__", {}).get("__author__"),
+        returns=returned(python),
     )
 
 
@@ -331,6 +334,7 @@ class Registry:
             "type": None,
             "source": None,
             "context": None,
+            **({"returns": each.returns} if each.returns else {}),
         }
 
 

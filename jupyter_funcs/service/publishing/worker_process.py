@@ -105,6 +105,7 @@ class FunctionFacts(msgspec.Struct):
     notebook_name: str
     place: str
     author: str | None
+    returns: Any
     parameters: tuple[Parameter, ...]
     rules: tuple[AtLeastOne, ...]
     is_notebook: bool

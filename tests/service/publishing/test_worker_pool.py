@@ -410,7 +410,11 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
     assert wire.call("Choose", {"panel": "demo card panel"}).json()["body"] == '"Demo Card Panel"'
     assert wire.rows("Order", first='{"item": "pen", "pieces": 2}') == 3
     assert wire.errors("Order", first="{}") == {"first": ["first is not valid at 'item': Field required."]}
-    listed = {each["name"]: [param["schema"] for param in each["params"]] for each in wire.post(LIST).json()}
+    entries = wire.post(LIST).json()
+    returns = {each["name"]: each["returns"] for each in entries if "returns" in each}
+    assert returns["Small"] == {"type": "array", "items": {"type": "integer"}}
+    assert "Companies" not in returns, "it has no such annotation"
+    listed = {each["name"]: [param["schema"] for param in each["params"]] for each in entries}
     names = ["Demo Card Panel", *listed["Choose"][0]["enum"][1:]]
     assert listed["Choose"] == [{"type": "string", "enum": names, "minLength": 1}]
     assert listed["Order"][0]["required"] == ["item"]
