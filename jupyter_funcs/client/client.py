@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 import os
@@ -31,7 +32,7 @@ from jupyter_funcs.core.text import clip, listed, nearest, plural, quote
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
 
@@ -53,6 +54,7 @@ _LONGEST_FOUND = 300  # characters of a description in a table of functions
 _running: set[futures.Future[_EarlyListing | None]] = set()
 _FORK_SECONDS = 0.5
 _ANSWER_SECONDS = 5.0  # for a status
+_UPDATE_SECONDS = 1.0  # at least between two listings that a source asks for
 _MIN_LEFT = 1.0  # seconds for a listing after one that was started early has failed
 
 
@@ -67,12 +69,16 @@ class Client(ABC, Generic[CallT_co]):
     _listed_at = 0.0  # on the steady clock
     _early: futures.Future[_EarlyListing | None] | None = None  # started before the first use
     _warned_of_end = 0.0
+    _is_outdated = False
 
     def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         self._connection = connection
         self.remote = Remote(Transport(connection, transport))  # sends the requests on the background loop
+        self.remote.transport.on_change = _weakly(self._listing_changed)
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
         weakref.finalize(self, lambda remote: background.start(remote.source.close()), self.remote).atexit = False
+        self._updating: futures.Future[None] = futures.Future()
+        self._updating.set_result(None)
         self._functions: dict[int, CallT_co] = {}
         self._lock = threading.Lock()
 
@@ -203,14 +209,35 @@ class Client(ABC, Generic[CallT_co]):
     async def relist(self, function: Function) -> Function | None:
         """List the functions again unless that was just done; return the function as it is now, if it still exists."""
         if time.monotonic() - self._listed_at > _LISTED_JUST_NOW:
-            read = await self.remote.listing()
-            with collect_warnings([]):  # shown when it was first listed
-                now = read()
-            if self._catalog is not None and now.functions == self._catalog.functions:
-                self._listed_at = time.monotonic()  # the listed values of fields stay known
-            else:
-                self._replace_catalog(now)
+            await self._list_again()
         return self._catalog.peek(function.name) if self._catalog is not None else None
+
+    async def _list_again(self) -> bool:
+        """List the functions again; return whether they changed."""
+        read = await self.remote.listing()
+        with collect_warnings([]):  # shown when it was first listed
+            now = read()
+        if self._catalog is not None and now.functions == self._catalog.functions:
+            self._listed_at = time.monotonic()  # the listed values of fields stay known
+            return False
+        self._replace_catalog(now)
+        return True
+
+    def _listing_changed(self) -> None:
+        """List the functions again in the background: their source says that they changed."""
+        self._is_outdated = True
+        if self._catalog is not None and self._updating.done():
+            self._updating = background.start(self._update())
+
+    async def _update(self) -> None:
+        """List the functions until nothing says that they changed since; ever more rarely if they are the same."""
+        pause = _UPDATE_SECONDS
+        while self._is_outdated:
+            self._is_outdated = False
+            with suppress(FuncsError):  # the next run says so
+                has_changed = await self._list_again()
+                pause = _UPDATE_SECONDS if has_changed else 2 * pause
+            await asyncio.sleep(pause)
 
     def ready(self) -> Self:
         """Ask the user for what the token's source lacks, such as a password, and return this session."""
@@ -417,6 +444,17 @@ if hasattr(os, "register_at_fork"):
         before=lambda: futures.wait(list(_running), _FORK_SECONDS),
         after_in_child=lambda: [early.cancel() for early in list(_running)],
     )
+
+
+def _weakly(method: Callable[[], object]) -> Callable[[], None]:
+    """Return a function that calls a method as long as somebody else holds its object."""
+    held = weakref.WeakMethod(method)
+
+    def call() -> None:
+        if (bound := held()) is not None:
+            bound()
+
+    return call
 
 
 def _is_completing() -> bool:

@@ -68,6 +68,7 @@ class Transport:
 
     def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         self.connection = connection
+        self.on_change: Callable[[], object] = int  # called on the loop if the source says that its listing changed
         self._transport = transport
         self._open()
 

@@ -150,7 +150,12 @@ def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
     if is_cut or len(tools) > _MOST_TOOLS:
         warn(f"{link.name} lists more tools than these {len(functions):,}; the others are left out.")
     link.functions = functions
+    link.tasks = {tool["name"] for tool in tools if _runs_as_task(tool) and tool["name"] in functions}
     return Catalog(functions.values())
+
+
+def _runs_as_task(tool: Any) -> bool:
+    return only(dict, only(dict, tool).get("execution")).get("taskSupport") == "required"
 
 
 def _function(given: Any, group: str) -> Function | None:

@@ -52,10 +52,12 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.background import Progress
 
 T = TypeVar("T")
+R = TypeVar("R", bound=types.Result)
 
 # Seconds. A command may have to download its server, so it keeps starting after those who asked for it gave up.
 _OPEN_SECONDS = 60.0
 _NOTIFY_SECONDS = 5.0
+_TASK_SECONDS = (0.1, 1.0, 30.0)  # between two looks at a task: at least, if the server doesn't say, and at most
 _EXIT_SECONDS, _TERM_SECONDS, _POLL = 0.6, 0.3, 0.01
 _LONGEST = 300
 # What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
@@ -98,6 +100,7 @@ class Link:
         self.command = tuple(map(str, target)) if isinstance(target, tuple | list) else ()
         self._env = command_environment(transport.connection)
         self.functions: dict[str, Function] | None = None  # None if not known, or changed
+        self.tasks: set[str] = set()  # the tools that run as tasks only
         self.received = 0  # bytes
         self.opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self.ended = asyncio.Event()
@@ -126,9 +129,40 @@ class Link:
             share = f"{progress / total:.0%}" if total else f"{progress:g}"
             run.said = f"{share} {redacted_line(message or '', 80)}".rstrip()
 
-        call = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
-        await self._send(
-            lambda by: by.send_request(call, types.CallToolResult, progress_callback=told), ask, FunctionError
+        params = types.CallToolRequestParams(name=name, arguments=arguments)
+        if name in self.tasks:
+            params.task = types.TaskMetadata()
+        await self._request(types.CallToolRequest(params=params), types.CallToolResult, ask, told)
+        if params.task is not None:
+            try:
+                task = types.Task.model_validate(ask.result.get("task"), by_name=False)
+            except ValueError as error:
+                raise UnansweredError(self._failure(error, ask, ProtocolError)) from None
+            await self._finish(task, ask, run)
+
+    async def _finish(self, task: types.Task, ask: Ask, run: Progress) -> None:
+        """Wait for the end of a task and ask for its result; cancel it if nobody waits any more."""
+        least, usual, most = _TASK_SECONDS
+        by_id = types.GetTaskRequestParams(task_id=task.task_id)
+        try:
+            while task.status == "working":
+                run.said = redacted_line(task.status_message or "working", 80)
+                seconds = usual if task.poll_interval is None else task.poll_interval / 1000
+                await asyncio.sleep(min(max(seconds, least), most))
+                task = await self._request(types.GetTaskRequest(params=by_id), types.GetTaskResult, ask)
+        except asyncio.CancelledError:
+            cancel = types.CancelTaskRequest(params=types.CancelTaskRequestParams(task_id=task.task_id))
+            background.start(self._request(cancel, types.CancelTaskResult, Ask()))  # nobody has to wait for that
+            raise
+        if task.status == "cancelled":
+            why = redacted_line(task.status_message or "The server has cancelled the task.")
+            raise UnansweredError(Failure(FunctionError(why, "Run it again if that is safe.")))
+        payload = types.GetTaskPayloadRequest(params=types.GetTaskPayloadRequestParams(task_id=task.task_id))
+        await self._request(payload, types.CallToolResult, ask)
+
+    async def _request(self, request: types.Request[Any, Any], result_type: type[R], ask: Ask, told: Any = None) -> R:
+        return await self._send(
+            lambda session: session.send_request(request, result_type, progress_callback=told), ask, FunctionError
         )
 
     async def _send(self, request: Callable[[ClientSession], Awaitable[T]], ask: Ask, refusal: type[FuncsError]) -> T:
@@ -284,6 +318,7 @@ class Link:
     async def _on_notification(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self.functions = None
+            self.transport.on_change()
 
     def _failure(self, error: Exception, ask: Ask, refusal: type[FuncsError]) -> Failure:
         """Return why a request failed; `refusal` is what a server's own error is."""
@@ -337,7 +372,7 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
         if method == "tools/list" and isinstance(raw.get("tools"), list):
             _asking.get().result = raw
             return {**raw, "tools": [plain for tool in raw["tools"] if (plain := _plain(tool))]}
-        if method == "tools/call" and raw.get("resultType", "complete") == "complete":
+        if method in {"tools/call", "tasks/result"} and raw.get("resultType", "complete") == "complete":
             _asking.get().result = raw
             return {"content": [], "resultType": "complete"}
         return raw

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import jupyter_funcs as jf
+from tests.conftest import wait_until
 from tests.faults.canary import CANARY
 from tests.servers import serving
 
@@ -19,7 +22,7 @@ pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 from tests.sources.test_mcp import bad_command, connected
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from starlette.requests import Request
 
@@ -202,3 +205,38 @@ def test_a_variable_that_is_gone_when_the_command_starts_is_named(
     monkeypatch.delenv("GITHUB_TOKEN")
     with pytest.raises(jf.ConfigError, match="The variable GITHUB_TOKEN in env of profile 'tools' is not set"):
         session.refresh()
+
+
+TASKS = Path(__file__).parent / "mcp_tasks.py"
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Iterator[Session]:
+    """A server whose tools run as tasks; it writes what it is asked last into the file `asked`."""
+    with connected(command=(sys.executable, str(TASKS), str(tmp_path / "asked"))) as session:
+        yield session
+
+
+@pytest.mark.slow
+def test_a_tool_that_runs_as_a_task_gives_its_result(tasks: Session) -> None:
+    """Also one that would ask the user: it is asked for its result, as the protocol has it."""
+    for name in ("completed", "input_required"):
+        assert tasks[name](x=7).to_dict("records") == [{"task": name, "x": 7}]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "words"), [("failed", "The function failed: .*failed"), ("cancelled", "step 2 of cancelled")]
+)
+def test_a_task_that_fails_says_so(tasks: Session, name: str, words: str) -> None:
+    with pytest.raises(jf.FunctionError, match=words):
+        tasks[name](x=7)
+
+
+@pytest.mark.slow
+def test_a_task_says_how_far_it_is_and_is_cancelled_on_the_server(tasks: Session, tmp_path: Path) -> None:
+    job = tasks["endless"].submit()
+    wait_until(lambda: job.progress.said.startswith("step "))
+    job.cancel()
+    wait_until((tmp_path / "asked").exists)
+    assert (tmp_path / "asked").read_text() == "tasks/cancel"
