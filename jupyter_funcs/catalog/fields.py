@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog import descriptions
 from jupyter_funcs.catalog.listing import Encoding, Function, Param, identifiers
-from jupyter_funcs.catalog.schemas import Declaration, Schemas
+from jupyter_funcs.catalog.schemas import NO_MEMBERS, Declaration, Members, Schemas, said_of, says
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import folded, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jupyter_funcs.core.json_decoding import JsonObject, Values
+
+
+_MOST_LEVELS = 3  # of objects whose parts are fields
+_MOST_PARTS = 500  # of one parameter, at all levels
+_LONGEST_HELP = 4000  # characters
+_LONGEST_POSITION = 9  # digits
 
 
 class Kind(StrEnum):
@@ -59,7 +67,7 @@ class Field:
     """One field of a form: what the form, the callable, the magic and the JSON Schema know of a parameter."""
 
     name: str
-    """The parameter's wire name."""
+    """The parameter's wire name; of a part of a parameter dotted, such as ``customer.name``."""
     identifier: str
     """Its name in Python; differs from `name` only if that is not an identifier."""
     kind: Kind
@@ -93,8 +101,63 @@ class Field:
     """The ``format`` of its JSON Schema, or of the items of a list."""
     encoding: Encoding = Encoding.TEXT
     """How its values travel to the function."""
+    root: str = ""
+    """Of a part, the parameter."""
+    inside: tuple[str | int, ...] = ()
+    """Of a part, the names that lead to it from the parameter, and the positions of rows."""
+    room: int = field(default=_MOST_PARTS, repr=False, compare=False)
+    """How many parts it may have at all levels."""
     choices: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
     """A memo of `catalog.values`."""
+    _rows: dict[int | str, Field] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def steps(self) -> tuple[str | int, ...]:
+        """The names and positions that lead to its value from the arguments."""
+        return self.root or self.name, *self.inside
+
+    @cached_property
+    def members(self) -> Members:
+        """What its schema says of the parts of an object; nothing below the third level of objects."""
+        level = sum(isinstance(step, str) for step in self.steps)
+        is_group = self.is_json and self.schema is not None and level <= _MOST_LEVELS
+        return Schemas().members(self.schema or {}, self.room) if is_group else NO_MEMBERS
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """The parts of an object, or of each object of a list, such as ``customer.name`` and ``items[].name``."""
+        if self.members.item is not None:
+            return self.row("").fields if self.members.properties else ()
+        parts = list(_parts(self))
+        inner = sum(part.is_json for part in parts)
+        room = (self.room - len(parts)) // max(inner, 1)
+        return tuple(replace(part, room=room) for part in parts)
+
+    @property
+    def is_rows(self) -> bool:
+        """Whether it takes a list of objects, each a row of parts."""
+        return self.members.item is not None and bool(self.row("").fields)
+
+    def row(self, at: int | str) -> Field:
+        """Return the field of one object of a list, by its position."""
+        if at not in self._rows:
+            name = f"{self.name}[]"
+            inside = self.inside
+            if isinstance(at, int):
+                name = f"{self.name}.{at}"
+                inside = (*inside, at)
+            self._rows[at] = replace(
+                self,
+                name=name,
+                identifier=name,
+                required=False,
+                default=None,
+                help="",
+                root=self.root or self.name,
+                inside=inside,
+                schema=self.members.item,
+            )
+        return self._rows[at]
 
     @property
     def is_list(self) -> bool:
@@ -165,6 +228,53 @@ def by_name(fields: Iterable[Field]) -> dict[str, Field]:
     for one in fields:
         named.setdefault(one.name, one)
     return named
+
+
+def with_parts(fields: Iterable[Field]) -> Iterator[Field]:
+    """Yield fields, each followed by its parts."""
+    for one in fields:
+        yield one
+        yield from with_parts(one.fields)
+
+
+def part_named(fields: Iterable[Field], name: str) -> Field | None:
+    """Return the part of a field with a dotted name, such as ``customer.name`` or ``items.0.name``."""
+    fields = [one for one in fields if one.name == name or name.startswith((f"{one.name}.", f"{one.name}[]."))]
+    for one in sorted(fields, key=lambda one: one.name != name):
+        parts: Iterable[Field] = one.fields
+        at = name[len(one.name) + 1 :].partition(".")[0]
+        if one.is_rows and at.isdecimal() and len(at) < _LONGEST_POSITION:
+            parts = [one.row(int(at))]
+        found = one if one.name == name else part_named(parts, name)
+        if found is not None:
+            return found
+    return None
+
+
+def fields_named(fields: Sequence[Field], names: Iterable[str]) -> dict[str, Field]:
+    """Return the fields and parts of these names."""
+    return {name: found for name in names if (found := part_named(fields, name))}
+
+
+def _parts(group: Field) -> Iterator[Field]:
+    """Yield the parts of an object."""
+    properties = group.members.properties
+    spelt = {spelling: name for name in properties if (spelling := folded(name))}
+    places = {name: place for place, name in enumerate(spelt.values())}
+    encoding = Encoding.OBJECT if group.encoding is Encoding.OBJECT else Encoding.JSON
+    for key, schema in properties.items():
+        text = " ".join(only(str, said_of("description", schema, schema))[:_LONGEST_HELP].split())
+        param = Param(
+            name=key,
+            description=text,
+            required=key in group.members.required,
+            schema=schema if says(schema) else True,
+            encoding=encoding,
+        )
+        name = f"{group.name}.{key}"
+        part = _read(param, name, spelt, places, Schemas())
+        inside = (*group.inside, key)
+        yield replace(part, name=name, root=group.root or group.name, inside=inside, rule=None, not_before=None)
 
 
 def read_fields(function: Function, schemas: Schemas | None = None) -> tuple[Field, ...]:

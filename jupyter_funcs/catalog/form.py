@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote as quote_url
 
 from jupyter_funcs.catalog.choices import Choices, texts_in
-from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name, part_named, with_parts
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.catalog.values import (
+    UNSET,
     Each,
     Variable,
+    WrongPartsError,
     WrongValueError,
     accept,
     accept_each,
@@ -20,10 +22,17 @@ from jupyter_funcs.catalog.values import (
     clears,
     contradictions,
     default_of,
+    has_special,
     has_variable,
+    missing,
+    opened,
+    part_at,
+    parts_in,
+    required_text,
     resolved,
     shorten,
     takes,
+    with_part,
 )
 from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.line import JsonList
@@ -59,6 +68,9 @@ class Form:
     service uses its default. ``None``, ``""`` and ``[]`` are values where the catalog declares them, and clear the
     field otherwise. A bad value is stored and described in `errors`; setting it doesn't raise. A value that only
     contradicts a description, or a listing of valid values, is sent as given; `warnings` says so.
+
+    The parts of an object have dotted names, ``form["customer.name"] = "Ann"``; those of a list of objects have
+    positions, too: ``form["items.0.sku"] = "A-1"``.
 
     A field that holds `Each` has several values, one run each; run such a form as a sweep.
 
@@ -122,7 +134,7 @@ class Form:
 
     def field(self, name: str) -> Field:
         """
-        Return the field with a name: the wire name, the Python name, or a spelling that only one field has.
+        Return the field with a name: the wire name, the Python name, a dotted one, or a spelling of only one field.
 
         Raises
         ------
@@ -130,9 +142,10 @@ class Form:
             The function has no such parameter; the message suggests similar names.
         """
         spelt = self._spellings.get(folded(name), "")
-        found = self._by_name.get(name) or self._by_identifier.get(name) or self._by_name.get(spelt)
+        found = self._by_name.get(name) or self._by_identifier.get(name) or part_named(self.fields, name)
+        found = found or self._by_name.get(spelt)
         if found is None:
-            known = [field.name for field in self.fields]
+            known = [field.name for field in (with_parts(self.fields) if "." in name else self.fields)]
             hint = did_you_mean(name, known) or f"It takes {listed(known or ['no parameters'], 'and')}."
             text = f"{self.function} has no parameter {quote(name)}."
             raise ArgumentError(text, hint, errors={name: [f"{text} {hint}"]})
@@ -140,15 +153,32 @@ class Form:
 
     def __getitem__(self, name: str) -> Any:
         """Return the value as it was set; ``None`` if it is not set (see `is_set`)."""
-        return self.values.get(self.field(name).name)
+        held = self._held(self.field(name))
+        return None if held is UNSET else held
+
+    def _held(self, field: Field) -> Any:
+        name = field.root or field.name
+        whole = self.values.get(name, UNSET)
+        return part_at(opened(self._by_name[name], whole), field.inside) if field.inside else whole
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Set a value; ``None``, ``""`` and ``[]`` clear the field where the catalog doesn't declare them."""
         field = self.field(name)
-        if clears(field, value, validate=self.validate):
-            self.values.pop(field.name, None)
-        else:
-            self.values[field.name] = value
+        self._put(field, UNSET if clears(field, value, validate=self.validate) else value)
+
+    def _put(self, field: Field, value: Any) -> None:
+        """Set a field, or the part of one in an object of its own; `UNSET` clears it."""
+        name = field.root or field.name
+        if value is not UNSET or self._held(field) is not UNSET:
+            held = self.values.get(name, UNSET)
+            try:
+                value = with_part(opened(self._by_name[name], held), field.inside, value)
+            except WrongValueError as error:
+                raise ArgumentError(errors={field.name: [f"{field.name} {error}"]}) from None
+            if value is UNSET:
+                del self.values[name]
+            else:
+                self.values[name] = value
         self._tell(field)
 
     def _tell(self, field: Field) -> None:
@@ -157,8 +187,10 @@ class Form:
 
     def is_set(self, name: str) -> bool:
         """Return whether a value is set for a field, by its wire name."""
-        held = self.values.get(name)
-        return name in self.values and not (isinstance(held, Each) and not held.values)
+        held = self.values.get(name, UNSET)
+        if held is UNSET and name not in self._by_name and (part := part_named(self.fields, name)):
+            held = self._held(part)
+        return held is not UNSET and not (isinstance(held, Each) and not held.values)
 
     def __contains__(self, name: object) -> bool:
         """Return whether the function has a parameter with this wire name."""
@@ -170,9 +202,7 @@ class Form:
 
     def __delitem__(self, name: str) -> None:
         """Clear a value, so that it is not sent."""
-        field = self.field(name)
-        self.values.pop(field.name, None)
-        self._tell(field)
+        self._put(self.field(name), UNSET)
 
     def update(self, values: Values) -> None:
         """
@@ -181,21 +211,35 @@ class Form:
         Raises
         ------
         ArgumentError
-            Some names are not parameters of the function, or two are spellings of one; all of them are listed.
+            Some names are not parameters of the function, two are spellings of one, or an object and its part
+            contradict each other; all of them are listed.
         """
         errors = {}
-        given: dict[str, str] = {}
+        given: dict[tuple[str | int, ...], str] = {}
         for name in values:
             try:
-                first = given.setdefault(self.field(name).name, name)
+                first = given.setdefault(self.field(name).steps, name)
                 if first != name:
                     errors[name] = [f"{quote(name)} is the same parameter as {quote(first)}. Pass only one of them."]
             except ArgumentError as error:
                 errors.update(error.errors)
+        for steps, name in given.items():
+            for end in range(1, len(steps)):
+                whole = given.get(steps[:end])
+                if whole and not self._agree(values[whole], steps[end:], values[name], self.field(whole)):
+                    errors[name] = [f"{quote(name)} contradicts {quote(whole)}. Pass only one of them."]
         if errors:
             raise ArgumentError(errors=errors)
-        for name, value in values.items():
-            self[name] = value
+        for name in sorted(given.values(), key=lambda name: len(self.field(name).inside)):
+            self[name] = values[name]
+
+    @staticmethod
+    def _agree(whole: Any, steps: Sequence[str | int], part: Any, field: Field) -> bool:
+        """Return whether an object and its part can both be set."""
+        held = opened(field, whole)
+        there = part_at(held, steps)
+        is_open = held is None or isinstance(held, dict | list)
+        return is_open and (there is UNSET or text_of(there) == text_of(part))
 
     def clear(self) -> None:
         """Clear every value."""
@@ -216,7 +260,26 @@ class Form:
     @property
     def swept(self) -> list[str]:
         """The wire names of the fields that hold `Each`, even with a single value."""
-        return [name for name in self._by_name if isinstance(self.values.get(name), Each) and self.is_set(name)]
+        return [name for name, held in self.entries.items() if isinstance(held, Each) and held.values]
+
+    @property
+    def entries(self) -> JsonObject:
+        """What is set, by wire name; a part that is a `Variable` or `Each` is by itself, under its dotted name."""
+        entries: JsonObject = {}
+        for name, field in self._by_name.items():
+            whole, special = self._apart(field)
+            entries |= special if whole is UNSET else {name: whole} | special
+        return entries
+
+    def _apart(self, field: Field) -> tuple[Any, JsonObject]:
+        """Return what a field holds without special parts, and those by their dotted names."""
+        whole = held = self.values.get(field.name, UNSET)
+        special: JsonObject = {}
+        for part, value in parts_in(field, held) if field.fields and has_special(held) else ():
+            if part.inside and isinstance(value, Each | Variable) and isinstance(part.inside[-1], str):
+                special[part.name] = value
+                whole = with_part(whole, part.inside, UNSET)
+        return whole, special
 
     @property
     def runs(self) -> int:
@@ -228,7 +291,15 @@ class Form:
     def first(self) -> Args:
         """The arguments of the first run."""
         swept = self.swept
-        return {name: value[0] if name in swept else value for name, value in self.args.items()}
+        return self.nested({name: value[0] if name in swept else value for name, value in self.args.items()})
+
+    def nested(self, args: Args) -> Args:
+        """Return arguments with those of dotted names in their objects."""
+        nested = dict(args)
+        for name in args.keys() - self._by_name.keys():
+            field = self.field(name)
+            nested[field.root] = with_part(nested.get(field.root), field.inside, nested.pop(name))
+        return nested
 
     @property
     def errors(self) -> Messages:
@@ -251,13 +322,18 @@ class Form:
     def warnings_of_values(self, args: Args, swept: Sequence[str], *, compare_listed: bool = True) -> Messages:
         """Return the warnings for each value by itself; swept fields have lists of values."""
         warnings = {}
-        for name, field in self._by_name.items() if self.validate else ():
-            if name not in args:
-                continue
-            several = args[name] if name in swept else [args[name]]
-            texts = [f"{self._called(field)} {text}" for text in contradictions(field, several)]
-            if texts := texts or (self._unlisted(field, several, args) if compare_listed else []):
-                warnings[name] = list(dict.fromkeys(texts))
+        for name, value in args.items() if self.validate else ():
+            several = value if name in swept else [value]
+            field = self.field(name)
+            parts = [pair for held in several for pair in parts_in(field, held)] if field.fields else []
+            found: dict[str, tuple[Field, list[Any]]] = {name: (field, several)}
+            for part, item in parts:
+                if part is not field and item is not UNSET:
+                    found.setdefault(part.name, (part, []))[1].append(item)
+            for own, (part, items) in found.items():
+                texts = [f"{self._called(part)} {text}" for text in contradictions(part, items)]
+                if texts := texts or (self._unlisted(part, items, args) if compare_listed else []):
+                    warnings[own] = list(dict.fromkeys(texts))
         return warnings
 
     def warnings_between(self, args: Args) -> Messages:
@@ -300,7 +376,7 @@ class Form:
         """
         args, errors = self._read()
         for name in [] if sweeps else self.swept:
-            text = f"{self._called(self._by_name[name])} has several values: run it with %funcs sweep or fn.sweep(…)."
+            text = f"{self._called(self.field(name))} has several values: run it with %funcs sweep or fn.sweep(…)."
             errors.setdefault(name, []).append(text)
         if errors:
             raise ArgumentError(hint=f"{self.function} was not run.", errors=errors)
@@ -330,11 +406,12 @@ class Form:
 
     def _between(self, args: Args, known: Evidence) -> Messages:
         """Return what is missing and which dates are in the wrong order, as far as it is known by this evidence."""
-        found = {
-            name: [self._required(field)]
-            for name, field in self._by_name.items()
-            if field.required and name not in args and _must(field) is (known is Evidence.DECLARED)
-        }
+        unset = [field for name, field in self._by_name.items() if field.required and name not in args]
+        if known is Evidence.DECLARED:
+            unset = [needed for field in unset for needed in missing(field)]
+        else:
+            unset = [field for field in unset if not _must(field)]
+        found = {field.name: [self._required(field)] for field in unset}
         self._compare(args, found, known)
         return found
 
@@ -343,21 +420,44 @@ class Form:
         errors: Messages = {}
         variables = self.variables()
         for name, field in self._by_name.items():
-            if self.is_set(name):
-                try:
-                    self._convert(field, variables, args, errors)
-                except ValueError as error:
-                    called = [self._called(field)] if isinstance(error, WrongValueError) else []  # or of a variable
-                    errors.setdefault(name, []).append(" ".join([*called, str(error)]))
-            elif self.validate and _must(field):
-                errors.setdefault(name, []).append(self._required(field))
+            whole, special = self._apart(field)
+            for part, held in special.items():
+                self.take(self.field(part), held, variables, args, errors)
+            swept = {part for part, held in special.items() if isinstance(held, Each)}
+            for part in special.keys() & args.keys():
+                value = args[part][0] if part in swept else args.pop(part)
+                whole = with_part(whole, self.field(part).inside, value)
+            if whole is UNSET or (isinstance(whole, Each) and not whole.values):
+                for needed in missing(field) if self.validate and not special else ():
+                    errors.setdefault(needed.name, []).append(self._required(needed))
+                continue
+            self.take(field, whole, variables, args, errors)
+            for part in swept & args.keys():
+                args[name] = with_part(args.get(name), self.field(part).inside, UNSET)
+                if args[name] is UNSET:
+                    del args[name]
         if self.validate:
             self._compare(args, errors)
         return args, errors
 
-    def _convert(self, field: Field, variables: Values, args: Args, errors: Messages) -> None:
-        """Add the argument of a field, if any value is valid, and the errors of its values."""
-        held = self.values[field.name]
+    def take(self, field: Field, held: Any, variables: Values, args: Args, errors: Messages) -> None:
+        """Add the argument of a field, if any value is valid, and the errors of its values and its parts."""
+        wrong = {}
+        try:
+            self._convert(field, held, variables, args, errors)
+        except WrongPartsError as error:
+            args[field.name] = error.valid
+            wrong = {part.name: f"{self._called(part)} {text}" for part, text in error.parts}
+        except WrongValueError as error:
+            wrong = {field.name: f"{self._called(field)} {error}"}
+        except ValueError as error:  # of a variable
+            wrong = {field.name: str(error)}
+        for name, text in wrong.items():
+            if name not in errors:  # a special part has its own
+                errors[name] = [text]
+
+    def _convert(self, field: Field, held: Any, variables: Values, args: Args, errors: Messages) -> None:
+        """Add the argument of a field, if any value is valid, and the errors of several values."""
         if not isinstance(held, Each):
             value = resolved(held, variables)
             if isinstance(held, Variable) and clears(field, value, validate=self.validate):
@@ -378,11 +478,7 @@ class Form:
         return field.label if self.shows_labels else field.identifier
 
     def _required(self, field: Field) -> str:
-        source = f" {quote(field.source)} lists its values." if field.source else ""
-        is_suggested = field.evidence.get("options") is Evidence.ASSUMED
-        first = () if is_suggested else field.options[:8]
-        options = f" Options are {listed(map(quote, first), 'and')}." if first else ""
-        return f"{self._called(field)} is required.{source}{options}"
+        return f"{self._called(field)} {required_text(field)}"
 
     def _compare(self, args: Args, errors: Messages, least: Evidence = Evidence.DECLARED) -> None:
         """Add the dates in the wrong order, where the less certain of both is known to be a date by this evidence."""

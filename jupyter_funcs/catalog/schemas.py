@@ -32,6 +32,8 @@ _MOST_MEMBERS = 1000  # of a reply, of an object in it, or options of one
 _MAX_ABOUT = 500  # characters of what is said of a column
 _UNITS = ("x-unit", "x-units", "unit", "units")
 _DECIMAL = "^(?!^[-+.]*$)[+-]?0*"  # how pydantic's patterns of decimals begin
+MOST_PROPERTIES = 200  # of an object that is a group of fields; a larger one is one field
+_DEFINITIONS = ("$defs", "definitions")
 
 
 class Declaration(NamedTuple):
@@ -54,6 +56,18 @@ class Declaration(NamedTuple):
     format: str = ""
 
 
+class Members(NamedTuple):
+    """The properties of an object, or of each object of a list, whose schema is `item`; and which it requires."""
+
+    properties: Values
+    required: frozenset[str]
+    read_only: frozenset[str]
+    item: Values | None
+
+
+NO_MEMBERS = Members({}, frozenset(), frozenset(), None)
+
+
 class _Options(NamedTuple):
     """The plain values that a schema lists."""
 
@@ -69,11 +83,11 @@ _FLAGS = _Options("", ("true", "false"), {"true": True, "false": False})
 class Schemas(Once):
     """Reads the schemas of parameters. What they share, such as a long list of options, is read once."""
 
-    def read(self, schema: object) -> Declaration | None:
+    def read(self, schema: Any) -> Declaration | None:
         """Return what a schema declares; ``None`` if it says nothing about the values."""
         if schema is True:  # any JSON value
             return Declaration("json")
-        if not isinstance(schema, dict) or not schema.keys() & _SAYING:
+        if not says(schema):
             return None
         whole = part = self._simplified(schema, schema)
         kind = self._kind(whole)
@@ -108,6 +122,23 @@ class Schemas(Once):
             problem,
             only(str, part.get("format")),
         )
+
+    def members(self, schema: Values, most: int) -> Members:
+        """Return the parts of an object or of a list of objects, each a schema of its own; none of anything else."""
+        whole = self._simplified(schema, schema)
+        is_list = self._types(whole) == ["array"] and not {"anyOf", "oneOf"} & whole.keys()
+        definitions = {word: schema[word] for word in _DEFINITIONS if word in schema}
+        item = definitions | only(dict, whole.get("items")) if is_list else None
+        named, required = properties_of(item or schema, partial(referred, root=schema))
+        if len(named) > min(most, MOST_PROPERTIES):
+            return NO_MEMBERS
+        read_only = {name for name, part in named.items() if said_of("readOnly", part, schema) is True}
+        properties = {
+            name: definitions | part if isinstance(part, dict) else part
+            for name, part in named.items()
+            if name not in read_only
+        }
+        return Members(properties, frozenset(required - read_only), frozenset(read_only), item)
 
     def _simplified(self, part: Values, root: Any) -> JsonObject:
         """Return a schema with its references followed, its parts merged and null left out, where that is simple."""
@@ -155,7 +186,7 @@ class Schemas(Once):
         options = self._options(schema)
         if options is not None:
             return options.kind
-        types = [kind for kind in as_list(schema.get("type"))[:9] if kind != "null"]
+        types = self._types(schema)
         if schema.get("format") == "decimal" and "number" in types:
             return "number"
         is_alternative = schema.get("anyOf") is not None or schema.get("oneOf") is not None
@@ -163,6 +194,10 @@ class Schemas(Once):
         if kind == "list" and not only(dict, schema.get("items")):
             return "json"
         return "date" if kind == "text" and schema.get("format") == "date" else kind
+
+    @staticmethod
+    def _types(schema: Values) -> list[Any]:
+        return [kind for kind in as_list(schema.get("type"))[:9] if kind != "null"]
 
     def _options(self, schema: Values) -> _Options | None:
         """Return the plain values that a schema lists, if it lists any."""
@@ -172,6 +207,55 @@ class Schemas(Once):
             return self.once("options", schema["enum"], _options)
         alternatives = schema.get("anyOf") or schema.get("oneOf")
         return self.once("either", alternatives, _either) if isinstance(alternatives, list) else None
+
+
+def says(schema: Any) -> bool:
+    """Return whether a schema says something about the values."""
+    return isinstance(schema, dict) and bool(schema.keys() & _SAYING)
+
+
+def properties_of(schema: Any, look_up: Callable[[Any], Any]) -> tuple[JsonObject, set[str]]:
+    """Return the properties of an object and which it requires; none if it may be anything else."""
+    named: JsonObject = {}
+    required: set[str] = set()
+    parts: list[Any] = [schema]
+    for _ in range(_MOST_STEPS):
+        if not parts:
+            return named, required
+        part = only(dict, parts.pop(0))
+        own = only(dict, part.get("properties"))
+        if len(own) > MOST_PROPERTIES:
+            return own, set()
+        needed = only(list, part.get("required"))
+        inner = _parts_of(part)
+        is_union = any(word in part and not _only_one(part[word]) for word in ("anyOf", "oneOf"))
+        is_object = all(kind in ("object", "null") for kind in as_list(part.get("type", "object"))[:3])
+        if is_union or not is_object or {"not", "if"} & part.keys():
+            break
+        if len(needed) > MOST_PROPERTIES or len(inner) > _MOST_STEPS:
+            break
+        named = {**own, **named}
+        required |= {name for name in needed if isinstance(name, str)}
+        parts += inner
+        if "$ref" in part:
+            parts.insert(0, look_up(part["$ref"]))
+    return {}, set()
+
+
+def said_of(word: str, schema: Any, root: Any) -> Any:
+    """Return what a schema, what it refers to or a part of it says by a word; ``None`` if none says anything."""
+    parts = [schema]
+    for _ in range(_MOST_STEPS):
+        part = only(dict, parts.pop(0) if parts else None)
+        if part.get(word) is not None:
+            return part[word]
+        parts += [referred(part.get("$ref"), root), *_parts_of(part)[:_MOST_STEPS]]
+    return None
+
+
+def _parts_of(schema: Values) -> list[Any]:
+    """Return the schemas that a schema consists of; null is left out."""
+    return only(list, schema.get("allOf")) + _only_one(schema.get("anyOf")) + _only_one(schema.get("oneOf"))
 
 
 def _plain(part: Values) -> JsonObject:
@@ -359,8 +443,16 @@ def _validator() -> Any:
     def plain(validator: Any, allowed: Any, instance: Any, inside: Any) -> Iterable[Any]:
         return () if "patternProperties" in inside else additional(validator, allowed, instance, inside) or ()
 
+    require = Draft202012Validator.VALIDATORS["required"]
+
+    def needed(validator: Any, names: Any, instance: Any, inside: Any) -> Iterable[Any]:
+        properties = only(dict, inside.get("properties"))
+        names = [name for name in names if only(dict, properties.get(name)).get("readOnly") is not True]
+        return require(validator, names, instance, inside) or ()
+
     # Alternatives of documents often overlap, and a person can't choose between them.
-    ours = {"$ref": bounded, "additionalProperties": plain, "oneOf": Draft202012Validator.VALIDATORS["anyOf"]}
+    ours: dict[str, Any] = {"$ref": bounded, "additionalProperties": plain, "required": needed}
+    ours["oneOf"] = Draft202012Validator.VALIDATORS["anyOf"]
     ours |= dict.fromkeys(skipped)
     return extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]  # jsonschema's
 

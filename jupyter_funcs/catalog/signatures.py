@@ -6,7 +6,7 @@ import datetime as dt
 import inspect
 from typing import TYPE_CHECKING, Any, Literal
 
-from jupyter_funcs.catalog.fields import Field, Kind, by_name
+from jupyter_funcs.catalog.fields import Field, Kind, by_name, with_parts
 from jupyter_funcs.catalog.values import allowed, default_of
 from jupyter_funcs.core.text import inert, listed, quote
 
@@ -75,7 +75,7 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
     lines = [inert(function.about) or inert(function.name), ""]
     if fields:
         lines += ["Parameters", "----------"]
-    for field in by_name(fields).values():
+    for field in by_name(with_parts(fields)).values():
         sent = "" if field.identifier == field.name else f" Sent as {quote(field.name)}."
         lines.append(f"{field.identifier} : {_type_in_words(field)}")
         lines.append(f"    {inert(field.help) or inert(field.label)}{sent}")
@@ -87,13 +87,13 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
 
 
 def _type_in_words(field: Field) -> str:
-    words = _TYPES.get(field.value_kind, _TEXT)[1]
+    words = "dict of the parts below" if field.fields else _TYPES.get(field.value_kind, _TEXT)[1]
     options = allowed(field)
     if options:
         more = [f"… ({len(options)} in all)"] * (len(options) > _MOST_SHOWN)
         words = f"{{{', '.join([*map(quote, options[:_MOST_SHOWN]), *more])}}}"
         words += "" if field.is_declared("options") else " or another text"
-    if field.is_list:
+    if field.is_list or field.is_rows:
         words = f"list of {words}"
     elif field.kind is Kind.YES_NO:
         words += " or bool"

@@ -20,7 +20,7 @@ from jupyter_funcs.catalog.choices import Choices, texts_in
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import problem_of, text_of
-from jupyter_funcs.core.json_decoding import Values, as_list
+from jupyter_funcs.core.json_decoding import Values, as_list, only
 from jupyter_funcs.core.line import Entered, Sent
 from jupyter_funcs.core.text import (
     TIMES,
@@ -35,7 +35,7 @@ from jupyter_funcs.core.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterable, Iterator
 
 # Added to the error for several values in a field that takes one.
 SWEEPS = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
@@ -69,7 +69,18 @@ class WrongValueError(ValueError):
     """A field doesn't take a value; the message says why, after the name or the label of the field."""
 
 
+class WrongPartsError(WrongValueError):
+    """Parts of an object are wrong: `parts` holds each with what is wrong, `valid` the object without them."""
+
+    def __init__(self, parts: list[tuple[Field, str]], valid: Any) -> None:
+        super().__init__(f"has wrong parts: {' '.join(f'{part.name} {text}' for part, text in parts)}")
+        self.parts = parts
+        self.valid = valid
+
+
 # What a form holds
+
+UNSET: Any = object()
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,7 @@ class Each:
         return len(self.values)
 
 
-def only(value: Any) -> Any:
+def first_of(value: Any) -> Any:
     """Turn several values back into one: the first."""
     return next(iter(value.values), None) if isinstance(value, Each) else value
 
@@ -136,6 +147,93 @@ def has_variable(value: object) -> bool:
     if isinstance(value, list):
         return any(isinstance(item, Variable) for item in value)
     return isinstance(value, Variable)
+
+
+# Parts of objects
+
+
+def with_part(held: Any, steps: Sequence[str | int], value: Any) -> Any:
+    """Return an object or a list with another part; `UNSET` removes it, and the objects that are empty then."""
+    if not steps:
+        return value
+    if isinstance(held, Each | Variable):
+        what = held if isinstance(held, Variable) else "several values"
+        raise WrongValueError(f"can't be set, because all of it is {what}. Clear that first.")
+    step, *rest = steps
+    if isinstance(step, int):
+        rows = list(only(list, held))
+        if step > len(rows):
+            raise WrongValueError(f"is after the last of {len(rows):,} rows.")
+        row = with_part(part_at(rows, [step]), rest, value)
+        if row is not UNSET:
+            rows[step : step + 1] = [row]
+        elif rest:
+            rows[step] = {}
+        else:
+            del rows[step]
+        return rows or UNSET
+    parts = dict(only(dict, held))
+    part = with_part(parts.get(step, UNSET), rest, value)
+    if part is UNSET:
+        parts.pop(step, None)
+    else:
+        parts[step] = part
+    return parts or UNSET
+
+
+def part_at(held: Any, steps: Sequence[str | int]) -> Any:
+    """Return a part of an object or a list; `UNSET` if there is none."""
+    for step in steps:
+        if isinstance(step, int):
+            held = next(iter(only(list, held)[step : step + 1]), UNSET)
+        else:
+            held = only(dict, held).get(step, UNSET)
+    return held
+
+
+def parts_in(field: Field, held: Any) -> Iterator[tuple[Field, Any]]:
+    """Yield a field and its parts with what they hold, or `UNSET`; no parts of an object that isn't there."""
+    yield field, held
+    inner: Iterable[tuple[Field, Any]] = ()
+    if field.is_rows:
+        inner = ((field.row(at), row) for at, row in enumerate(only(list, held)))
+    elif isinstance(held, dict):
+        inner = ((part, held.get(part.steps[-1], UNSET)) for part in field.fields)
+    for part, value in inner:
+        yield from parts_in(part, value)
+
+
+def missing(field: Field) -> list[Field]:
+    """Return what a run needs of a field that isn't set: itself, or parts of it."""
+    if not (field.required and field.is_declared("required")):
+        return []
+    parts = [] if field.is_rows else [needed for part in field.fields for needed in missing(part)]
+    return parts or [field]
+
+
+def required_text(field: Field) -> str:
+    """Return that a field is required, and what is known of its values."""
+    source = f" {quote(field.source)} lists its values." if field.source else ""
+    is_suggested = field.evidence.get("options") is Evidence.ASSUMED
+    first = () if is_suggested else field.options[:8]
+    options = f" Options are {listed(map(quote, first), 'and')}." if first else ""
+    return f"is required.{source}{options}"
+
+
+def has_special(held: Any) -> bool:
+    """Return whether a part of an object or a list is a variable, or several values."""
+    inner = held.values() if isinstance(held, dict) else only(list, held)
+    return any(isinstance(part, Each | Variable) or has_special(part) for part in inner)
+
+
+def opened(field: Field, value: Any) -> Any:
+    """Return a value whose parts can be set and read, of JSON text or of a record, where its field has parts."""
+    if not field.fields or isinstance(value, Each | Variable):
+        return value
+    if isinstance(value, str):
+        parsed = _parsed(value.removeprefix(JSON_PREFIX))[0]
+        return parsed if isinstance(parsed, dict | list) else value
+    return _record(value)
 
 
 def resolved(value: Any, variables: Values) -> Any:
@@ -409,9 +507,12 @@ def default_of(field: Field) -> Any:
 
 def _as_json(field: Field, value: Any) -> Any:
     """Return a value for a field that takes JSON of a schema, or any object where the function is in this process."""
+    is_object = field.encoding is Encoding.OBJECT
+    if isinstance(value, str) or not is_object:
+        value = opened(field, value)
     if isinstance(value, str):
         return _with_text(_json_of_text(field, value))
-    is_object = field.encoding is Encoding.OBJECT
+    value = _with_read_parts(field, value)
     try:
         plain = _jsonable(field, value)
     except Exception:
@@ -421,6 +522,40 @@ def _as_json(field: Field, value: Any) -> Any:
     if problem := problem_of(field.schema or {}, plain):
         raise _refusal(value, problem)
     return value if is_object else plain
+
+
+def _with_read_parts(field: Field, value: Any) -> Any:
+    """Return an object, or a list of objects, with its parts as a run takes them."""
+    fields = {part.steps[-1]: part for part in field.fields}
+    if field.is_rows and isinstance(value, list):
+        fields = {at: field.row(at) for at in range(len(value))}
+        held = dict(enumerate(value))
+    elif fields and isinstance(value, dict):
+        held = {name: part for name, part in value.items() if name not in field.members.read_only}
+    else:
+        return value
+    read: dict[Any, Any] = {}
+    wrong: list[tuple[Field, str]] = []
+    for key, part in held.items():
+        own = fields.get(key)
+        if own is None:
+            read[key] = part
+            continue
+        if isinstance(value, dict) and clears(own, part):
+            continue
+        del fields[key]
+        try:
+            read[key] = accept(own, part, hints=len(wrong) < _MOST_ERRORS)
+        except WrongPartsError as error:
+            read[key] = error.valid
+            wrong += error.parts
+        except WrongValueError as error:
+            wrong.append((own, str(error)))
+    wrong += [(needed, required_text(needed)) for own in fields.values() for needed in missing(own)]
+    valid = list(read.values()) if isinstance(value, list) else read
+    if wrong:
+        raise WrongPartsError(wrong, valid)
+    return valid
 
 
 def _refusal(value: Any, problem: str) -> WrongValueError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.choices import Choices, refused, suggest
-from jupyter_funcs.catalog.fields import Field, by_name, listing_args, read_fields
+from jupyter_funcs.catalog.fields import Field, by_name, listing_args, part_named, read_fields, with_parts
 from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.listing import CHANGES_DATA, Function, Param
 from jupyter_funcs.catalog.signatures import docstring, signature
@@ -212,7 +212,7 @@ class RemoteCall:
         *unnamed
             A form to copy the values from.
         **values
-            Values by the parameters' wire names or Python names.
+            Values by the parameters' wire names or Python names, or by dotted names: ``**{"customer.name": "Ann"}``.
 
         Raises
         ------
@@ -241,7 +241,8 @@ class RemoteCall:
     def unknown(self, names: Iterable[str]) -> list[str]:
         """Return the names that belong to no parameter, in any spelling."""
         parameters = {folded(name) for field in self.fields for name in (field.name, field.identifier)}
-        return [name for name in names if folded(name) not in parameters]
+        unlike = [name for name in names if folded(name) not in parameters]
+        return [name for name in unlike if part_named(self.fields, name) is None]
 
     def option_error(self, name: str, usage: str) -> ArgumentError:
         """Return the error for an option passed as a parameter, with its correct usage."""
@@ -274,14 +275,15 @@ class RemoteCall:
         Returns
         -------
         DataFrame
-            One row per parameter: name, kind, known from, required, default, options, help. "known from" is how its
-            kind is known: declared by the catalog, described in words, or assumed from its name.
+            One row per parameter, and per part of an object: name, kind, known from, required, default, options, help.
+            "known from" is how its kind is known: declared by the catalog, described in words, or assumed from its
+            name.
         """
         from jupyter_funcs.frames.tables import Listing
 
         rows = [
             (field.name, str(field.kind), str(field.evidence.get("kind", "")), *in_words(field), field.help)
-            for field in self.fields
+            for field in with_parts(self.fields)
         ]
         described = Listing(rows, columns=["name", "kind", "known from", "required", "default", "options", "help"])
         described.note = CHANGES_DATA * self.function.changes_data

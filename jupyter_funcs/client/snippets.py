@@ -7,8 +7,8 @@ import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.fields import by_name
-from jupyter_funcs.catalog.values import Each, Variable, entry_of, only
+from jupyter_funcs.catalog.fields import fields_named
+from jupyter_funcs.catalog.values import Each, Variable, entry_of, first_of
 from jupyter_funcs.connection.replies import RUN_PATH
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.line import LETTER_ESCAPE, in_double_quotes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_VALUES = 1_000  # of a sweep
 # What a magic reads unquoted: nothing that could start or end IPython syntax, a quote, a list or a variable.
 _BARE = re.compile(r"(?a)[\w.+:/@-]*\w")
-_PLAIN_NAME = re.compile(r"(?a)\w+")
+_PLAIN_NAME = re.compile(r"(?a)\w[\w.]*")
 # The header with its secret, from an environment variable.
 _SECRETS = {"Authorization": '"Authorization: Bearer $FUNCS_TOKEN"', "X-Api-Key": '"X-Api-Key: $FUNCS_API_KEY"'}
 _SECRET_ONLY = {"Authorization": '"$FUNCS_TOKEN"', "X-Api-Key": '"$FUNCS_API_KEY"'}
@@ -45,8 +45,8 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
     if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_VALUES:
         note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
         return [{"name": "python", "code": f"# {note}", "note": ""}]
-    sweeps, held = bool(swept), dict(form.values)  # a copy, because the user may change it now
-    alone = {name: only(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
+    sweeps, held = bool(swept), form.entries
+    alone = {name: first_of(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
     named = {name: one for name, one in alone.items() if isinstance(one, Variable) and one.name.isidentifier()}
     program = python(function, {**args, **named}, where, sweeps=sweeps, result=result)
     found = [{"name": "python", "code": program, "note": "a script or a notebook"}]
@@ -71,7 +71,7 @@ def magic(function: RemoteCall, args: Values, *, sweeps: bool = False, result: s
 
 def line(function: RemoteCall, args: Values) -> str:
     """Return the run as the end of a line of a magic, after its subcommand; empty if a value doesn't fit into one."""
-    fields = by_name(function.fields)
+    fields = fields_named(function.fields, args)
     words = [f"{_magic_name(function, name)}={_magic_value(fields[name], value)}" for name, value in args.items()]
     found = " ".join([_address(function), *words])
     return found if found.isprintable() and not LETTER_ESCAPE.search(found) else ""

@@ -12,7 +12,8 @@ import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.core.line import QUOTES, Namespace, Values, read_value
+from jupyter_funcs.catalog.fields import part_named, with_parts
+from jupyter_funcs.core.line import QUOTES, Namespace, Values, in_double_quotes, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _PLAIN_WORD = re.compile(r"[\w+./@%:-]+")
 _PLAIN_NAME = re.compile(r"\w[\w.-]*")
-_ARGUMENT_NAME = re.compile(r"\b(\w++)\s*+=(?!=)")
+_ARGUMENT_NAME = re.compile(r"\b([\w.]++)\s*+=(?!=)")
 # The items of a list before the one being typed, and those of a list within it; each can be read in only one way.
 _ITEM = r"(?>'[^']*'|\"[^\"]*\"|[^,'\"\[\]]*)\s*+"
 _ITEMS_BEFORE = re.compile(
@@ -150,18 +151,21 @@ def field_named(function: RemoteFunction, name: str) -> Field | None:
     for field in function.fields:
         if folded in {field.name.casefold(), field.identifier.casefold()}:
             return field
-    return None
+    return part_named(function.fields, name)
 
 
 def remaining_fields(function: RemoteFunction, arguments: Iterable[str], after: str = "") -> list[Field]:
-    """Return the fields that have no argument yet, neither these nor a `name=` in the text after the cursor."""
+    """Return the fields without an argument yet, and the parts of objects, each after the other parts of its object."""
     fields = [field_named(function, name) for name in (*arguments, *_ARGUMENT_NAME.findall(after))]
-    names = {field.name for field in fields if field}
-    return [field for field in function.fields if field.name not in names]
+    taken = {field.steps for field in fields if field}
+    begun = {steps[:end] for steps in taken for end in range(1, len(steps))}
+    left = [field for field in with_parts(function.fields) if field.steps not in begun and "[]" not in field.name]
+    return [field for field in left if taken.isdisjoint(field.steps[:end] for end in range(1, len(field.steps) + 1))]
 
 
 def name_in_line(field: Field) -> str:
-    return field.name if _PLAIN_NAME.fullmatch(field.name) else field.identifier
+    names = (field.name, field.identifier)
+    return next(filter(_PLAIN_NAME.fullmatch, names), in_double_quotes(field.name))
 
 
 def known_values(

@@ -78,7 +78,8 @@ def _in_call(owner: Any, arguments: Arguments, code: PartialCode, namespace: Nam
 
 def _offer_names(owner: Any, arguments: Collection[str], code: PartialCode) -> Offer | None:
     if isinstance(owner, RemoteFunction):
-        names = [field.identifier for field in remaining_fields(owner, arguments, code.after.partition(")")[0])]
+        left = remaining_fields(owner, arguments, code.after.partition(")")[0])
+        names = [field.identifier for field in left if not field.inside]
     elif isinstance(owner, CallOptions):
         names = [option.name for option in fields(owner) if option.name not in arguments]
     else:

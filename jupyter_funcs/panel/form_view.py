@@ -25,10 +25,10 @@ from jupyter_funcs.catalog.values import (
     default_of,
     entered,
     entry_of,
+    first_of,
     has_variable,
     is_iterable,
     key_of,
-    only,
     spelled,
     takes,
 )
@@ -232,7 +232,7 @@ class FormView:
             return None
         value = self.form.values[field.name]
         is_each = isinstance(value, Each)
-        variable = only(value) if is_each and len(value) == 1 else value
+        variable = first_of(value) if is_each and len(value) == 1 else value
         if isinstance(variable, Variable):
             variables = self.form.variables()
             about = notebook.about(variables[variable.name]) if variable.name in variables else "not defined"
@@ -328,7 +328,7 @@ class FormView:
     def carry(self) -> None:
         """Fill in the values that were entered last in other forms, where fields of the same name take them."""
         for name, (kind, entry) in list(self.entered.items()):
-            value = only(entry)
+            value = first_of(entry)
             field = self._fields.get(name)
             if not field or field.kind is not kind or clears(field, value):
                 continue

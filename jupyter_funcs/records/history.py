@@ -16,7 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.changes import drift
-from jupyter_funcs.catalog.fields import by_name
+from jupyter_funcs.catalog.fields import fields_named
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import SweepProgress
@@ -316,7 +316,8 @@ def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataF
         said: JsonObject = {}
         for block in frames.values():
             said |= block.attrs.get("funcs", {}).get("columns", {})
-        frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, by_name(function.fields))
+        fields = fields_named(function.fields, sweep.swept)
+        frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, fields)
     except (FuncsError, RuntimeError):  # no listing, no token or other parameters; or called on the loop
         return None
     oldest = utc_text(min(found.values()))

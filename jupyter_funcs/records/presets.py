@@ -140,7 +140,7 @@ def form_values(form: Form) -> Values:
     """Return a form's values for a preset: valid values as they would be sent as JSON, others as entered."""
     args, errors = form.args, form.errors
     values: Values = {}
-    for name, value in form.values.items():
+    for name, value in form.entries.items():
         if has_variable(value) or name in errors or name not in args:
             values[name] = value
         else:
@@ -170,11 +170,10 @@ def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[s
         else:
             wanted[field.name] = _of_record(field, value) if field.kind is Kind.JSON else value
     # In the form's order, because the valid values of a field may depend on the ones before it.
-    for name in [name for name in form if name in wanted or not keep]:
+    for name in [name for name in dict.fromkeys([*form, *wanted]) if name in wanted or not keep]:
         if name not in wanted:
             del form[name]
-            continue
-        if name not in form.values or not _is_same(form.values[name], wanted[name]):
+        elif not form.is_set(name) or not _is_same(form[name], wanted[name]):
             form[name] = wanted[name]
     return unknown
 

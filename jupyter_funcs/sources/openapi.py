@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
+from jupyter_funcs.catalog.schemas import MOST_PROPERTIES, said_of
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, same_origin
 from jupyter_funcs.connection.retries import Purpose
@@ -36,7 +37,7 @@ from jupyter_funcs.sources.openapi_requests import (
     place_after,
     request_of,
 )
-from jupyter_funcs.sources.openapi_schemas import MAX_PROPERTIES, SchemaReader, UnusableError
+from jupyter_funcs.sources.openapi_schemas import SchemaReader, UnusableError
 from jupyter_funcs.sources.swagger import as_openapi
 
 if TYPE_CHECKING:
@@ -354,9 +355,7 @@ class _Document(Once):
         return (where, name), self._param(context, schema, required=required, text=only(str, given.get("description")))
 
     def _param(self, context: JsonObject, schema: Any, *, required: bool, text: str = "") -> Param:
-        text = text or only(
-            str, only(dict, schema).get("description") or self._schemas.resolved(schema).get("description")
-        )
+        text = text or only(str, said_of("description", schema, self._root))
         return Param(
             name=self.once("name", context["name"], inert),
             description=self.once("text", text, lambda text: clip(unescape(text), _MAX_TEXT)),
@@ -376,12 +375,12 @@ class _Document(Once):
         about = only(dict, content.get(kind or other))
         schema = about.get("schema")
         named, required = self.once("properties", self._schemas.needed(schema, "body"), self._schemas.properties)
-        if other == FORM_BODY and not kind and 0 < len(named) <= MAX_PROPERTIES:
+        if other == FORM_BODY and not kind and 0 < len(named) <= MOST_PROPERTIES:
             kind = other
         if not kind and (needed or named):  # without its properties it would do something else
             raise UnusableError("its body is neither JSON nor a form")
-        if 0 < len(named) <= MAX_PROPERTIES:
-            sent = {name: one for name, one in named.items() if only(dict, one).get("readOnly") is not True}
+        if 0 < len(named) <= MOST_PROPERTIES:
+            sent = {name: one for name, one in named.items() if said_of("readOnly", one, self._root) is not True}
             styles = only(dict, about.get("encoding"))
             contexts = {name: {"in": "body", "name": name, **_style(styles.get(name))} for name in sent if name.strip()}
             # A body is optional unless the document says otherwise, which most forget.

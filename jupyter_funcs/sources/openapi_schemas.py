@@ -7,16 +7,17 @@ import math
 import re
 from typing import Any
 
-from jupyter_funcs.catalog.schemas import ReplySchemas
+from jupyter_funcs.catalog.schemas import ReplySchemas, properties_of, said_of
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only, referred
+from jupyter_funcs.core.text import clip
 from jupyter_funcs.sources.openapi_files import missing
 from jupyter_funcs.sources.openapi_requests import escaped
 
 _MAX_STEPS = 20  # references or parts that lead to one thing
-MAX_PROPERTIES = 200  # of a body; a larger one is one field
 _MAX_DEFINITIONS = 200  # of one parameter's schema
 _MAX_ALL_DEFINITIONS = 1_000_000  # of all parameters; those that refer to the same share them
 _MAX_SCHEMA = 128 * 1024  # characters of one parameter's schema
+_LONGEST_TEXT = 1000  # characters of the description of a part
 # The parts of a schema that say something about the values; the rest, such as descriptions, is left out.
 _SAID = re.compile("type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*")
 # The parts that are schemas themselves, or by name.
@@ -42,26 +43,8 @@ class SchemaReader(Once):
 
     def properties(self, schema: JsonObject) -> tuple[JsonObject, set[str]]:
         """Return the properties of an object and which it requires; none if it may be anything else."""
-        named: JsonObject = {}
-        required: set[str] = set()
-        parts: list[Any] = [schema]
-        for _ in range(_MAX_STEPS):
-            if not parts:
-                return named | dict.fromkeys(sorted(required - named.keys()), True), required
-            part = self.needed(parts.pop(0), "body")
-            if {"anyOf", "oneOf", "not", "if"} & part.keys() or part.get("type", "object") != "object":
-                break
-            own = only(dict, part.get("properties"))
-            if len(own) > MAX_PROPERTIES:
-                return own, set()
-            needed = only(list, part.get("required"))
-            more = only(list, part.get("allOf"))
-            if len(needed) > MAX_PROPERTIES or len(more) > _MAX_STEPS:
-                break
-            named = {**own, **named}
-            required |= {name for name in needed if isinstance(name, str)}
-            parts += more
-        return {}, set()
+        named, required = properties_of(schema, lambda ref: self.needed({"$ref": ref}, "body"))
+        return named | dict.fromkeys(sorted(required - named.keys()), True), required
 
     def resolved(self, part: Any) -> JsonObject:
         """Return an object of the document, or what its reference leads to; empty if that is none."""
@@ -133,7 +116,7 @@ class SchemaReader(Once):
             found["$ref"] = f"#/$defs/{escaped(name.replace('~', '~0').replace('/', '~1'))}"
         for word, inner in schema.items():
             if word in _NAMED and isinstance(inner, dict):
-                found[word] = {name: self._plain(one, names) for name, one in inner.items()}
+                found[word] = {name: self._property(one, names) for name, one in inner.items()}
             elif word in _INNER:
                 several = isinstance(inner, list)
                 found[word] = [self._plain(one, names) for one in inner] if several else self._plain(inner, names)
@@ -142,3 +125,12 @@ class SchemaReader(Once):
                 found[f"exclusive{word}"] = found.pop(word.lower(), None)
         is_nullable = schema.get("nullable") is True or schema.get("x-nullable") is True
         return {"anyOf": [found, {"type": "null"}]} if is_nullable else found
+
+    def _property(self, schema: Any, names: dict[str, None]) -> Any:
+        """Return the schema of a part of an object, with its description, and whether only the server sets it."""
+        found = self._plain(schema, names)
+        text = only(str, said_of("description", schema, self._root))
+        said: JsonObject = {"description": clip(text, _LONGEST_TEXT)} if text else {}
+        if said_of("readOnly", schema, self._root) is True:
+            said["readOnly"] = True
+        return {**only(dict, found), **said} if said else found

@@ -16,7 +16,7 @@ import msgspec
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from jupyter_funcs.catalog.descriptions import read_options
-from jupyter_funcs.catalog.fields import by_name, read_fields
+from jupyter_funcs.catalog.fields import part_named, read_fields
 from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_line
@@ -195,13 +195,18 @@ def _arguments(function: Function, parameters: list[Parameter], args: Values) ->
             try:
                 values[name] = parameter.adapter.validate_python(args[name])
             except ValidationError as error:
-                reason = redacted_line(error.errors(include_url=False)[0]["msg"])
-                errors[name] = f"does not take {quote(args[name])}: {reason}."
+                wrong = error.errors(include_url=False)[0]
+                place = ".".join(map(str, (name, *wrong["loc"])))
+                errors[place] = f"does not take {quote(wrong['input'])}: {redacted_line(wrong['msg'])}."
         elif parameter.required and parameter.passing == "POSITIONAL_ONLY":
             errors[name] = "is required."
     if errors:
-        fields = by_name(read_fields(function))
-        texts = {name: [f"{fields[name].label} {text}"] for name, text in errors.items()}
+        fields = read_fields(function)
+        texts = {}
+        for place, text in errors.items():
+            names = (place, place.partition(".")[0])  # only of some errors is the place a part
+            field = next(filter(None, (part_named(fields, name) for name in names)))
+            texts[field.name] = [f"{field.label} {text}"]
         raise ArgumentError(hint=f"{function.name} was not run.", errors=texts)
     return values
 

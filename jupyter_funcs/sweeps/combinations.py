@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.catalog.values import (
     SWEEPS,
+    UNSET,
     Each,
     WrongValueError,
     accept,
@@ -18,13 +20,14 @@ from jupyter_funcs.catalog.values import (
     is_several,
     items_of,
     key_of,
+    part_at,
     shorten,
 )
-from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.text import listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     import pandas as pd
 
@@ -33,8 +36,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import JsonObject, Values
 
     Texts = dict[str, dict[str, None]]  # by parameter, without repetitions
-
-UNSET: Any = object()
 
 
 class Combos(NamedTuple):
@@ -80,8 +81,15 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> 
         )
     errors: Texts = {}
     convert = _converter(form, errors)
-    for name, value in constant.items():
-        convert(name, value)
+    form.clear()
+    form.update(constant)
+    names = [name for axis in axes.values() for name in axis[0]]
+    if twice := [name for name in names if form.is_set(name)]:
+        raise ArgumentError(f"{listed(map(quote, twice), 'and')} is swept, and is in an object, too.", "Pass only one.")
+    wholes = {form.field(name).root for name in names if name not in form}
+    for name in form:
+        if form.is_set(name) and name not in wholes:
+            convert(name, form[name])
     checked = [
         [{name: convert(name, value) for name, value in item.items()} for item in axis] for axis in axes.values()
     ]
@@ -97,16 +105,14 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> 
         )
         error.number = number
         raise error
-    form.clear()
-    form.update(constant)
-    return _combined(form, checked, pairs=pairs)
+    return _combined(form, checked, wholes, pairs=pairs)
 
 
 def _swept(field: Field, value: Any) -> list[Any] | None:
     """Return the values to sweep; ``None`` if the argument is a single value."""
     if isinstance(value, Each):
         items = list(value.values)
-    elif not is_several(value):
+    elif not is_several(value) or (field.is_json and isinstance(value, Mapping)):
         return None
     else:
         try:
@@ -114,6 +120,8 @@ def _swept(field: Field, value: Any) -> list[Any] | None:
         except WrongValueError as error:
             raise ArgumentError(errors={field.name: [f"{field.identifier} {error}"]}) from None
         if field.kind is Kind.LIST and not (items and all(map(is_several, items))):
+            return None
+        if field.is_rows and not all(isinstance(item, list) for item in items):
             return None
     if not items:
         raise ArgumentError(
@@ -187,16 +195,22 @@ def _raise(form: Form, errors: Mapping[str, Mapping[str, None]]) -> None:
         raise ArgumentError(hint=f"{form.function} was not run.", errors=texts)
 
 
-def _combined(form: Form, axes: list[list[JsonObject]], *, pairs: bool) -> Combos:
+def _combined(form: Form, axes: list[list[JsonObject]], wholes: set[str], *, pairs: bool) -> Combos:
+    """Return the runs; of the objects `wholes`, parts are swept."""
     constant = form.args
+    entered = {name: form[name] for name in wholes if form.is_set(name)}
     names = [name for axis in axes for name in axis[0]]
-    order = [name for name in form if name in names or name in constant]
+    order = [name for name in dict.fromkeys([*form, *names]) if name in names or name in constant]
     runs: dict[tuple[Any, ...], Args] = {}
     errors: Texts = {}
     warnings: Texts = {}
     for together in zip(*axes, strict=True) if pairs else itertools.product(*axes):
-        sent = constant | {name: value for part in together for name, value in part.items()}
-        args: Args = {name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET}
+        sent = constant | entered | {name: value for part in together for name, value in part.items()}
+        args = form.nested({name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET})
+        wrong: Messages = {}
+        for name in wholes & args.keys():
+            form.take(form.field(name), args[name], {}, args, wrong)
+        _add(errors, wrong)
         _add(errors, form.errors_of(args))
         _add(warnings, form.warnings_between(args))
         runs.setdefault(_key(args), args)
@@ -204,7 +218,7 @@ def _combined(form: Form, axes: list[list[JsonObject]], *, pairs: bool) -> Combo
     unique = list(runs.values())
     is_paired = pairs or any(len(axis[0]) > 1 for axis in axes)
     if is_paired:
-        lists = {name: [args.get(name, UNSET) for args in unique] for name in names}
+        lists = {name: [part_at(args, form.field(name).steps) for args in unique] for name in names}
     else:
         lists = {name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)}
     values: dict[str, Any] = constant | {

@@ -20,7 +20,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
-from jupyter_funcs.catalog.fields import by_name
+from jupyter_funcs.catalog.fields import fields_named
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.connection.secrets import long_secrets, redacted_values
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
@@ -57,7 +57,7 @@ class FolderResults:
     def __init__(self, function: RemoteCall, combos: Combos) -> None:
         self._function = function
         self._combos = combos
-        self._fields = by_name(function.fields)
+        self._fields = fields_named(function.fields, combos.swept)
         self._about = {
             "function": function.name,
             "service": function.session.service,

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jupyter_funcs.catalog.fields import Field, by_name
+from jupyter_funcs.catalog.fields import Field, fields_named
 from jupyter_funcs.client.options import DASK
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, ReplyTooLargeError
 from jupyter_funcs.core.warn import warn
@@ -38,7 +38,7 @@ def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
     """Return where the results of a sweep go, by the function's options."""
     options = function.options
     if options.to is None:
-        return MemoryResults(combos.swept, by_name(function.fields), options.max_memory)
+        return MemoryResults(combos.swept, fields_named(function.fields, combos.swept), options.max_memory)
     try:
         from jupyter_funcs.sweeps.folder import DaskResults, FolderResults
     except ImportError:

@@ -20,6 +20,7 @@ import pandas as pd
 
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.catalog.schemas import text_of
+from jupyter_funcs.catalog.values import UNSET, part_at
 from jupyter_funcs.frames.columns import MAX_EXACT, join_texts, named_by_texts, without_repeated_labels
 
 if TYPE_CHECKING:
@@ -61,12 +62,13 @@ def stacked(
     names = {name for name in columns if not isinstance(name, _Label)}
     leading: dict[Hashable, Series] = {}
     for name in swept:
-        given = [args.get(name) for args in sent]
+        field = fields.get(name)
+        found = [part_at(args, field.steps if field else (name,)) for args in sent]
+        given = [None if value is UNSET else value for value in found]
         if name in columns and _has_only(columns[name], rows, name, given):
             leading[name] = columns.pop(name)
         else:
             title = _unused(ARGUMENT.format(name), {*names, *leading}) if name in names else name
-            field = fields.get(name)
             leading[title] = _argument(given, field.kind if field else Kind.TEXT).repeat(rows.lengths.tolist())
     for key in [key for key in columns if isinstance(key, _Label)]:
         leading[_unused("index", {*names, *leading})] = columns.pop(key)

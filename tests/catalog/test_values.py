@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.fields import Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
-from jupyter_funcs.catalog.values import Each, Variable, accept_each, only
+from jupyter_funcs.catalog.values import Each, Variable, accept_each, first_of
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.requests import NotText
 from tests.conftest import PANEL, SYMBOL, wait_until
@@ -150,7 +150,7 @@ def test_ten_thousand_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_of_several_values_the_first_stays() -> None:
     """Nothing of none, and a value that is alone."""
-    assert (only(Each(("a", "b"))), only(Each(())), only("a")) == ("a", None, "a")
+    assert (first_of(Each(("a", "b"))), first_of(Each(())), first_of("a")) == ("a", None, "a")
 
 
 def shown(view: FormView, name: str) -> dict[str, Any]:

@@ -186,7 +186,7 @@ def test_references_lead_anywhere_in_the_document() -> None:
     assert [(field.name, str(field.kind), field.required) for field in run.fields] == [
         ("day", "text", True), ("at", "json", False), ("gone", "json", False),
     ]  # fmt: skip
-    with pytest.raises(jf.ArgumentError, match="'x' is not of type 'integer'"):
+    with pytest.raises(jf.ArgumentError, match="takes a whole number, not 'x'"):
         run(day="x", at={"next": {"next": {"zip": "x"}}})
 
 
@@ -240,7 +240,7 @@ def test_a_body_that_is_no_object_is_one_field() -> None:
     server, run = served(operation(body={"type": "array", "items": OBJECT}))
     run(body=[{"a": 1}])
     assert server.seen[0]["body"] == [{"a": 1}]
-    with pytest.raises(jf.ArgumentError, match="body does not take"):
+    with pytest.raises(jf.ArgumentError, match=r"body\.0\.a takes a whole number"):
         run(body=[{"a": "x"}])
 
 
