@@ -88,8 +88,9 @@ def _keep_running(loop: asyncio.AbstractEventLoop) -> None:
 
 def _reset_after_fork() -> None:
     # The thread exists only in the parent, and the lock may have been held during the fork.
-    global _lock, _loop  # as above
-    _lock, _loop = threading.Lock(), None
+    global _lock, _loop  # noqa: PLW0603  # as above
+    _lock = threading.Lock()
+    _loop = None
 
 
 if hasattr(os, "register_at_fork"):

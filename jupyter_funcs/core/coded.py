@@ -17,7 +17,9 @@ class Coded:
     """A value and the code that computes it; its attributes, items, calls and operations are coded too."""
 
     def __init__(self, value: Any, code: str, sign: str = "") -> None:
-        self.value, self.code, self.sign = value, code, sign
+        self.value = value
+        self.code = code
+        self.sign = sign
 
     @property
     def part(self) -> str:

@@ -49,7 +49,8 @@ _HIGH, _LOW = (rf"[{digits}][0-9a-fA-F]{{2}}" for digits in ("89abAB", "c-fC-F")
 _LONE = re.compile(rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|{_LOW}(?<!\\u[dD]{_HIGH}\\u[dD]{_LOW}))")
 
 # msgspec takes 50 times as long as float for numbers near the largest one; many are more than 2 per 1,024 characters.
-_MANY, _SAMPLE = 2, 1024
+_MANY = 2
+_SAMPLE = 1024
 _LARGEST_SAMPLE = 64 * _SAMPLE
 # A character that JSON never contains, and all bytes but it and the quote.
 _MARK = "\0"
@@ -220,7 +221,10 @@ def replace_lone_escapes(document: str) -> str:
 
 def warn_of_repairs(what: str, constants: int, *, halves: bool) -> None:
     """Warn that halves of surrogate pairs were replaced, and that NaN or Infinity was read as null."""
-    for problem, repair in [_HALVES] * halves + [_constants(constants)] * bool(constants):
+    problems = [_HALVES] if halves else []
+    if constants:
+        problems.append(_constants(constants))
+    for problem, repair in problems:
         warn(f"The {what} {problem}; {repair}.")
 
 

@@ -135,12 +135,14 @@ def split_line(line: str) -> list[str]:
 def split_open(line: str, *, comments: bool = False) -> tuple[list[str], int | None]:
     """Split a line that may be incomplete; also return where its last quote or bracket opens, if it isn't closed."""
     words: list[str] = []
-    start, at = None, 0
+    start = None
+    at = 0
     while at < len(line):
         char = line[at]
         if char.isspace():
             words += [] if start is None else [line[start:at]]
-            start, at = None, at + 1
+            start = None
+            at = at + 1
             continue
         if comments and start is None and line[at : at + 2].strip() == "#":
             break
@@ -276,7 +278,8 @@ def with_items_below(value: str, lines: Sequence[str]) -> tuple[str, int]:
     """Join a list whose items are on the lines below its bracket, such as a pasted column; return how many lines."""
     if not value.startswith("[") or _LIST.fullmatch(value):
         return value, 0
-    joined, tries = value, 0
+    joined = value
+    tries = 0
     for number, line in enumerate(map(str.strip, lines), start=1):
         if line.startswith("#"):
             continue
@@ -291,7 +294,8 @@ def with_items_below(value: str, lines: Sequence[str]) -> tuple[str, int]:
 
 
 def _why(error: json.JSONDecodeError) -> str:
-    before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].rstrip()
+    before = error.doc[: error.pos].rstrip()
+    after = error.doc[error.pos :].rstrip()
     if not after and error.msg != "Invalid control character at":
         return "the object is not closed"
     if error.msg == "Expecting ',' delimiter" and after[0] in "]}":
@@ -332,4 +336,6 @@ def _excerpt(line: str, at: int) -> tuple[str, int]:
 
 
 def _columns(char: str) -> int:
-    return 0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

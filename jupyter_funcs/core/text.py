@@ -64,9 +64,9 @@ def visible(text: str, escape: Callable[[str], str] = python_escape) -> str:
     if text.isprintable() and not _IGNORABLE.search(text):  # the usual case
         return text
 
-    def shown(found: re.Match[str]) -> str:
-        char = found[0]
-        is_active = unicodedata.category(char) in _ACTIVE or _IGNORABLE.match(text, found.start())
+    def shown(match: re.Match[str]) -> str:
+        char = match[0]
+        is_active = unicodedata.category(char) in _ACTIVE or _IGNORABLE.match(text, match.start())
         return escape(char) if is_active else char
 
     return _UNUSUAL.sub(shown, text)
@@ -195,11 +195,12 @@ def some(names: Sequence[str], most: int = 3) -> str:
 
 def distinct(names: Sequence[str], pattern: str, first: int) -> Iterator[str]:
     """Yield names with a number added to those that repeat an earlier one, so that none of them are equal."""
-    given, taken = set(names), set[str]()
+    originals = set(names)
+    taken = set[str]()
     numbers: dict[str, int] = {}
     for name in names:
         new = name
-        while new in taken or (new != name and new in given):
+        while new in taken or (new != name and new in originals):
             numbers[name] = numbers.get(name, first - 1) + 1
             new = pattern.format(name, numbers[name])
         taken.add(new)
@@ -215,9 +216,9 @@ def folded(name: str) -> str:
 
 def spellings(names: Iterable[str]) -> dict[str, str]:
     """Return names by how they are folded, except those that several names share and those without letters."""
-    found = [(folded(name), name) for name in names]
-    counts = Counter(spelling for spelling, _ in found)
-    return {spelling: name for spelling, name in found if spelling and counts[spelling] == 1}
+    pairs = [(folded(name), name) for name in names]
+    counts = Counter(spelling for spelling, _ in pairs)
+    return {spelling: name for spelling, name in pairs if spelling and counts[spelling] == 1}
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:

@@ -47,15 +47,18 @@ def warn(warning: str | UserWarning) -> None:
         collected.append(category(text))
         return
     # `skip_file_prefixes` does this from Python 3.12 on.
-    level, frame = 1, sys._getframe()  # noqa: SLF001  # as the warnings module does
+    level = 1
+    frame = sys._getframe()  # noqa: SLF001  # as the warnings module does
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in {"jupyter_funcs", "IPython"}:
-        level, frame = level + 1, frame.f_back
+        level += 1
+        frame = frame.f_back
     if frame.f_globals.get("__name__") != "__main__" or "get_ipython" not in frame.f_globals:
         warnings.warn(text, category, stacklevel=level)
         return
     # In a notebook the cell is right above; the name of its temporary file and its translated line only add noise.
     with _format_lock:
-        before, warnings.formatwarning = warnings.formatwarning, format_short
+        before = warnings.formatwarning
+        warnings.formatwarning = format_short
         try:
             warnings.warn(text, category, stacklevel=level)
         finally:

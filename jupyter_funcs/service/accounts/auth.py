@@ -70,8 +70,8 @@ class Auth:
 
     def account(self, login: str) -> str:
         """Return the same text for all spellings of a user's name and email; unknown ones each have their own."""
-        known = self.grants.name_of(login)
-        return f"known {known}" if known else f"unknown {folded(login) or ''}"
+        name = self.grants.name_of(login)
+        return f"known {name}" if name else f"unknown {folded(login) or ''}"
 
     def login(self, email: str, password: str) -> str:
         """Return a token for an email or name and its password; slow. Raises `UnauthorizedError`."""

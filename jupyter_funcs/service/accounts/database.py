@@ -50,12 +50,14 @@ class Database:
         with self._translated():
             self._writer = self._connect()
             # A file gets a second connection, which reads while the first one writes.
-            self._reader, self._reading = self._writer, self._changing
+            self._reader = self._writer
+            self._reading = self._changing
             weakref.finalize(self, _close, self._writer, self._changing)
             self._version()  # before anything is written: refuses another program's database
             if path:
                 self._use_wal()
-                self._reader, self._reading = self._connect(), threading.RLock()
+                self._reader = self._connect()
+                self._reading = threading.RLock()
                 weakref.finalize(self, _close, self._reader, self._reading)
 
     def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -261,7 +261,8 @@ class Grants:
             _check_name("a key", label)
         if days is not None and not 0 < days <= _LONGEST_DAYS:
             raise SetupError(f"A key is valid for more than 0 and at most {_LONGEST_DAYS} days, not {days:g}.")
-        secret, made = secrets.token_urlsafe(_SECRET_BYTES), time.time()
+        secret = secrets.token_urlsafe(_SECRET_BYTES)
+        made = time.time()
         ends = None if days is None else made + days * _DAY_SECONDS
         with self._database.change() as sql:
             user_id, user_name = _find_named(sql, "user", user)
@@ -276,10 +277,10 @@ class Grants:
         with self._database.change() as sql:
             # As text, because SQLite refuses integers above 64 bits.
             delete = "DELETE FROM keys WHERE id = ? RETURNING (SELECT name FROM users WHERE id = keys.user)"
-            found = sql.execute(delete, (str(number),)).fetchone()
-            if not found:
+            owner = sql.execute(delete, (str(number),)).fetchone()
+            if not owner:
                 raise SetupError(f"No API key {number}.\n'jupyter funcs admin keys list' shows all of them.")
-            self.audit.change("keys remove", found[0], f"key {number}")
+            self.audit.change("keys remove", owner[0], f"key {number}")
 
     def _renew_hash(self, user_id: int, stored: str, renewed: str) -> None:
         try:
@@ -317,7 +318,7 @@ def _find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str
     find = f"SELECT id, name FROM {kind}s"  # noqa: S608 - 'user' or 'asset'
     row = sql.execute(f"{find} WHERE folded = ?", (folded(name),)).fetchone()
     if not row:
-        names = [known for _, known in sql.execute(find)]
+        names = [other for _, other in sql.execute(find)]
         raise SetupError(
             f"No {kind} {quoted(name)}.{suggestion(name, names)}\n'jupyter funcs admin {kind}s list' shows all of them."
         )
@@ -341,6 +342,7 @@ def _refuse_duplicate(sql: sqlite3.Connection, login: str) -> None:
         "SELECT name, folded FROM users WHERE folded = ? OR folded_email = ?", [folded(login)] * 2
     ).fetchone()
     if row:
-        name, is_name = quoted(row[0]), row[1] == folded(login)
+        name = quoted(row[0])
+        is_name = row[1] == folded(login)
         what = f"A user {name} already exists" if is_name else f"{quoted(login)} is the email of {name}"
         raise SetupError(f"{what}. Choose another name or email.")

@@ -123,15 +123,17 @@ class SigningKeys:
             _write(self.path, [_new_key(), *_unexpired(ending)])
 
 
-def refuse_access_of_others(what: str, path: Path, found: os.stat_result, advice: str = "") -> None:
+def refuse_access_of_others(what: str, path: Path, status: os.stat_result, advice: str = "") -> None:
     """Raise `SetupError` if others may use a file or folder; `what` starts the message: ``The … is``."""
     if sys.platform == "win32":
         return
-    right = "700" if stat.S_ISDIR(found.st_mode) else "600"
-    if found.st_uid not in {os.geteuid(), 0}:
-        why, command = f"owner {found.st_uid}", f"sudo chown -hR {os.geteuid()}"
-    elif found.st_mode & 0o077 and not stat.S_ISLNK(found.st_mode):
-        why, command = f"mode {found.st_mode & 0o777:04o}", f"chmod {right}"
+    right = "700" if stat.S_ISDIR(status.st_mode) else "600"
+    if status.st_uid not in {os.geteuid(), 0}:
+        why = f"owner {status.st_uid}"
+        command = f"sudo chown -hR {os.geteuid()}"
+    elif status.st_mode & 0o077 and not stat.S_ISLNK(status.st_mode):
+        why = f"mode {status.st_mode & 0o777:04o}"
+        command = f"chmod {right}"
     else:
         return
     raise SetupError(f"{what} accessible to other users ({why}).\nRun: {command} {shlex.quote(str(path))}{advice}")
@@ -147,22 +149,22 @@ def _unexpired(keys: list[SigningKey]) -> list[SigningKey]:
 
 def _file_state(path: Path) -> tuple[int, ...] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode
 
 
 def _read(path: Path) -> list[SigningKey]:
     what = f"The signing keys in {path}"
     try:
         with open_regular(path) as file:
-            found = os.fstat(file.fileno())
+            status = os.fstat(file.fileno())
             content = file.read()
     except OSError as error:
         raise SetupError(f"{what} cannot be read: {error.strerror}.") from None
     advice = "\nIf somebody may have read them: jupyter funcs admin signing-key rotate --overlap 0"
-    refuse_access_of_others(f"{what} are", path, found, advice)
+    refuse_access_of_others(f"{what} are", path, status, advice)
     keys = _parsed(content)
     if not keys:
         raise SetupError(

@@ -29,9 +29,9 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
     """
     import platformdirs
 
-    given = os.environ.get("FUNCS_STATE_DIR")
+    variable = os.environ.get("FUNCS_STATE_DIR")
     default = platformdirs.user_data_path("jupyter_funcs") / "service"
-    home = Path(given).expanduser() if given else configured or default
+    home = Path(variable).expanduser() if variable else configured or default
     path = home / "demo" if demo else home
     try:
         # With `parents`, only the last folder gets the mode.
@@ -45,8 +45,8 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
         raise SetupError(f"The state folder {path} is not writable: {reason}.\nSet FUNCS_STATE_DIR to another one.")
     advice = "\nOr set FUNCS_STATE_DIR to another one."
     for directory in (home, path):
-        for found in (directory.lstat(), directory.stat()):  # of a link: its own owner too
-            refuse_access_of_others(f"The state folder {directory} is", directory, found, advice)
+        for status in (directory.lstat(), directory.stat()):  # of a link: its own owner too
+            refuse_access_of_others(f"The state folder {directory} is", directory, status, advice)
     return path
 
 
@@ -76,5 +76,5 @@ def open_grants(path: Path, seed: Callable[[Grants], None] | None = None) -> Gra
 
 def open_keys(path: Path) -> SigningKeys:
     """Return the signing keys of `FUNCS_SIGNING_KEY`, else of a state folder."""
-    given = os.environ.get(VARIABLE)
-    return SigningKeys.open(path / "signing-keys.json") if given is None else SigningKeys.from_text(given)
+    text = os.environ.get(VARIABLE)
+    return SigningKeys.open(path / "signing-keys.json") if text is None else SigningKeys.from_text(text)

@@ -205,7 +205,7 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
     ] = None,
     brands: Annotated[
         list[str] | None,
-        Options(lambda reference: tuple(reference.owned([it for each in reference.reports for it in each.symbols]))),
+        Options(lambda reference: tuple(reference.owned([it for item in reference.reports for it in item.symbols]))),
         Help("Only these brands of the report."),
     ] = None,
 ) -> Query:
@@ -216,12 +216,12 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
         "generation": shopper_generation,
         "brands": tuple(brands or ()),
     }
-    rows = {"panel": report.panel, "symbols": report.symbols} | {name: each for name, each in chosen.items() if each}
+    rows = {"panel": report.panel, "symbols": report.symbols} | {name: item for name, item in chosen.items() if item}
     return query(queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows)
 
 
 # In the order in which they stand above.
-_BUILT_IN = tuple(each for each in list(globals().values()) if isinstance(each, PublishedFunction))
+_BUILT_IN = tuple(published for published in list(globals().values()) if isinstance(published, PublishedFunction))
 
 
 def published(
@@ -231,24 +231,24 @@ def published(
     absent = {get_kpis.name: not reference.kpis, get_report.name: not reference.reports}
     return tuple(
         replace(
-            each,
-            asset=(reports_asset or asset) if each is get_report else asset,
+            published,
+            asset=(reports_asset or asset) if published is get_report else asset,
             depends_on_data_only=True,
-            description=_description(each, reference, note),
+            description=_description(published, reference, note),
             parameters=tuple(
                 parameter
-                for parameter in each.parameters
+                for parameter in published.parameters
                 if parameter.name != "shopper_generation" or reference.generations
             ),
         )
-        for each in _BUILT_IN
-        if not absent.get(each.name)
+        for published in _BUILT_IN
+        if not absent.get(published.name)
     )
 
 
-def _description(each: PublishedFunction, reference: Reference, note: str) -> str:
+def _description(published: PublishedFunction, reference: Reference, note: str) -> str:
     # The names of the options, each with its column if that has another name.
     named = [(name, reference.heading(name)) for name in reference.dimensions]
     dimensions = ", ".join(name if heading == name else f"{name} as {heading}" for name, heading in named)
-    text = each.description.replace("{dimensions}", dimensions)
+    text = published.description.replace("{dimensions}", dimensions)
     return f"{text.removesuffix('.')} {note}." if note else text

@@ -15,7 +15,8 @@ from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FIRST_DAY, LAST_DAY = date(2020, 11, 16), date(2025, 11, 15)
+FIRST_DAY = date(2020, 11, 16)
+LAST_DAY = date(2025, 11, 15)
 """The first and last day of the demo's card spend: five years."""
 
 TODAY = date(2025, 11, 18)
@@ -64,7 +65,8 @@ REPORTS = (
 def _kpis() -> Iterator[Kpi]:
     """Yield two KPIs per company and panel, of which the first is primary, and one per brand."""
     number = itertools.count(1001)
-    sales, volume = ("Revenue", "Spend"), ("Volume", "Transaction Count")
+    sales = ("Revenue", "Spend")
+    volume = ("Volume", "Transaction Count")
     for panel, profile in itertools.product(PANELS, PROFILES):
         brands = tuple(sorted(profile.brands))
         at = profile.company.symbol, panel.name

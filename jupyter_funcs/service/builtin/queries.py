@@ -49,7 +49,8 @@ _WINDOW = {
 }
 
 # The two parts of a number in `_mean`.
-_COARSE, _FINE = 2**20, 2**33
+_COARSE = 2**20
+_FINE = 2**33
 
 # The columns from which the measures are computed.
 _COUNTED = ("cents", "transactions", "per_card", "cardholders")
@@ -65,13 +66,13 @@ def universe(table: Tables, _values: Values) -> ir.Table:
 
 def kpis(table: Tables, values: Values, primary_only: bool) -> ir.Table:  # noqa: FBT001 - part of the query's shape
     """Return the KPIs of a company, in one panel or in all."""
-    found = table("kpis")
-    found = found.filter(found.Symbol == values["symbol"])
+    rows = table("kpis")
+    rows = rows.filter(rows.Symbol == values["symbol"])
     if "panel" in values:
-        found = found.filter(found.PanelName == values["panel"])
+        rows = rows.filter(rows.PanelName == values["panel"])
     if primary_only:
-        found = found.filter(found.IsPrimary)
-    return found.order_by("KpiId")
+        rows = rows.filter(rows.IsPrimary)
+    return rows.order_by("KpiId")
 
 
 def panel_dimensions(table: Tables, values: Values, headings: Dimensions) -> ir.Table:
@@ -79,8 +80,8 @@ def panel_dimensions(table: Tables, values: Values, headings: Dimensions) -> ir.
     cards = table("cards")
     rows = cards.filter(cards.panel == values["panel"])
     # Grouped, because Spark confuses a selected `Region` with the column `region`.
-    found = rows.group_by(**{heading: rows[column] for heading, column in headings}).agg()
-    return found.order_by(found.columns)
+    groups = rows.group_by(**{heading: rows[column] for heading, column in headings}).agg()
+    return groups.order_by(groups.columns)
 
 
 def report(table: Tables, values: Values, unit: str, generation: str | None) -> ir.Table:
@@ -195,7 +196,8 @@ def _with_growth(counted: ir.Table, earlier: ir.Table, keys: Sequence[str], on: 
         **{f"earlier {name}": earlier[name] for name in _COUNTED},
     )
     both = counted.left_join(earlier, [counted[left] == earlier[f"on {right}"] for left, right in on.items()])
-    now, before = _measures(both), _measures(both, "earlier ")
+    now = _measures(both)
+    before = _measures(both, "earlier ")
     columns = {key: both[key] for key in keys}
     for name, value in now.items():
         columns[name] = value

@@ -35,7 +35,8 @@ _YEAR = 365
 _KNOT = 91  # a brand's trend changes about once per quarter
 
 # Streams of the generator: one per brand, and one per panel and company.
-_BRAND_STREAM, _PANEL_STREAM = 1 << 32, 2 << 32
+_BRAND_STREAM = 1 << 32
+_PANEL_STREAM = 2 << 32
 
 # By panel: cards seen, ticket, and the cards by generation.
 _PANEL_CARDS = (10_000, 5_600)
@@ -136,7 +137,8 @@ def _brand(profile: Profile, name: str) -> _Brand:
     day = np.arange(_DAYS)
     trend = _ONE + int(between(-300, 1_300, 1)[0]) * day // _YEAR
     turns = np.cumsum(between(-260, 260, _DAYS // _KNOT + 2))
-    knot, passed = day // _KNOT, day % _KNOT
+    knot = day // _KNOT
+    passed = day % _KNOT
     fortune = _ONE + (turns[knot] * (_KNOT - passed) + turns[knot + 1] * passed) // _KNOT
     weather = _ONE + between(-350, 350, _DAYS) + between(-350, 350, _DAYS)
     days = season * trend // 1000 * fortune // _ONE * weather // _ONE
@@ -174,8 +176,10 @@ def _by_date(season: str, day: date) -> int:
     back = (day.replace(day=1) - timedelta(days=1)).replace(day=15)
     ahead = day.replace(day=15)
     if day.day >= 15:
-        back, ahead = ahead, (day.replace(day=1) + timedelta(days=32)).replace(day=15)
-    passed, whole = (day - back).days, (ahead - back).days
+        back = ahead
+        ahead = (day.replace(day=1) + timedelta(days=32)).replace(day=15)
+    passed = (day - back).days
+    whole = (ahead - back).days
     before, after = (_FACTORS[f"month {middle.month}"][season] for middle in (back, ahead))
     return (before * (whole - passed) + after * passed) // whole
 

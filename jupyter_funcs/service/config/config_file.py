@@ -123,7 +123,9 @@ def _dotted(key: Key) -> str:
 
 
 def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
-    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    kind = error["type"]
+    value = error["input"]
+    context = error.get("ctx", {})
     if kind == "extra_forbidden":
         return _unknown(error["loc"], model)
     if kind == "missing":

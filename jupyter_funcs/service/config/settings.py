@@ -69,7 +69,7 @@ def _with_variables(url: Any) -> Any:
         return url
     if absent := [name for name in _VARIABLE.findall(url) if name not in os.environ]:
         raise ValueError(f"{quoted_list(absent)} is not set in the environment. Set it, or change the name.")
-    return _VARIABLE.sub(lambda found: os.environ[found[1]], url)
+    return _VARIABLE.sub(lambda name: os.environ[name[1]], url)
 
 
 def _engine(url: str, info: ValidationInfo) -> str:
@@ -205,8 +205,9 @@ class SmallTable(Section):
     @property
     def mapped(self) -> dict[str, str]:
         """The team's name of each column that the table may have."""
-        known, given = get_args(type(self).model_fields["columns"].annotation)[0], self.model_dump()["columns"]
-        return {name: given.get(name, name) for name in get_args(known)}
+        columns = get_args(type(self).model_fields["columns"].annotation)[0]
+        own = self.model_dump()["columns"]
+        return {name: own.get(name, name) for name in get_args(columns)}
 
 
 class Companies(SmallTable):

@@ -70,9 +70,12 @@ class TeamTables(contextlib.ExitStack):
     def small(self, key: Key, section: SmallTable, required: Collection[str]) -> list[Row]:
         if not section.csv:
             opened, label = self.open(key, section)
-            names, rows, unit = list(opened.table.columns), list(enumerate(opened.rows(opened.table), 1)), "row"
+            names = list(opened.table.columns)
+            rows = list(enumerate(opened.rows(opened.table), 1))
+            unit = "row"
         else:
-            label, unit = section.csv.name, "line"
+            label = section.csv.name
+            unit = "line"
             try:
                 names, rows = _csv_rows(section.csv)
             except TeamDataError as error:

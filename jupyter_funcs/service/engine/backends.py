@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.text import quoted, quoted_list, suggestion
+from jupyter_funcs.core.text import clip, quoted, quoted_list, suggestion
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -36,7 +36,6 @@ _OPTION = re.compile(r"[?;&]([^=?;&#]+)=([^?;&#]*)")
 _SECRET = re.compile(r"(?i)pass|pwd|token|secret|key|cred|auth")
 # In a gRPC error, which starts with the name of its class.
 _DETAILS = re.compile(r'\bdetails = "([^"\n]+)"')
-_LONGEST_REASON = 200
 
 # The client's default retries wait ten silent minutes for a server.
 _SPARK_RETRIES = 3
@@ -79,17 +78,17 @@ class EngineURL:
         for secret in (self.url, account, account.partition(":")[2], *options):
             for form in (secret, urllib.parse.unquote_plus(secret)):
                 line = line.replace(form, "…") if form else line
-        line = line or type(error).__name__
-        return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}…"
+        return clip(line or type(error).__name__)
 
     def connect(self) -> EngineConnection:
         """Open a connection; raises `SetupError`."""
         is_spark = self.scheme == SPARK_CONNECT
-        known = {entry.name for entry in entry_points(group="ibis.backends")}
-        if not is_spark and self.scheme not in known:
+        backends = {entry.name for entry in entry_points(group="ibis.backends")}
+        if not is_spark and self.scheme not in backends:
             raise SetupError(
-                f"The engine {self} is not supported.{suggestion(self.scheme, [SPARK_CONNECT, *sorted(known)])}\n"
-                f"Use 'duckdb://', 'sc://host:port' for Spark Connect, or a URL of ibis: {quoted_list(sorted(known))}."
+                f"The engine {self} is not supported.{suggestion(self.scheme, [SPARK_CONNECT, *sorted(backends)])}\n"
+                f"Use 'duckdb://', 'sc://host:port' for Spark Connect, or a URL of ibis: "
+                f"{quoted_list(sorted(backends))}."
             )
         try:
             if is_spark:

@@ -94,22 +94,9 @@ def _retail_year_end(year: int) -> date:
     return latest - timedelta(days=(latest.weekday() - _SATURDAY) % 7)
 
 
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+_MONTHS = "January February March April May June July August September October November December"
 # By the end of the fiscal year: the first days of the quarters of a year, and of the next year.
 FISCAL_YEAR_ENDS: dict[str, Callable[[int], list[date]]] = {
-    **{name: partial(_by_months, month) for month, name in enumerate(_MONTHS, 1)},
+    **{name: partial(_by_months, month) for month, name in enumerate(_MONTHS.split(), 1)},
     "Saturday nearest 31 January": _retail,
 }

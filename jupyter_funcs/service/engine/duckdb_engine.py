@@ -52,7 +52,9 @@ if TYPE_CHECKING:
 # an interrupt between two steps, and other engines one before the query has started.
 _POLL_SECONDS = 0.05
 # Rows per batch: few enough that a cancelled call stops soon.
-_BATCH_ROWS, _FIRST_ROWS, _BATCH_BYTES = 10_000, 100, 2**24
+_BATCH_ROWS = 10_000
+_FIRST_ROWS = 100
+_BATCH_BYTES = 2**24
 # The types whose values a client reads from an Arrow table as it does from JSON, which has no decimals, for instance.
 _PLAIN = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP"}
 _FEW_ROWS = 100  # as fast as JSON
@@ -107,7 +109,8 @@ class DuckDBEngine:
         from jupyter_funcs.service.engine import sandbox
 
         with self.cursor() as cursor:
-            readable, memory = sandbox.files(cursor), sandbox.memory_limit(cursor)
+            readable = sandbox.files(cursor)
+            memory = sandbox.memory_limit(cursor)
 
         # Another process has another working folder. DuckDB lists the folder of a pattern, and looks for what belongs
         # to a database beside it.
@@ -201,7 +204,8 @@ class DuckDBEngine:
             # A locked database can't load data, so a new one with the data replaces it.
             con = self._open_database(cards)
             with self._lock:
-                before, self._con = self._con, con
+                before = self._con
+                self._con = con
             if before:
                 before.close()
             loading.set_result(cards)
@@ -249,14 +253,16 @@ class DuckDBCall:
         rows: list[JsonObject] = []
         with self._executed(result) as (cursor, schema):
             # Not by the schema, which a worker may have written.
-            names, kinds = schema.names, [str(column[1]) for column in cursor.description or ()]
+            names = schema.names
+            kinds = [str(column[1]) for column in cursor.description or ()]
             if any("TIMESTAMP WITH TIME ZONE" in kind for kind in kinds):  # as objects of DuckDB's, these need pytz
                 return self._table(cursor).cast(schema).to_pylist(maps_as_pydicts="strict")
             if or_table and _PLAIN.issuperset(kinds):
                 return self._table(cursor).rename_columns(names)
             # The first rows tell how many make a small batch.
             texts = [at for at, kind in enumerate(kinds) if _ANY_LENGTH.search(kind)]
-            size, wanted = 1, _FIRST_ROWS
+            size = 1
+            wanted = _FIRST_ROWS
             while batch := cursor.fetchmany(wanted):
                 rows += [dict(zip(names, row, strict=True)) for row in batch]
                 values = (row[at] for at in texts for row in batch)
@@ -274,7 +280,9 @@ class DuckDBCall:
     def _table(self, cursor: duckdb.DuckDBPyConnection) -> pa.Table:
         import pyarrow as pa
 
-        batches, rows, size = [], 0, 0
+        batches = []
+        rows = 0
+        size = 0
         reader: Any = cursor.to_arrow_reader(_BATCH_ROWS)
         for batch in reader:
             batches.append(batch)
@@ -341,7 +349,8 @@ def _has_usual_years(table: pa.Table) -> bool:
     """Return whether all dates are in the years of Python and of ISO 8601."""
     import numpy as np
 
-    first, end = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
+    first = np.datetime64("0001-01-01")
+    end = np.datetime64("10000-01-01")
     times = [column.to_numpy() for column in table.columns if str(column.type).startswith(("date", "timestamp"))]
     return not any(((column < first) | (column >= end)).any() for column in times)
 

@@ -68,7 +68,8 @@ def use_doubles(node: ops.Node, changed: Values | None) -> ops.Node:
     """
     node = node.__recreate__(changed) if changed else node
     if isinstance(node, ops.NumericBinary):
-        left, right = _double(node.left), _double(node.right)
+        left = _double(node.left)
+        right = _double(node.right)
         if isinstance(node, ops.Divide) and left.dtype.is_integer():
             left = ops.Cast(left, to="float64")
         return node if (left, right) == node.args else type(node)(left, right)

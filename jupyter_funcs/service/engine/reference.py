@@ -88,10 +88,10 @@ class Reference:
 
     @cached_property
     def _tickers(self) -> Messages:
-        found: Messages = {}
+        symbols: Messages = {}
         for company in self.companies:
-            found.setdefault(_folded(company.symbol.split()[0]), []).append(company.symbol)
-        return found
+            symbols.setdefault(_folded(company.symbol.split()[0]), []).append(company.symbol)
+        return symbols
 
     @cached_property
     def _owners(self) -> dict[str, str]:
@@ -154,6 +154,6 @@ def _folded(name: str) -> str:
 
 
 def _match(text: str, names: Mapping[str, str]) -> str:
-    if found := names.get(text) or names.get(_folded(text)):
-        return found
+    if name := names.get(text) or names.get(_folded(text)):
+        return name
     raise ValueError(f"is not known.{suggestion(text, names.values())}")

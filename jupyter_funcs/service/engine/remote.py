@@ -81,7 +81,8 @@ class ConnectionPool:
         """Close all connections; those in use as soon as they are returned."""
         with self._lock:
             self._is_closed = True
-            idle, self._idle = self._idle, []
+            idle = self._idle
+            self._idle = []
         for connection, _ in idle:
             connection.close()
 
@@ -134,7 +135,8 @@ class RemoteEngine(DuckDBEngine):
             return self._cards
 
     def _connect(self) -> EngineConnection:
-        cards, connection = self._find_cards(), self._address.connect()
+        cards = self._find_cards()
+        connection = self._address.connect()
         try:
             source = connection.source(cards)
             self._cards = self._cards or (source, cards.mapped(source))
@@ -142,7 +144,8 @@ class RemoteEngine(DuckDBEngine):
             connection.close()
             if isinstance(error, SetupError) or not isinstance(error, Exception):
                 raise
-            where, reason = ".".join(cards.table) or ", ".join(cards.files), self._address.reason(error)
+            where = ".".join(cards.table) or ", ".join(cards.files)
+            reason = self._address.reason(error)
             raise SetupError(
                 f"The engine {self._address} can't read card spend from {quoted(where)}: {reason}\n"
                 "Name a table that its account can read, or Parquet files at a path that each of its machines can read."
@@ -186,12 +189,12 @@ class RemoteEngineCall(DuckDBCall):
         try:
             with self.engine.connections.borrow() as connection:
                 with self._interruptible(connection.interrupt):
-                    found = connection.arrow(build(connection))
+                    table = connection.arrow(build(connection))
                 # A late interrupt would stop the query of the next call.
                 self.check_cancelled()
         except SetupError as error:  # from opening a connection; callers can't fix it
             self.check_cancelled()
             raise ConnectionError("The engine doesn't answer. Try again in a moment.") from error
-        check_size(found.num_rows, found.num_columns)
-        check_bytes(found.nbytes)
-        return found
+        check_size(table.num_rows, table.num_columns)
+        check_bytes(table.nbytes)
+        return table

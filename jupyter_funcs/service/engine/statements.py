@@ -99,7 +99,8 @@ toipv6 toisoweek toisoyear tominute tomonth toquarter torelativesecondnum toseco
 totimezone tounixtimestamp64micro tounixtimestamp64milli toyear transform ts_or_ds_to_date uniqhll12 unix_to_str
 unix_to_time varpop varsamp
 """
-_NODE_NAMES, _FUNCTION_NAMES = frozenset(_NODES.split()), frozenset(_FUNCTIONS.split())
+_NODE_NAMES = frozenset(_NODES.split())
+_FUNCTION_NAMES = frozenset(_FUNCTIONS.split())
 _ALL_FUNCTION_NAMES = _FUNCTION_NAMES.union(_OTHER_FUNCTIONS.split())
 _TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
 _ALL_TABLE_FUNCTIONS = {*_TABLE_FUNCTIONS, "explode", "exploding_generate_series"}
@@ -109,7 +110,8 @@ _WORD = re.compile(r"(?ai)\w*|\d[\w.]*(e[+-]?\d+)?|CURRENT ROW")
 # DuckDB ignores the case of these letters only.
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 # Reading a longer one takes seconds. Other engines get tables in memory as literal rows.
-_LONGEST_SQL, _LONGEST_WITH_ROWS = 50_000, 250_000
+_LONGEST_SQL = 50_000
+_LONGEST_WITH_ROWS = 250_000
 _MOST_READINGS = 4
 _MOST_READING_SECONDS = 2  # of the processor
 
@@ -160,7 +162,8 @@ class AsWrittenGenerator(DuckDB.Generator):  # type: ignore[misc] # as above
 class AsWritten(DuckDB):  # type: ignore[misc] # as above
     """DuckDB's dialect, in which each function keeps the name by which the engine knows it."""
 
-    Parser, Generator = AsWrittenParser, AsWrittenGenerator
+    Parser = AsWrittenParser
+    Generator = AsWrittenGenerator
     INDEX_OFFSET = 0
 
     def to_json_path(self, path: Any) -> Any:
@@ -243,7 +246,8 @@ def checked(sql: str, tables: Collection[tuple[str, ...]], dialect: Any = _DUCKD
         for _ in range(_MOST_READINGS):
             tree = _parsed(sql, dialect)
             _check(tree, tables, dialect)
-            before, sql = sql, _written(tree, dialect)
+            before = sql
+            sql = _written(tree, dialect)
             if sql == before:
                 return sql
     raise ValueError("The SQL can't be read: its text is ambiguous. Use plain names, and brackets around operators.")
@@ -265,11 +269,11 @@ def _named_errors(dialect: Any = _DUCKDB) -> Iterator[None]:
         raise ValueError("The query is nested too deeply. Split it into parts with WITH.") from None
     except SqlglotError as error:
         [first, *_] = getattr(error, "errors", None) or [{}]
-        said = (
+        place = (
             f" at {quoted(first['highlight'])} in line {first['line']}" if first else f": {str(error).splitlines()[0]}"
         )
         engine = "DuckDB" if dialect is _DUCKDB else type(dialect).__name__
-        raise ValueError(f"The SQL can't be read{said}.\nUse a SELECT of {engine}.") from None
+        raise ValueError(f"The SQL can't be read{place}.\nUse a SELECT of {engine}.") from None
 
 
 def _parsed(sql: str, dialect: Any = _DUCKDB) -> _Node:
@@ -397,7 +401,7 @@ class Statements:
         values, types = result.bound()
         schemas = {name: ibis.Schema.from_pyarrow(own.schema) for name, own in result.tables.items()}
         key = (result.build, result.shape, types, *schemas.items())
-        if (found := self._known.get(key)) is None:
+        if (compiled := self._known.get(key)) is None:
             if len(self._known) >= _MOST_CACHED:
                 self._known.clear()
             expression = result.expression(
@@ -406,8 +410,8 @@ class Statements:
                 lambda name, kind: Bound(name, dt.dtype(kind)).to_expr(),
             )
             sql = self._checked(self._compiler.sql(expression), schemas)
-            found = self._known[key] = sql, expression.schema().to_pyarrow()
-        return Statement(*found, values, result.tables)
+            compiled = self._known[key] = sql, expression.schema().to_pyarrow()
+        return Statement(*compiled, values, result.tables)
 
     def _checked(self, sql: str, own: Collection[str]) -> str:
         return checked(sql, self._names() | {(name.translate(_LOWER),) for name in own})

@@ -23,44 +23,30 @@ from jupyter_funcs.service.engine.duckdb_engine import remove
 # Limits on processes also count threads, of which libraries start some for each processor.
 _THREADS = 16 * (os.cpu_count() or 1)
 _PYTHON = [sys.executable, "-P", "-u", "-m"]
-_MOST_TRIES, _MOST_SECONDS = 100, 1  # of ending what a worker started
+_MOST_TRIES = 100  # to end what a worker started
+_MOST_SECONDS = 1
 
 # What programs on Linux read, apart from Python's own folders: no other file in /etc, where secrets may be.
-_SYSTEM = (
-    "/usr",
-    "/lib",
-    "/lib64",
-    "/bin",
-    "/sbin",
-    "/opt",
-    "/nix/store",
-    "/proc",
-    "/sys",
-    "/run/systemd/resolve",
-    "/etc/alternatives",
-    "/etc/ca-certificates",
-    "/etc/fonts",
-    "/etc/group",
-    "/etc/host.conf",
-    "/etc/hosts",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/nsswitch.conf",
-    "/etc/passwd",
-    "/etc/pki",
-    "/etc/protocols",
-    "/etc/resolv.conf",
-    "/etc/services",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-    "/etc/timezone",
-)
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_SYSTEM = """
+/usr /lib /lib64 /bin /sbin /opt /nix/store /proc /sys /run/systemd/resolve
+/etc/alternatives /etc/ca-certificates /etc/fonts /etc/group /etc/host.conf /etc/hosts /etc/ld.so.cache
+/etc/localtime /etc/mime.types /etc/nsswitch.conf /etc/passwd /etc/pki /etc/protocols /etc/resolv.conf
+/etc/services /etc/ssl/certs /etc/ssl/openssl.cnf /etc/timezone
+"""
+_DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]
 # Of Linux' prctl, mount and Landlock.
-_SET_DUMPABLE, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVILEGES = 4, 36, 38
-_SET_SECCOMP, _NEW_MOUNTS, _NEW_IPC, _NEW_USERS = 22, 0x20000, 0x8000000, 0x10000000
-_PRIVATE, _BIND, _SET_MOUNT_ATTRIBUTES, _BELOW_TOO, _READ_ONLY = 0x44000, 0x1000, 442, 0x8000, 1
+_SET_DUMPABLE = 4
+_SET_CHILD_SUBREAPER = 36
+_SET_NO_NEW_PRIVILEGES = 38
+_SET_SECCOMP = 22
+_NEW_MOUNTS = 0x20000
+_NEW_IPC = 0x8000000
+_NEW_USERS = 0x10000000
+_PRIVATE = 0x44000
+_BIND = 0x1000
+_SET_MOUNT_ATTRIBUTES = 442
+_BELOW_TOO = 0x8000
+_READ_ONLY = 1
 
 
 BYTES_AN_ENTRY = 4096
@@ -109,10 +95,17 @@ _HARMLESS = 0x5400, 0x8900
 # The limits of control groups and their counts of events, each of their first or their second version.
 _LIMITS = {"pids": ("pids.max", "pids.max"), "memory": ("memory.limit_in_bytes", "memory.max")}
 _COUNTS = ("memory.oom_control", "memory.events")
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_EXECUTE, _WRITE, _READ, _LIST, _TRUNCATE = 1, 2, 4, 8, 1 << 14
+_CREATE_RULESET = 444
+_ADD_RULE = 445
+_RESTRICT_SELF = 446
+_EXECUTE = 1
+_WRITE = 2
+_READ = 4
+_LIST = 8
+_TRUNCATE = 1 << 14
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
-_FIRST_WITH_SCOPES, _ALL_SCOPES = 6, 3
+_FIRST_WITH_SCOPES = 6
+_ALL_SCOPES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +176,8 @@ def can_separate() -> bool:
     """Tell whether the system lets a worker have namespaces of its own, by the program that does the same."""
     if sys.platform != "linux" or not (unshare := shutil.which("unshare")):
         return False
-    command = [unshare, "--mount", "--ipc", *["--user"] * bool(os.getuid()), "true"]
+    user = ["--user"] if os.getuid() else []
+    command = [unshare, "--mount", "--ipc", *user, "true"]
     return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0  # noqa: S603 - no input
 
 
@@ -277,7 +271,9 @@ def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
     numbers = _SYSTEM_CALLS.get(os.uname().machine)
     if not numbers:
         return
-    refuse, ignore, allow = (6, 0, 0, 0x50000 | errno.EPERM), (6, 0, 0, 0x50000 | errno.ENOSYS), (6, 0, 0, 0x7FFF0000)
+    refuse = (6, 0, 0, 0x50000 | errno.EPERM)
+    ignore = (6, 0, 0, 0x50000 | errno.ENOSYS)
+    allow = (6, 0, 0, 0x7FFF0000)
     number = (0x20, 0, 0, 0)
     # Nor by the numbers of other machines, such as those of 32 bits.
     code = [(0x20, 0, 0, 4), (0x15, 1, 0, numbers.machine), refuse, number, (0x35, 0, 1, 1 << 30), refuse]
@@ -313,7 +309,9 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
 
     What this process and its descendants leave in memory ends with them. Raises `OSError` if the system forbids it.
     """
-    user, group, folder = os.getuid(), os.getgid(), os.fsencode(Path.cwd())
+    user = os.getuid()
+    group = os.getgid()
+    folder = os.fsencode(Path.cwd())
 
     def check(result: int) -> None:
         if result:
@@ -353,7 +351,7 @@ def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     python = (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path))
     hidden = [path.resolve() for path in setup.hidden]
     rules: dict[Path, int] = {}
-    for path in {*map(Path, (*_SYSTEM, *python)), *setup.folders, *setup.readable}:
+    for path in {*map(Path, (*_SYSTEM.split(), *python)), *setup.folders, *setup.readable}:
         rules |= _readable(path.resolve(), hidden)
     rules |= dict.fromkeys(map(Path, _DEVICES), _OF_FILES)
     # Semaphores are files, which others must not find.

@@ -89,30 +89,30 @@ def _in_file(path: Path, package: str) -> list[PublishedFunction]:
         from jupyter_funcs.service.publishing import notebooks
 
         return [notebooks.read(path)]
-    found = _functions(_imported(partial(importlib.import_module, f"{package}.{path.stem}"), str(path)))
-    if not found:
+    functions = _functions(_imported(partial(importlib.import_module, f"{package}.{path.stem}"), str(path)))
+    if not functions:
         log.warning(
             "%s publishes nothing: none of its functions has @function. "
             "If it is only imported by other files, start its name with '_'.",
             path,
         )
-    return found
+    return functions
 
 
-def _functions(found: Any) -> list[PublishedFunction]:
+def _functions(published: Any) -> list[PublishedFunction]:
     """Return the functions of a module or a list, or a single one as a list."""
-    if isinstance(found, types.ModuleType):
-        found = vars(found).values()
-    elif not isinstance(found, list | tuple):
-        found = [found]
-    return [value for value in found if isinstance(value, PublishedFunction)]
+    if isinstance(published, types.ModuleType):
+        published = vars(published).values()
+    elif not isinstance(published, list | tuple):
+        published = [published]
+    return [value for value in published if isinstance(value, PublishedFunction)]
 
 
 def _in_entry_point(entry_point: importlib.metadata.EntryPoint, source: str) -> list[PublishedFunction]:
-    found = _imported(entry_point.load, source)
-    functions = _functions(found)
-    if not functions and not isinstance(found, types.ModuleType):
-        raise SetupError(f"{source} of {GROUP} is {quoted(found)}.\nName a module, a list of functions or a function.")
+    loaded = _imported(entry_point.load, source)
+    functions = _functions(loaded)
+    if not functions and not isinstance(loaded, types.ModuleType):
+        raise SetupError(f"{source} of {GROUP} is {quoted(loaded)}.\nName a module, a list of functions or a function.")
     return functions
 
 
@@ -129,7 +129,8 @@ def _imported(load: Callable[[], Any], source: str) -> Any:
 
 def _failure(source: str, error: BaseException) -> SetupError:
     if isinstance(error, SyntaxError):
-        place, reason = f"{error.filename}, line {error.lineno}", error.msg
+        place = f"{error.filename}, line {error.lineno}"
+        reason = error.msg
     else:
         place, is_last = _place(source, error)
         reason = str(error).strip().partition("\n")[0]
@@ -152,7 +153,8 @@ def _place(source: str, error: BaseException) -> tuple[str, bool]:
 def _package(folder: Path) -> str:
     """Register a folder as a package and return its name, which no other folder has."""
     wanted = _PREFIX + re.sub(r"\W", "_", folder.absolute().name)
-    name, number = wanted, 1
+    name = wanted
+    number = 1
     while name in _siblings.folders:
         number += 1
         name = f"{wanted}_{number}"
@@ -176,15 +178,15 @@ class _Siblings(MetaPathFinder, Loader):
     def find_spec(self, fullname: str, path: object = None, _target: object = None) -> ModuleSpec | None:
         if path is not None:  # a module inside a package
             return None
-        found = [
+        places = [
             (package, folder)
             for package, folder in self.folders.items()
             if (folder / f"{fullname}.py").is_file() or (folder / fullname / "__init__.py").is_file()
         ]
-        if len(found) > 1:
-            named = " and ".join(str(folder) for _, folder in found)
+        if len(places) > 1:
+            named = " and ".join(str(folder) for _, folder in places)
             raise ImportError(f"{fullname} is in {named}; write 'from . import {fullname}'")
-        return ModuleSpec(fullname, self, origin=found[0][0]) if found else None
+        return ModuleSpec(fullname, self, origin=places[0][0]) if places else None
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Use the default module: `exec_module` replaces it."""

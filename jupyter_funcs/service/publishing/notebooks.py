@@ -98,8 +98,8 @@ class NotebookRun:
 
         folder = self.path.absolute().parent
         sys.path.insert(0, str(folder))
-        for each in folder.iterdir():  # cells find what is beside the notebook, and write elsewhere
-            Path(each.name).symlink_to(each)
+        for path in folder.iterdir():  # cells find what is beside the notebook, and write elsewhere
+            Path(path.name).symlink_to(path)
         # Outputs may show arguments, which the log must not.
         output = os.open(os.devnull, os.O_WRONLY)
         os.dup2(output, 1)
@@ -135,7 +135,9 @@ def read(path: Path) -> PublishedFunction:
         group=own.group,
         parameters=parameters,
         rules=rules,
-        python=NotebookRun(path, *_code(notebook, at, path), {each.name: each.default for each in parameters}),
+        python=NotebookRun(
+            path, *_code(notebook, at, path), {parameter.name: parameter.default for parameter in parameters}
+        ),
         takes_call=False,
         entry_point=f"{path.absolute().parent.name}/{path.name}",
         notebook_name=path.name,
@@ -176,10 +178,10 @@ def _first_text(notebook: _Notebook) -> tuple[str, str]:
     heading = ""
     paragraph: list[str] = []
     for line in text.splitlines():
-        found = _HEADING.fullmatch(line)
-        if found and not heading and not paragraph:
-            heading = found[1].rstrip("# \t").strip("*_` ")
-        elif found or (not line.strip() and paragraph):
+        match = _HEADING.fullmatch(line)
+        if match and not heading and not paragraph:
+            heading = match[1].rstrip("# \t").strip("*_` ")
+        elif match or (not line.strip() and paragraph):
             break
         elif line.strip():
             paragraph.append(line.strip())
@@ -208,7 +210,7 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
             f"{place}, line {error.lineno}: {error.msg}.\nThe parameters cell may only have assignments and imports."
         ) from None
     comments = _comments(source)
-    found = []
+    parameters = []
     annotations = {}
     for statement in statements:
         match statement:
@@ -223,8 +225,8 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
             raise SetupError(f"{at}: {name} is assigned twice.\nAssign each parameter once.")
         annotations[name] = annotation
         declared = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        found.append(read_parameter(f"{at}: {name}", declared, help_))
-    return tuple(found), all_rules(place, annotations)
+        parameters.append(read_parameter(f"{at}: {name}", declared, help_))
+    return tuple(parameters), all_rules(place, annotations)
 
 
 def _assignment(statement: ast.stmt, at: str) -> tuple[str, ast.expr | None, ast.expr | None]:
@@ -251,8 +253,8 @@ def _comments(source: str) -> dict[int, str]:
 def _split_comment(comment: str) -> tuple[str | None, str]:
     if _FOR_TOOLS.match(comment):
         return None, ""
-    found = _TYPE_COMMENT.fullmatch(comment)
-    return (found[1], found[2]) if found else (None, comment)
+    typed = _TYPE_COMMENT.fullmatch(comment)
+    return (typed[1], typed[2]) if typed else (None, comment)
 
 
 def _annotation(written: ast.expr | str | None, at: str, name: str) -> Any:
@@ -293,7 +295,7 @@ def _evaluated(node: ast.expr) -> Any:  # noqa: PLR0911 - one per kind of node
             return _evaluated(left) | _evaluated(right)
         case ast.Call(func=func, args=args, keywords=keywords):
             made = _evaluated(func)
-            return made(*map(_evaluated, args), **{str(each.arg): _evaluated(each.value) for each in keywords})
+            return made(*map(_evaluated, args), **{str(keyword.arg): _evaluated(keyword.value) for keyword in keywords})
         case ast.List(elts=items):
             return [_evaluated(item) for item in items]
         case ast.Tuple(elts=items):

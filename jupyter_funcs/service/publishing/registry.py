@@ -105,13 +105,13 @@ class PublishedFunction:
         for unknown in [name for name in args if name not in names][:_MAX_UNKNOWN]:
             takes = f"It takes {quoted_list(names)}." if names else "It takes no arguments."
             errors[unknown] = [f"{self.name} has no argument {quoted(unknown)}.{suggestion(unknown, names)} {takes}"]
-        given = frozenset(
+        sent = frozenset(
             parameter.name
             for parameter in self.parameters
-            if not parameter.is_absent(sent := args.get(parameter.name, ABSENT), typed=typed) and sent is not None
+            if not parameter.is_absent(arg := args.get(parameter.name, ABSENT), typed=typed) and arg is not None
         )
         for rule in self.rules:
-            for key, texts in rule(values, given, reference).items():
+            for key, texts in rule(values, sent, reference).items():
                 errors.setdefault(key, []).extend(texts)
         if errors:
             raise ArgumentsError(errors)
@@ -188,25 +188,26 @@ def _published(
         raise SetupError(f"Not a function: {quoted(python)}. Publish one with def: {error}.") from None
     takes_call = bool(parameters) and _is_call(parameters[0])
     about = documented(python)
-    found = []
+    parameters_read = []
     annotations = {}
     for parameter in parameters[takes_call:]:
         try:
-            known = evaluated(parameter, python)
+            typed = evaluated(parameter, python)
         except Exception as error:  # noqa: BLE001 - an annotation may be anything
             shown = f"parameter {parameter.name} of {own_name} is annotated {quoted(parameter.annotation)}"
             raise SetupError(
                 f"{place}: {shown}: {error}.\n"
                 "Import the type outside of TYPE_CHECKING: publishing reads it at run time."
             ) from None
-        annotations[parameter.name] = known.annotation
-        found.append(read_parameter(f"{place}: {own_name}", known, about.params.get(parameter.name, ("", ""))[1]))
+        annotations[parameter.name] = typed.annotation
+        _, help_ = about.params.get(parameter.name, ("", ""))
+        parameters_read.append(read_parameter(f"{place}: {own_name}", typed, help_))
     return PublishedFunction(
         name=title(own_name) if name is None else name,
         description=" ".join(about.text.split()),
         asset=asset,
         group=group,
-        parameters=tuple(found),
+        parameters=tuple(parameters_read),
         rules=all_rules(f"{place}: {own_name}", annotations, rules),
         python=python,
         takes_call=takes_call,
@@ -232,7 +233,10 @@ def read_parameter(place: str, declared: inspect.Parameter, help_: str) -> Param
 def all_rules(place: str, annotations: Values, rules: Sequence[Any] = ()) -> tuple[Any, ...]:
     """Return the given rules and those in annotations; raises `SetupError` if one names an unknown parameter."""
     in_annotations = [
-        marker for each in annotations.values() for marker in _markers(each) if isinstance(marker, AtLeastOne)
+        marker
+        for annotation in annotations.values()
+        for marker in _markers(annotation)
+        if isinstance(marker, AtLeastOne)
     ]
     rules = tuple(dict.fromkeys([*rules, *in_annotations]))
     for rule in rules:
@@ -247,9 +251,9 @@ def all_rules(place: str, annotations: Values, rules: Sequence[Any] = ()) -> tup
 
 def _markers(annotation: Any) -> Iterable[Any]:
     """Yield the markers of an annotation, including those inside ``… | None``."""
-    for each in typing.get_args(annotation):
-        yield each
-        yield from _markers(each)
+    for part in typing.get_args(annotation):
+        yield part
+        yield from _markers(part)
 
 
 def _is_call(first: inspect.Parameter) -> bool:
@@ -257,9 +261,9 @@ def _is_call(first: inspect.Parameter) -> bool:
     return first.name == "call" or kind.rpartition(".")[2] == "Call"
 
 
-def same_name(one: PublishedFunction, other: PublishedFunction) -> SetupError:
+def same_name(first: PublishedFunction, other: PublishedFunction) -> SetupError:
     return SetupError(
-        f"Two functions are named {quoted(one.name)}:\n{one.place}, and {other.place}.\n"
+        f"Two functions are named {quoted(first.name)}:\n{first.place}, and {other.place}.\n"
         "Names must be unique in a catalog: rename one of them."
     )
 
@@ -269,23 +273,25 @@ class Registry:
 
     def __init__(self, functions: Sequence[PublishedFunction], *, author: str) -> None:
         self._by_name: dict[str, PublishedFunction] = {}
-        for each in functions:
-            if not each.asset:
-                raise SetupError(f"{each.place}: {quoted(each.name)} has no asset.\nAdd one: @function(asset='…').")
-            if (other := self._by_name.setdefault(each.name, each)) is not each:
-                raise same_name(other, each)
+        for published in functions:
+            if not published.asset:
+                raise SetupError(
+                    f"{published.place}: {quoted(published.name)} has no asset.\nAdd one: @function(asset='…')."
+                )
+            if (other := self._by_name.setdefault(published.name, published)) is not published:
+                raise same_name(other, published)
         self._author = author
-        self._authors = _numbered([author, *(each.author for each in functions)])
-        self._groups = _numbered(each.group for each in functions)
+        self._authors = _numbered([author, *(published.author for published in functions)])
+        self._groups = _numbered(published.group for published in functions)
         # With the number of each in the listing, and the id of its first parameter.
-        firsts = itertools.accumulate((len(each.parameters) for each in functions), initial=1)
+        firsts = itertools.accumulate((len(published.parameters) for published in functions), initial=1)
         self._entries = [*zip(itertools.count(1), firsts, functions, strict=False)]
 
     def find(self, name: str, assets: Sequence[Asset]) -> PublishedFunction:
-        found = self._by_name.get(name)
-        if found and folded(found.asset) in {folded(each.name) for each in assets}:
-            return found
-        near = suggestion(name, [each.name for _, _, each, _ in self._granted(assets)])
+        published = self._by_name.get(name)
+        if published and folded(published.asset) in {folded(asset.name) for asset in assets}:
+            return published
+        near = suggestion(name, [published.name for _, _, published, _ in self._granted(assets)])
         raise LookupError(f"No function {quoted(name)}.{near} ListUserFunctions lists the functions that you can run.")
 
     def listing(self, assets: Sequence[Asset], reference: Any) -> list[JsonObject]:
@@ -293,43 +299,43 @@ class Registry:
 
     def _granted(self, assets: Sequence[Asset]) -> Iterator[tuple[int, int, PublishedFunction, Asset]]:
         """Yield the functions of the given assets with their numbers, in listing order."""
-        granted = {folded(each.name): each for each in assets}
-        for number, first, each in self._entries:
-            if asset := granted.get(folded(each.asset)):
-                yield number, first, each, asset
+        granted = {folded(asset.name): asset for asset in assets}
+        for number, first, published in self._entries:
+            if asset := granted.get(folded(published.asset)):
+                yield number, first, published, asset
 
-    def _entry(self, number: int, first: int, each: PublishedFunction, asset: Asset, reference: Any) -> JsonObject:
-        author = each.author or self._author
+    def _entry(self, number: int, first: int, published: PublishedFunction, asset: Asset, reference: Any) -> JsonObject:
+        author = published.author or self._author
         return {
             "id": number,
-            "name": each.name,
+            "name": published.name,
             "assetId": asset.id,
             "assetName": asset.name,
-            "description": each.description,
+            "description": published.description,
             "params": [
                 {
                     "id": first + at,
                     "name": parameter.name,
                     "type": int(parameter.code),
-                    "description": parameter.description(each.rules, reference),
+                    "description": parameter.description(published.rules, reference),
                     "required": parameter.required,
                     "functionId": number,
                     "sortValue": at + 1,
                     "context": None,
                     "schema": parameter.schema(reference),
                 }
-                for at, parameter in enumerate(each.parameters)
+                for at, parameter in enumerate(published.parameters)
             ],
             "sortValue": number * 10,
-            "groupId": self._groups.get(each.group, 0),
-            "groupName": each.group,
+            "groupId": self._groups.get(published.group, 0),
+            "groupName": published.group,
             "authorId": self._authors.get(author, 0),
             "authorUserName": author,
             "isShared": asset.is_shared,
-            "entryPoint": each.entry_point,
-            "uniqueId": _identifier(each.entry_point),
-            "notebookId": _identifier(each.entry_point.partition(":")[0]),
-            "notebookName": each.notebook_name,
+            "entryPoint": published.entry_point,
+            "uniqueId": _identifier(published.entry_point),
+            "notebookId": _identifier(published.entry_point.partition(":")[0]),
+            "notebookName": published.notebook_name,
             "orgName": asset.organisation,
             "type": None,
             "source": None,

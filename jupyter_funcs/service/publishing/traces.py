@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -85,7 +86,8 @@ def _redacted(message: str, texts: set[str]) -> str:
             if not (_BEFORE.search(folded[max(at - 2, 0) : at]) or _AFTER.match(folded[end : end + 2])):
                 hidden[at:end] = b"\1" * len(text)
             at = folded.find(text, at + 1)
-    shown = (char if not hidden[at] else "" if at and hidden[at - 1] else _REDACTED for at, char in enumerate(message))
+    runs = itertools.groupby(range(len(message)), hidden.__getitem__)
+    shown = (_REDACTED if is_hidden else "".join(message[at] for at in places) for is_hidden, places in runs)
     return "".join(shown)[:_LONGEST_MESSAGE]
 
 

@@ -63,37 +63,27 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # Everything else in the service's environment may be a secret.
-_VARIABLES = {
-    "DYLD_LIBRARY_PATH",
-    "LANG",
-    "LANGUAGE",
-    "LD_LIBRARY_PATH",
-    "MKL_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "PATH",
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-    "SYSTEMROOT",
-    "TZ",
-    "VIRTUAL_ENV",
-}
+_VARIABLES = """
+DYLD_LIBRARY_PATH LANG LANGUAGE LD_LIBRARY_PATH MKL_NUM_THREADS OMP_NUM_THREADS OPENBLAS_NUM_THREADS PATH PYTHONHOME
+PYTHONPATH SSL_CERT_DIR SSL_CERT_FILE SYSTEMROOT TZ VIRTUAL_ENV
+"""
 # How often a run is checked for cancellation, and its use of memory and disk.
-_POLL_SECONDS, _CHECK_SECONDS = 0.05, 0.2
+_POLL_SECONDS = 0.05
+_CHECK_SECONDS = 0.2
 _MOST_IDLE = 4
 # One user's queries share the memory of the engine, each with at least this much, in bytes; and what Python takes.
 _MOST_QUERIES = max(4, 2 * (os.cpu_count() or 1))
 _LEAST_MEMORY = 2**28
 _OVERHEAD = 2**28 + 2**24 * (os.cpu_count() or 1)
 # What functions print, each run.
-_MOST_PRINTED, _LONGEST_LINE = 64 * 1024, 4096
-_TYPES = {each.__name__: each for each in (str, int, float, bool, date, object)}  # of parameters
+_MOST_PRINTED = 64 * 1024
+_LONGEST_LINE = 4096
+_TYPES = {kind.__name__: kind for kind in (str, int, float, bool, date, object)}  # of parameters
 _REPLIES = msgspec.msgpack.Decoder(WorkerReply)
 _FIRST_REPLIES = msgspec.msgpack.Decoder(LoadReply, dec_hook=lambda _, name: _TYPES.get(name))
 # Of a reply, apart from its content; and of an error.
-_MOST_FACTS, _LONGEST_ERROR = 2**24, 2**17
+_MOST_FACTS = 2**24
+_LONGEST_ERROR = 2**17
 
 
 class WorkerError(Exception):
@@ -156,7 +146,8 @@ class Worker:
     def load(self) -> LoadReply:
         """Wait for the functions; raises `SetupError` if they can't be loaded."""
         reply: LoadReply
-        source, deadline = "", _Deadline(self._setup.import_seconds)
+        source = ""
+        deadline = _Deadline(self._setup.import_seconds)
         try:
             with self._watched(deadline):
                 # A file may end after its deadline, but before the process does.
@@ -235,7 +226,8 @@ class Worker:
             watch.join()
 
     def _watch(self, call: Call | _Deadline, done: threading.Event) -> None:
-        cancelled_at, checked_at = 0.0, time.monotonic()
+        cancelled_at = 0.0
+        checked_at = time.monotonic()
         while not done.wait(_POLL_SECONDS):
             now = time.monotonic()
             if call.cancelled and not cancelled_at:
@@ -244,7 +236,8 @@ class Worker:
                 threading.Thread(target=self._hang_up, daemon=True).start()
             if now - checked_at > _CHECK_SECONDS:
                 try:
-                    self.excess, checked_at = self._excess(), now
+                    self.excess = self._excess()
+                    checked_at = now
                 except psutil.NoSuchProcess:
                     pass
                 except (OSError, RecursionError):
@@ -256,14 +249,14 @@ class Worker:
     def _excess(self) -> str:
         memory = disk = 0
         nameless: dict[tuple[int, int], int] = {}
-        found = psutil.Process(self._process.pid).children(recursive=True)
-        if len(found) > self._setup.processes:
+        processes = psutil.Process(self._process.pid).children(recursive=True)
+        if len(processes) > self._setup.processes:
             return f"It was ended because it used more than {self._setup.processes} processes."
-        for each in found:
+        for process in processes:
             with contextlib.suppress(psutil.Error):
-                info = each.memory_full_info()
+                info = process.memory_full_info()
                 memory += getattr(info, "pss", info.uss)  # also its part of what it shares with others
-            nameless |= _nameless(each.pid)
+            nameless |= _nameless(process.pid)
         for folder, folders, names in os.walk(self._folder, onerror=_refuse):
             for name in (*folders, *names):
                 with contextlib.suppress(OSError):
@@ -297,13 +290,13 @@ class Worker:
 
 def _nameless(pid: int) -> dict[tuple[int, int], int]:
     """Return the sizes of the open files of a process that are in no folder: deleted ones, and those in memory."""
-    found = {}
+    sizes = {}
     with contextlib.suppress(OSError):  # the process has ended, or this isn't Linux
-        for each in os.scandir(f"/proc/{pid}/fd"):
+        for descriptor in os.scandir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):  # it was closed
-                if not (file := each.stat()).st_nlink:
-                    found[file.st_dev, file.st_ino] = file.st_blocks * 512
-    return found
+                if not (file := descriptor.stat()).st_nlink:
+                    sizes[file.st_dev, file.st_ino] = file.st_blocks * 512
+    return sizes
 
 
 def _refuse(error: OSError) -> None:
@@ -317,7 +310,7 @@ class Workers:
     def __init__(self, setup: WorkerSetup, variables: Collection[str] = ()) -> None:
         self.problems: list[str] = []
         self._setup = setup
-        allowed = {*_VARIABLES, *variables}
+        allowed = {*_VARIABLES.split(), *variables}
         self._environment = {
             name: value for name, value in os.environ.items() if name in allowed or name.startswith("LC_")
         }
@@ -349,7 +342,7 @@ class Workers:
         self._setup = replace(self._setup, keeps_going=True)  # a file that breaks later concerns its own functions only
         self.problems += reply.problems
         here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
-        return [WorkerFunction(**msgspec.structs.asdict(each), **here) for each in reply.functions]
+        return [WorkerFunction(**msgspec.structs.asdict(facts), **here) for facts in reply.functions]
 
     def run(
         self, order: WorkerOrder | QueryOrder, call: DuckDBCall, user: int, *, alone: bool = False
@@ -422,8 +415,8 @@ class Workers:
         with self._lock:
             self._is_closed = True
             workers = list(self._all)
-        for each in workers:
-            self._end(each)
+        for worker in workers:
+            self._end(worker)
         self._folders.close()
 
     def _start(self) -> tuple[Worker, LoadReply]:
@@ -441,9 +434,9 @@ class Workers:
     def _take(self, user: int | None) -> Worker:
         with self._lock:
             # The newest of this user, else one that has run nothing yet.
-            fresh = [each for each in self._idle if each.user is None]
-            found = [each for each in self._idle if each.user == user] or fresh
-            worker = found[-1] if found else None
+            fresh = [worker for worker in self._idle if worker.user is None]
+            usable = [worker for worker in self._idle if worker.user == user] or fresh
+            worker = usable[-1] if usable else None
             if worker:
                 self._idle.remove(worker)
         if fresh == [worker]:
@@ -459,11 +452,11 @@ class Workers:
     def _put(self, worker: Worker) -> None:
         with self._lock:
             self._idle.append(worker)
-            used = [each for each in self._idle if each.user is not None]
+            used = [idle for idle in self._idle if idle.user is not None]
             stale = used[:-_MOST_IDLE]
-            self._idle = [each for each in self._idle if each not in stale]
-        for each in stale:
-            self._end(each)
+            self._idle = [idle for idle in self._idle if idle not in stale]
+        for idle in stale:
+            self._end(idle)
 
     def _end(self, worker: Worker) -> None:
         worker.end()

@@ -113,8 +113,8 @@ class FunctionFacts(msgspec.Struct):
     @classmethod
     def of(cls, function: PublishedFunction, reference: Any) -> FunctionFacts:
         own = {name: getattr(function, name) for name in cls.__struct_fields__[:-3]}
-        parameters = tuple(each.resolved(reference) for each in function.parameters)
-        rules = tuple(each for each in function.rules if isinstance(each, AtLeastOne))
+        parameters = tuple(item.resolved(reference) for item in function.parameters)
+        rules = tuple(item for item in function.rules if isinstance(item, AtLeastOne))
         return cls(**own, parameters=parameters, rules=rules, is_notebook=isinstance(function.python, NotebookRun))
 
 
@@ -176,7 +176,9 @@ class WorkerCall:
         """Load the functions, then execute orders."""
         self._send(self._loaded())
         # `threading` doesn't know the threads that `_thread` starts.
-        threads, had_children, folder = _thread._count(), _has_children(), Path.cwd()  # noqa: SLF001 - see above
+        threads = _thread._count()  # noqa: SLF001 - see above
+        had_children = _has_children()
+        folder = Path.cwd()
         while True:
             order = self._orders.get()
             if self._engine:
@@ -206,15 +208,15 @@ class WorkerCall:
         setup = self._setup
         try:
             self._engine = setup.data and setup.data.engine(self.reference)
-            found = discovery.load(
+            functions = discovery.load(
                 setup.folders,
                 entry_points=setup.entry_points,
                 default_asset=setup.default_asset,
                 begins=self._begins,
                 problems=self._problems if setup.keeps_going else None,
             )
-            self._functions = {each.name: each for each in found}
-            facts = [FunctionFacts.of(each, self.reference) for each in found]
+            self._functions = {function.name: function for function in functions}
+            facts = [FunctionFacts.of(function, self.reference) for function in functions]
             return LoadReply("functions", functions=facts, problems=self._problems)
         except BaseException as error:  # noqa: BLE001 - published code may raise anything
             return _failure(error, [])
@@ -233,10 +235,6 @@ class WorkerCall:
             if results.needs_engine(result):
                 return self._compiled("expression", result)
             return _body(results.encoded(result, form=order.form))
-        except ArgumentsError as error:
-            return WorkerReply("invalid", errors=error.errors)
-        except (MemoryLimitError, MemoryError) as error:
-            return WorkerReply("too large", text=str(error))
         except BaseException as error:  # noqa: BLE001 - published code may raise anything
             return _failure(error, [*order.args.values(), *values.values()])
 
@@ -271,7 +269,7 @@ class WorkerCall:
 
         expression: Any = result.expression(self.table) if isinstance(result, Query) else result
         table = expression.as_table()
-        is_remote = bool(self._dialect) and any(each.name not in SCHEMAS for each in table.op().find(ops.UnboundTable))
+        is_remote = bool(self._dialect) and any(node.name not in SCHEMAS for node in table.op().find(ops.UnboundTable))
         if is_remote:
             getattr(ibis, str(self._dialect))  # sets its options, which compiling needs
             table = portable(table, self.reference)
@@ -287,8 +285,8 @@ class WorkerCall:
             content=memoryview(table.schema().to_pyarrow().serialize()),
             # Cast, since dictionaries and extensions are not read.
             tables={
-                each.name: results.stream(each.data.to_pyarrow(each.schema).cast(each.schema.to_pyarrow()))
-                for each in memory
+                node.name: results.stream(node.data.to_pyarrow(node.schema).cast(node.schema.to_pyarrow()))
+                for node in memory
             },
             is_remote=is_remote,
         )
@@ -299,8 +297,6 @@ def _queried(order: QueryOrder, engine: DuckDBEngine) -> WorkerReply:
         if order.dialect:
             return WorkerReply("checked", text=_checked(order))
         return _body(results.encoded(order.compiled(), engine.call(), form=order.form))
-    except (MemoryLimitError, MemoryError) as error:
-        return WorkerReply("too large", text=str(error))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything
         return _failure(error, [])
 
@@ -324,6 +320,10 @@ def _body(body: results.ReplyContent) -> WorkerReply:
 
 
 def _failure(error: BaseException, arguments: Sequence[Any]) -> WorkerReply:
+    if isinstance(error, ArgumentsError):
+        return WorkerReply("invalid", errors=error.errors)
+    if isinstance(error, MemoryLimitError | MemoryError):
+        return WorkerReply("too large", text=str(error))
     trace = "" if isinstance(error, SetupError) else redacted_trace(error, arguments)
     return WorkerReply("failed", text=message_of(error).strip() or type(error).__name__, trace=trace)
 
@@ -337,8 +337,8 @@ def _has_children() -> bool:
 
 def _is_emptied(folder: Path) -> bool:
     with contextlib.suppress(OSError, RecursionError):
-        for each in folder.iterdir():
-            shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
+        for entry in folder.iterdir():
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
         return True
     return False
 
@@ -353,7 +353,8 @@ def _has_shared_files() -> bool:
 
 def main() -> None:
     """Execute the orders on standard input."""
-    orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    orders = os.fdopen(os.dup(0), "rb")
+    replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what functions print goes to the log
     logging.basicConfig(format="%(message)s", level=logging.WARNING)

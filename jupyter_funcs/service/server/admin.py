@@ -80,11 +80,11 @@ def add_config(parser: ArgumentParser, absent: str | None = None) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", default=absent, help=about)
 
 
-def _token(given: Namespace) -> None:
-    with _service(given.config) as service:
-        user = service.grants.active_user(given.user)
-        token = Auth(state.open_keys(service.folder), service.grants).issue(user.name, given.hours)
-        service.grants.audit.change("token issue", user.name, f"{given.hours:g} hours")
+def _token(options: Namespace) -> None:
+    with _service(options.config) as service:
+        user = service.grants.active_user(options.user)
+        token = Auth(state.open_keys(service.folder), service.grants).issue(user.name, options.hours)
+        service.grants.audit.change("token issue", user.name, f"{options.hours:g} hours")
         print(token)
 
 
@@ -96,14 +96,14 @@ def _time(text: str) -> str:
         raise ArgumentTypeError(f"{quoted(text)} is not a time: use one such as 2026-01-31T12:00Z") from None
 
 
-def _audit(given: Namespace) -> None:
-    filters = given.user, given.action, given.outcome, given.since, given.until
-    limit = max(0, min(given.limit, sys.maxsize))  # SQLite's numbers have 64 bits
-    with _service(given.config) as service:
+def _audit(options: Namespace) -> None:
+    filters = options.user, options.action, options.outcome, options.since, options.until
+    limit = max(0, min(options.limit, sys.maxsize))  # SQLite's numbers have 64 bits
+    with _service(options.config) as service:
         records = [record._asdict() for record in service.grants.audit.find(*filters, limit=limit)]
-    if given.format == "json":
+    if options.format == "json":
         print(json.dumps(records, indent=2))
-    elif given.format == "csv":
+    elif options.format == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(AuditRecord._fields)
         writer.writerows(map(_unarmed, record.values()) for record in records)
@@ -119,21 +119,22 @@ def _unarmed(value: object) -> object:
     return ";".join(f"'{part}" if part.startswith(armed) else part for part in value.split(";"))
 
 
-def _act(about: str, action: Action, given: Namespace) -> None:
-    with _service(given.config) as service:
-        result = action.run(service, given)
+def _act(about: str, action: Action, options: Namespace) -> None:
+    with _service(options.config) as service:
+        result = action.run(service, options)
     if not isinstance(result, str):
         records = [_shown(record) for record in result]
-        if records or given.json:
-            print(json.dumps(records, indent=2) if given.json else _table(records))
+        if records or options.json:
+            print(json.dumps(records, indent=2) if options.json else _table(records))
             return
         result = f"None yet. To add one: jupyter funcs admin {about} add --help"
-    print(_with_config(result, given.config))
+    print(_with_config(result, options.config))
 
 
 @contextlib.contextmanager
 def _service(config: Path | None) -> Iterator[Service]:
-    settings, seed = None, None
+    settings = None
+    seed = None
     if not config:
         from jupyter_funcs.service.builtin import demo
 
@@ -181,85 +182,92 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _add_user(service: Service, given: Namespace) -> str:
-    organisation, new = _organisation(service, given)
-    user = service.grants.add_user(given.name, organisation=organisation, email=given.email)
+def _add_user(service: Service, options: Namespace) -> str:
+    organisation, new = _organisation(service, options)
+    user = service.grants.add_user(options.name, organisation=organisation, email=options.email)
     return new + _functions_of(service, user, "may run")
 
 
-def _enable_user(service: Service, given: Namespace) -> str:
-    user = service.grants.active_user(service.grants.revoke(given.name, is_disabled=False))
+def _enable_user(service: Service, options: Namespace) -> str:
+    user = service.grants.active_user(service.grants.revoke(options.name, is_disabled=False))
     return _functions_of(service, user, "is enabled again and, with a new token, may run")
 
 
-def _set_password(service: Service, given: Namespace) -> str:
-    name = service.grants.set_password(service.grants.spelling(given.name), _typed_password())
+def _set_password(service: Service, options: Namespace) -> str:
+    name = service.grants.set_password(service.grants.spelling(options.name), _typed_password())
     return f"{quoted(name)} has a new password; existing tokens were revoked."
 
 
-def _revoke_tokens(service: Service, given: Namespace) -> str:
-    name = service.grants.revoke(given.name)
+def _revoke_tokens(service: Service, options: Namespace) -> str:
+    name = service.grants.revoke(options.name)
     keys = [str(key.id) for key in service.grants.api_keys() if key.user == name]
     still = f" Still accepted: API keys {', '.join(keys)}." if keys else ""
     return f"The tokens of {quoted(name)} were revoked.{still}"
 
 
-def _add_asset(service: Service, given: Namespace) -> str:
-    organisation, new = _organisation(service, given)
-    asset = service.grants.add_asset(given.name, organisation=organisation, is_shared=given.shared)
+def _add_asset(service: Service, options: Namespace) -> str:
+    organisation, new = _organisation(service, options)
+    asset = service.grants.add_asset(options.name, organisation=organisation, is_shared=options.shared)
     return new + _users_of(service, asset)
 
 
-def _share(service: Service, given: Namespace, *, is_shared: bool) -> str:
-    return _users_of(service, service.grants.share(given.name, is_shared=is_shared))
+def _share(service: Service, options: Namespace, *, is_shared: bool) -> str:
+    return _users_of(service, service.grants.share(options.name, is_shared=is_shared))
 
 
-def _add_grant(service: Service, given: Namespace) -> str:
-    grant = service.grants.grant(given.user, given.asset)
+def _add_grant(service: Service, options: Namespace) -> str:
+    grant = service.grants.grant(options.user, options.asset)
     return f"{quoted(grant.user)} may now run the functions of {quoted(grant.asset)}."
 
 
-def _remove_grant(service: Service, given: Namespace) -> str:
-    user, asset = service.grants.withdraw(given.user, given.asset)
+def _remove_grant(service: Service, options: Namespace) -> str:
+    user, asset = service.grants.withdraw(options.user, options.asset)
     if asset.is_shared:
         return f"{quoted(user)} may still run the functions of {quoted(asset.name)}, which is shared with all."
     return f"{quoted(user)} may no longer run the functions of {quoted(asset.name)}."
 
 
-def _add_key(service: Service, given: Namespace) -> str:
-    secret = service.grants.add_key(given.user, label=given.label, days=given.days)
+def _add_key(service: Service, options: Namespace) -> str:
+    secret = service.grants.add_key(options.user, label=options.label, days=options.days)
     # Only the secret goes to stdout, for scripts.
-    user = service.grants.spelling(given.user)
+    user = service.grants.spelling(options.user)
     print(f"API key for {quoted(user)}, shown only once. Send it as X-Api-Key.", file=sys.stderr)
     return secret
 
 
-def _remove_key(service: Service, given: Namespace) -> str:
-    service.grants.remove_key(given.id)
-    return f"API key {given.id} is no longer accepted."
+def _remove_key(service: Service, options: Namespace) -> str:
+    service.grants.remove_key(options.id)
+    return f"API key {options.id} is no longer accepted."
 
 
-def _rotate(service: Service, given: Namespace) -> str:
+def _rotate(service: Service, options: Namespace) -> str:
     keys = state.open_keys(service.folder)
-    keys.rotate(given.overlap)
-    service.grants.audit.change("signing-key rotate", keys.records()[0].id, f"overlap {given.overlap:g} hours")
-    hours = "1 more hour" if given.overlap == 1 else f"{given.overlap:g} more hours"
-    until = f"are accepted for {hours}" if given.overlap else "are no longer accepted"
+    keys.rotate(options.overlap)
+    service.grants.audit.change("signing-key rotate", keys.records()[0].id, f"overlap {options.overlap:g} hours")
+    hours = "1 more hour" if options.overlap == 1 else f"{options.overlap:g} more hours"
+    until = f"are accepted for {hours}" if options.overlap else "are no longer accepted"
     return f"New tokens are signed with key {keys.records()[0].id}; older ones {until}."
 
 
-def _organisation(service: Service, given: Namespace) -> tuple[str, str]:
+def _organisation(service: Service, options: Namespace) -> tuple[str, str]:
     """Return the name of the organisation, and a message if it is new."""
-    known = service.grants.organisations()
-    name = given.organisation
+    organisations = service.grants.organisations()
+    name = options.organisation
     if name is None:
-        name = known[0] if len(known) == 1 else service.organisation
+        name = organisations[0] if len(organisations) == 1 else service.organisation
     if name is None:
-        which = f"There are several organisations: {quoted_list(known)}." if known else "There is no organisation yet."
+        which = (
+            f"There are several organisations: {quoted_list(organisations)}."
+            if organisations
+            else "There is no organisation yet."
+        )
         raise SetupError(f"{which}\nName one with --organisation NAME.")
-    if folded(name) in map(folded, known):
+    if folded(name) in map(folded, organisations):
         return name, ""
-    return name, f"{quoted(name)} is a new organisation{f' besides {quoted_list(known)}' if known else ''}. "
+    return (
+        name,
+        f"{quoted(name)} is a new organisation{f' besides {quoted_list(organisations)}' if organisations else ''}. ",
+    )
 
 
 def _functions_of(service: Service, user: User, what: str) -> str:
@@ -332,7 +340,7 @@ def _list(about: str, records: Callable[[Grants], Sequence[Any]]) -> Action:
 
 
 def _named(about: str, change: Callable[[Grants, str], str], done: str) -> Action:
-    return Action(about, lambda service, given: f"{quoted(change(service.grants, given.name))} {done}", ("name",))
+    return Action(about, lambda service, options: f"{quoted(change(service.grants, options.name))} {done}", ("name",))
 
 
 ACTIONS = {

@@ -81,7 +81,8 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
         grants = state.open_grants(folder, demo.add_accounts if is_demo else None)
         opened.callback(grants.close)
-        grants.audit.days, grants.audit.rows = settings.audit.days, settings.audit.rows
+        grants.audit.days = settings.audit.days
+        grants.audit.rows = settings.audit.rows
         others = grants.audit.served(str(config.resolve()) if config else None)
         if config and not settings.state and not os.environ.get("FUNCS_STATE_DIR"):
             _warn_of_shared_folder(folder, config, others)
@@ -203,7 +204,8 @@ def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedF
     """Return the built-in functions and the engine of a service, checked against its data."""
     asset = settings.functions.asset
     if not settings.data:
-        reference, cards = companies.reference(), demo.cards
+        reference = companies.reference()
+        cards = demo.cards
         built_in = demo.published() if is_demo else demo.published(asset, None)
     else:
         from jupyter_funcs.service.config import team_data
@@ -220,7 +222,8 @@ def check(settings: Settings) -> tuple[list[PublishedFunction], list[JsonObject]
     """Load the published functions as the service would; return them, their listing, and what is wrong with them."""
     built_in, engine = _built_in(settings, is_demo=False)
     with closing(engine), closing(_workers(settings, engine, (), keeps_going=True)) as workers:
-        published, problems = workers.load(), workers.problems
+        published = workers.load()
+        problems = workers.problems
         by_name = {function.name: function for function in built_in}
         for function in published:
             if (other := by_name.setdefault(function.name, function)) is not function:
@@ -294,7 +297,8 @@ def _warn_of_shared_folder(folder: Path, config: Path, others: Sequence[str]) ->
 
 def _source(function: PublishedFunction) -> str:
     """Describe what a function runs, in a way that changes with it."""
-    path, digest = Path(function.place.partition(", line ")[0]), "unknown"
+    path = Path(function.place.partition(", line ")[0])
+    digest = "unknown"
     # A worker named the file: only a regular one is opened, and no more of it read than a source has.
     with suppress(OSError, ValueError):
         if path.is_file():
@@ -305,8 +309,8 @@ def _source(function: PublishedFunction) -> str:
 
 def _warn_of_missing_assets(functions: Sequence[PublishedFunction], grants: Grants, config: Path | None) -> None:
     """Warn of functions that nobody can see."""
-    known = {folded(asset.name) for asset in grants.all_assets()}
-    for asset in dict.fromkeys(function.asset for function in functions if folded(function.asset) not in known):
+    existing = {folded(asset.name) for asset in grants.all_assets()}
+    for asset in dict.fromkeys(function.asset for function in functions if folded(function.asset) not in existing):
         names = quoted_list(function.name for function in functions if function.asset == asset)
         command = ["jupyter", "funcs", "admin", "assets", "add", asset, *(["--config", str(config)] if config else [])]
         log.warning(
@@ -319,14 +323,14 @@ def _warn_of_missing_assets(functions: Sequence[PublishedFunction], grants: Gran
 
 def _warn_of_missing_lists(functions: Sequence[PublishedFunction]) -> None:
     """Warn of parameters whose values are listed by an unpublished function."""
-    known = {function.name.casefold(): function.name for function in functions}
+    names = {function.name.casefold(): function.name for function in functions}
     for function in functions:
         for parameter in function.parameters:
-            if parameter.source and parameter.source.function.casefold() not in known:
+            if parameter.source and parameter.source.function.casefold() not in names:
                 log.warning(
                     "The parameter %s of %s has no list of values: the function %s is not published.%s",
                     parameter.name,
                     quoted(function.name),
                     quoted(parameter.source.function),
-                    suggestion(parameter.source.function, known.values()),
+                    suggestion(parameter.source.function, names.values()),
                 )

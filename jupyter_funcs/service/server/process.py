@@ -38,9 +38,11 @@ log = logging.getLogger(__name__)
 MOST_OF_ONE = 128
 """How many connections one address may have."""
 # For runs to end on shutdown; afterwards uvicorn drops what is left, such as requests without their body.
-_GRACE_SECONDS, _LAST_SECONDS = 10, 2
-# The second is longer than a proxy's, which could otherwise send a request on a connection that is just closing.
-_KEEP_ALIVE_SECONDS, _PROXY_KEEP_ALIVE_SECONDS = 5, 75
+_GRACE_SECONDS = 10
+_LAST_SECONDS = 2
+_KEEP_ALIVE_SECONDS = 5
+# Longer than a proxy's, which could otherwise send a request on a connection that is just closing.
+_PROXY_KEEP_ALIVE_SECONDS = 75
 
 
 # h11 backtracks over white space before an invalid character, in quadratic time: 30 kB of it stop the service for

@@ -60,15 +60,15 @@ def _end(*_: object) -> None:
     raise SystemExit(0)
 
 
-def _serve(given: argparse.Namespace) -> None:
+def _serve(options: argparse.Namespace) -> None:
     from jupyter_funcs.service.accounts import state
     from jupyter_funcs.service.config import settings
     from jupyter_funcs.service.server import process
 
     def load() -> Settings:
-        return _with_options(settings.load(given.config), given)
+        return _with_options(settings.load(options.config), options)
 
-    if given.reload and not given.config:
+    if options.reload and not options.config:
         raise SetupError("The demo has no files that change.\nUse --reload with --config FILE.")
     server = load().server
     _refuse_plain_http(server)
@@ -84,13 +84,13 @@ def _serve(given: argparse.Namespace) -> None:
         signal.signal(signal.SIGTERM, _end)
         signal.signal(signal.SIGINT, _end)
         process.configure_logs(server.log)
-        live = opened.enter_context(contextlib.closing(LiveService(load, given.config)))
+        live = opened.enter_context(contextlib.closing(LiveService(load, options.config)))
         state.warn_of_others(live.service.folder, opened)
         _warn_of_missing_names(server)
-        if given.reload:
+        if options.reload:
             live.watch()
         address = _address(server, sockets[0].getsockname()[1])
-        process.GracefulServer(live, server, lambda: _announce(live.service, address, given.config)).run(sockets)
+        process.GracefulServer(live, server, lambda: _announce(live.service, address, options.config)).run(sockets)
         if live.busy_threads:
             log.warning("%s function(s) that ignore cancellation end with the process.", live.busy_threads)
     if live.busy_threads:
@@ -99,9 +99,9 @@ def _serve(given: argparse.Namespace) -> None:
         os._exit(0)
 
 
-def _with_options(settings: Settings, given: argparse.Namespace) -> Settings:
-    options = vars(given).items()
-    server = {name: value for name, value in options if value is not None and hasattr(settings.server, name)}
+def _with_options(settings: Settings, options: argparse.Namespace) -> Settings:
+    pairs = vars(options).items()
+    server = {name: value for name, value in pairs if value is not None and hasattr(settings.server, name)}
     return settings.model_copy(update={"server": settings.server.model_copy(update=server)})
 
 

@@ -52,7 +52,8 @@ _DOCUMENT = Path(__file__).with_name("openapi.json")
 # Listings in the cache, one per set of assets.
 _MOST_LISTINGS = 64
 # In bytes: the replies in the cache, and the largest of them.
-_MOST_KEPT, _LARGEST_KEPT = 2**26, 2**22
+_MOST_KEPT = 2**26
+_LARGEST_KEPT = 2**22
 _MOST_REPLIES = 10_000
 # In characters. An error of a function may quote much of its data.
 _LONGEST_REASON = 2000
@@ -92,8 +93,8 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
     Starlette
         The application; `state.runs` has its `Runs`.
     """
-    limits, hosts = limits or Limits(), hosts or Hosts()
-    service = _Service(registry, auth, grants, engine, limits, hosts)
+    hosts = hosts or Hosts()
+    service = _Service(registry, auth, grants, engine, limits or Limits(), hosts)
     routes = [
         Route("/api/function/ListUserFunctions", service.list_functions, methods=["POST"]),
         Route("/api/function/getAll", service.list_functions, methods=["GET"]),
@@ -192,7 +193,8 @@ class _Service:
         note(request.scope, action="run")
         document = await read_object(request, self.limits.body_seconds)
         # Other fields, such as BatchId, are ignored.
-        name, args = document.get("FunctionName"), document.get("Args")
+        name = document.get("FunctionName")
+        args = document.get("Args")
         if not isinstance(name, str):
             raise RequestError(400, "FunctionName is missing or not text. Send the name of a function, as listed.")
         if not isinstance(args, dict | None):
@@ -210,7 +212,8 @@ class _Service:
 
     async def login(self, request: Request) -> Response:
         document = await read_object(request, self.limits.body_seconds)
-        email, password = document.get("email"), document.get("password")
+        email = document.get("email")
+        password = document.get("password")
         if not isinstance(email, str) or not isinstance(password, str):
             raise RequestError(400, "email or password is missing or not text. Send both.")
         # Only the name of an account: people type passwords into the field for the name.

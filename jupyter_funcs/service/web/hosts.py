@@ -39,13 +39,13 @@ class Hosts(NamedTuple):
         peer = client[0] if client else ""
         if not self.behind_proxy or (self.proxies and not self._is_proxy(peer)):
             return peer
-        found = set()
+        callers = set()
         for name, node in (("x-forwarded-for", str), ("forwarded", _for)):
             hops = [hop for hop in ",".join(headers.getlist(name)).split(",") if hop.strip()]
             if hops:
-                found.add(self._nearest(map(node, reversed(hops)), peer))
+                callers.add(self._nearest(map(node, reversed(hops)), peer))
         # With two answers, one of the headers is what the caller wrote and the proxy passed on.
-        return found.pop() if len(found) == 1 else peer
+        return callers.pop() if len(callers) == 1 else peer
 
     def _nearest(self, hops: Iterable[str], peer: str) -> str:
         """Return the first address that isn't a trusted proxy's: the caller may have written the others."""
@@ -58,8 +58,8 @@ class Hosts(NamedTuple):
         return peer
 
     def _is_proxy(self, address: str) -> bool:
-        known = ip_address(address)
-        return known is not None and any(known in proxy for proxy in self.proxies)
+        ip = ip_address(address)
+        return ip is not None and any(ip in proxy for proxy in self.proxies)
 
     def refusal(self, hosts: Sequence[str], origins: Sequence[str]) -> str | None:
         """Return why a request with these ``Host`` and ``Origin`` headers is refused, or `None`."""
@@ -94,15 +94,15 @@ def is_loopback(host: str) -> bool:
 
 def network(address: str) -> str:
     """Return what one caller has all of: an IPv4 address, or an IPv6 network of 64 bits."""
-    known = str(ip_address(address) or address)
-    return str(ipaddress.ip_network(f"{known}/64", strict=False)) if ":" in known else known
+    ip = str(ip_address(address) or address)
+    return str(ipaddress.ip_network(f"{ip}/64", strict=False)) if ":" in ip else ip
 
 
 @functools.lru_cache(_MOST_HOSTS)
 def _host(authority: str) -> str | None:
     """Return the host of ``host:port``, or `None` if it isn't valid."""
-    found = _AUTHORITY.fullmatch(authority)
-    return _normalised(found["v6"] or found["name"]) if found else None
+    parts = _AUTHORITY.fullmatch(authority)
+    return _normalised(parts["v6"] or parts["name"]) if parts else None
 
 
 def _normalised(host: str) -> str:

@@ -54,7 +54,8 @@ class Logins:
 
     async def login(self, name: str, password: str, address: str) -> dict[str, str]:
         """Return a token and its expiry; raises `UnauthorizedError`, or `RequestError` above a limit."""
-        account, origin = self._auth.account(name), network(address)
+        account = self._auth.account(name)
+        origin = network(address)
         windows = ((self._of_both, (account, origin)), (self._of_network, (origin,)), (self._of_account, (account,)))
         self._refuse(windows[:2])
         if self._waiting.total() >= _MOST_WAITING or self._waiting[origin] >= _MOST_WAITING_OF_ONE:

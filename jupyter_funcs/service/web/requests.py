@@ -82,8 +82,8 @@ class Requests:
             return
         began = time.perf_counter()
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        identifier = given if _VALID_ID.fullmatch(given) else uuid.uuid4().hex
+        sent = headers.get("x-request-id", "")
+        identifier = sent if _VALID_ID.fullmatch(sent) else uuid.uuid4().hex
         scope["facts"] = facts = {"request_id": identifier}
         status = size = 0
 
@@ -133,10 +133,12 @@ class Requests:
         action, sent, failed = (facts.pop(name, None) for name in ("action", "sent", "failed"))
         if not action:
             return
-        user, address = facts.get("user"), self.hosts.caller(headers, scope.get("client"))
+        user = facts.get("user")
+        address = self.hosts.caller(headers, scope.get("client"))
         if (action, status) in _CHEAP_REFUSALS and self._is_repeated(action, user, network(address)):
             return
-        target, detail = sent or facts.get("function"), None if status == 200 else str(status)
+        target = sent or facts.get("function")
+        detail = None if status == 200 else str(status)
         outcome = "failed" if failed else _OUTCOMES.get(status, "refused")
         self.audit.record(action, user, target, detail, address, outcome, seconds, facts.get("rows"))
 

@@ -108,7 +108,8 @@ class Runs:
         """Run a user's work in a thread; `left` ends when the caller leaves. Raises `RequestError` above a limit."""
         running: Future[_T] = Future()
         loop = asyncio.get_running_loop()
-        begun, stop = loop.create_future(), loop.create_future()
+        begun = loop.create_future()
+        stop = loop.create_future()
 
         def fulfil() -> None:
             with contextlib.suppress(RuntimeError):  # the loop of an embedded service may be closed by now
@@ -116,7 +117,8 @@ class Runs:
             self._fulfil(running, work)
 
         self._admit(user, running, functools.partial(contextvars.copy_context().run, fulfil))
-        done, gone = asyncio.wrap_future(running), asyncio.ensure_future(left())
+        done = asyncio.wrap_future(running)
+        gone = asyncio.ensure_future(left())
         self._stops.add(stop)
         try:
             for stage, late in ((begun, self._refusal), (done, self._too_long)):
@@ -162,12 +164,14 @@ class Runs:
         with self._lock:
             self._by_user[user] -= 1
             self._busy[user] -= not running.cancelled()  # a cancelled one never had a thread
-            self._by_user, self._busy = +self._by_user, +self._busy  # drops users without runs
+            self._by_user = +self._by_user  # drops users without runs
+            self._busy = +self._busy
             self._start()
 
     def _start(self) -> None:
         """Start the waiting runs for which a thread is free, in order; called with the lock."""
-        waiting, self._waiting = self._waiting, []
+        waiting = self._waiting
+        self._waiting = []
         for user, running, fulfil in waiting:
             if running.cancelled():
                 continue
