@@ -340,7 +340,7 @@ class Registry:
             "type": None,
             "source": None,
             "context": None,
-            **({"returns": each.returns} if each.returns else {}),
+            **({"returns": published.returns} if published.returns else {}),
         }
 
 
