@@ -39,6 +39,7 @@ class Kind(StrEnum):
     SYMBOL = "symbol"
     PANEL = "panel"
     JSON = "json"
+    FILE = "file"
 
 
 class Evidence(StrEnum):
@@ -326,7 +327,9 @@ def _read(
     # What a catalog declares is not read from words.
     own = declared.kind if declared.kind not in _TEXTS else _KINDS_BY_CODE.get(param.type, declared.kind)
     # Part of a list of options would be wrong; the options, default and bounds in a text are of no JSON object.
-    text = shown if len(shown) <= descriptions.LONGEST and declared.kind != Kind.JSON else ""
+    is_file = param.encoding is Encoding.FILE
+    is_read = len(shown) <= descriptions.LONGEST and declared.kind != Kind.JSON and not is_file
+    text = shown if is_read else ""
     own_text = descriptions.about(param.name, text, spelt)
     options = declared.options
     if not options and own in _HAVE_OPTIONS:
@@ -334,7 +337,7 @@ def _read(
     default = descriptions.read_default(own_text, options) if declared.default is None else declared.default
     if not (options or own):
         options = descriptions.read_flag(own_text, default)
-    kind, how = _kind(param.name, own_text, options, own)
+    kind, how = _kind(param.name, own_text, options, Kind.FILE if is_file and own != Kind.LIST else own)
     sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt, places)
     low, high = declared.minimum, declared.maximum
     has_bounds = (low, high) != _NO_BOUNDS
@@ -378,7 +381,7 @@ def _read(
         not_before=_first_date(param.name, spelt) if kind is Kind.DATE else None,
         evidence=evidence,
         schema=({} if param.schema is True else param.schema) if declared.kind else None,
-        item=Kind(declared.item),
+        item=Kind.FILE if is_file else Kind(declared.item),
         typed=declared.typed,
         format=declared.format,
         encoding=param.encoding,

@@ -75,6 +75,8 @@ class Encoding(StrEnum):
     """With JSON's types."""
     OBJECT = "object"
     """As the objects themselves: the function runs in this process."""
+    FILE = "file"
+    """As the content of files."""
 
 
 class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jupyter_funcs.catalog.fields import Field, Kind, by_name, with_parts
@@ -18,6 +19,7 @@ _TYPES: dict[Kind, tuple[Any, str]] = {
     Kind.INTEGER: (int, "int"),
     Kind.NUMBER: (float, "float"),
     Kind.DATE: (dt.date | str, "date, or str as YYYY-MM-DD"),
+    Kind.FILE: (str | Path | bytes, "path of a file, or bytes"),
     Kind.JSON: (dict[str, Any] | list[Any] | str | float, "dict, list or JSON text"),
 }
 _TEXT = (str, "str")

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 import numbers
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +15,8 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from itertools import islice
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.choices import Choices, texts_in
@@ -62,7 +65,7 @@ _READ = {
     "time": re.compile(r"([01]\d|2[0-3]):[0-5]\d.*"),
     "duration": re.compile(r"[-+]?P.*\d.*|.*\d:\d\d.*|.*\d days?\b.*"),
 }
-EXAMPLES = {"date-time": "2026-11-15T14:30", "time": "14:30", "duration": "P1DT2H"}
+EXAMPLES = {"file": "folder/file.csv", "date-time": "2026-11-15T14:30", "time": "14:30", "duration": "P1DT2H"}
 
 
 class WrongValueError(ValueError):
@@ -431,12 +434,13 @@ def items_of(field: Field, value: Any) -> list[Any]:
 
 def _single(field: Field, value: Any, *, hints: bool) -> Any:
     """Read one value, or one item of a list."""
-    if not isinstance(value, str) and is_iterable(value):
+    kind = field.value_kind
+    is_plain = isinstance(value, str) or (kind is Kind.FILE and isinstance(value, bytes | bytearray))
+    if not is_plain and is_iterable(value):
         if field.is_list:
             raise WrongValueError(f"takes a list of texts, not {quote(value)}.")
         given = quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)  # its items have quotes
         raise WrongValueError(f"takes one value, not {given}.{SWEEPS if _is_sequence(value) else ''}")
-    kind = field.value_kind
     read = _READERS.get(kind, _as_text)(field, value)
     options = _declared_options(field)
     if not options:
@@ -647,7 +651,7 @@ def _record(value: Any) -> Any:
 
 def _as_given(field: Field, value: Any) -> Any:
     """Return a value with its own type as far as the source has that, where nothing is declared or enforced."""
-    if field.encoding is Encoding.OBJECT:
+    if field.encoding in {Encoding.OBJECT, Encoding.FILE}:
         return str(value) if isinstance(value, Entered) else value
     if isinstance(value, str):
         return _with_text(str.__str__(value))
@@ -801,6 +805,19 @@ def _as_date(field: Field, value: Any) -> str:
     raise WrongValueError(f"takes a date as YYYY-MM-DD, not {quote(text)}.")
 
 
+def _as_file(_: Field, value: Any) -> str | bytes:
+    """Return the path of a file that is there, or the content itself."""
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    if not isinstance(_plain(value), str | PathLike):
+        raise WrongValueError(f"takes the path of a file, or bytes, not {quote(value)} ({type(value).__name__}).")
+    path = Path(value).expanduser()
+    if not (path.is_file() and os.access(path, os.R_OK)):
+        what = "can't read" if path.exists() else "finds no file"
+        raise WrongValueError(f"{what} {quote(value, 200)}.")
+    return str(value)
+
+
 def _plain(value: Any) -> Any:
     """Convert a numpy scalar, or the member of an enumeration, to Python exactly; refuse missing values."""
     value = value.value if isinstance(value, Enum) else value
@@ -858,7 +875,7 @@ def is_empty(value: Any) -> bool:
     if value is None:
         return True
     try:
-        return is_iterable(value) and hasattr(value, "__len__") and len(value) == 0
+        return is_iterable(value) and hasattr(value, "__len__") and not isinstance(value, bytes) and len(value) == 0
     except Exception:  # noqa: BLE001  # such a value is stored, and refused at its field
         return False
 
@@ -868,4 +885,5 @@ _READERS = {
     Kind.INTEGER: _as_integer,
     Kind.NUMBER: _as_number,
     Kind.DATE: _as_date,
+    Kind.FILE: _as_file,
 }

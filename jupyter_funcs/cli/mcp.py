@@ -202,6 +202,9 @@ def _arguments(function: RemoteFunction, arguments: Values) -> JsonObject:
     names = {key: name for name, key in _keys(function).items()}
     properties = function.json_schema()["properties"]
     values = {names.get(key, key): value for key, value in arguments.items()}
+    files = [field.name for field in function.fields if field.value_kind is Kind.FILE and field.name in values]
+    if files:
+        raise ArgumentError(f"{listed(files, 'and')} would send a file of this machine.", "Ask the user to run it.")
     return {name: _respelled(value, _shown_values(properties.get(name, {}))) for name, value in values.items()}
 
 

@@ -13,6 +13,7 @@ from jupyter_funcs.connection.replies import RUN_PATH
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.line import LETTER_ESCAPE, in_double_quotes
 from jupyter_funcs.core.text import json_text, plain, recorded
+from jupyter_funcs.sources.openapi_requests import JSON_BODY
 from jupyter_funcs.sources.source import ServiceSource
 
 if TYPE_CHECKING:
@@ -116,8 +117,14 @@ def curl(function: RemoteCall, args: Values) -> str:
         command.append(f"-H {_SECRETS.get(header) or shlex.quote(f'{header}: ') + _SECRET_ONLY[own.header]}")
     command += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent["headers"].items()]
     if "body" in sent:
-        is_form = "form" in sent["headers"]["Content-Type"]
-        command.append(f"-d {shlex.quote(sent['body'] if is_form else json_text(sent['body']))}")
+        body = sent["body"]
+        kind = sent["headers"]["Content-Type"]
+        if not JSON_BODY.fullmatch(kind):
+            if not isinstance(body, str):  # it has files
+                return ""
+            command.append(f"{'-d' if 'form' in kind else '--data-raw'} {shlex.quote(body)}")
+        else:
+            command.append(f"-d {shlex.quote(json_text(body))}")
     return _SERVE * (not session.address) + " \\\n  ".join(command)
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import ssl
 import sys
+from collections.abc import AsyncIterable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -68,7 +69,7 @@ class Opened(NamedTuple):
 
 class Request(NamedTuple):
     """
-    What to send. `body` is sent as JSON, unless it is bytes already, or ``None``.
+    What to send. `body` is sent as JSON, unless it is bytes already, an asynchronous iterable of them, or ``None``.
 
     Without a `token_header` no token is sent. An operation of a document may be answered by any 2xx, also an empty one,
     and a 404 is about what was asked for rather than about the address.
@@ -154,7 +155,8 @@ class Exchange:
             progress.attempts += 1
             headers = httpx.Headers({} if request.body is None else _JSON)
             headers.update(httpx.Headers(request.headers, encoding="latin-1"))  # whatever the case of their names
-            body = request.body if isinstance(request.body, bytes | None) else msgspec.json.encode(request.body)
+            is_ready = isinstance(request.body, bytes | AsyncIterable | None)
+            body: Any = request.body if is_ready else msgspec.json.encode(request.body)
             response = await client.send(
                 client.build_request(request.method, request.url, headers=headers, content=body, timeout=_TIMEOUT),
                 stream=True,
@@ -334,6 +336,7 @@ class _UserTransport(httpx.AsyncBaseTransport):
         if isinstance(self.transport, httpx.AsyncBaseTransport):
             response = await self.transport.handle_async_request(request)
         else:
+            await request.aread()
             response = await asyncio.to_thread(self.transport.handle_request, request)
         headers, stream = response.headers, response.stream
         # httpx decodes a response made of bytes at once, but keeps the bytes. If the user's transport has read a

@@ -89,6 +89,7 @@ _PLACES = (*_OWN_PLACES, "pointer", "source", "name", "path", "propertyPath", "p
 _AROUND = {"", "#", "$", "query", "body", "path", "header", "cookie", "data", "attributes", "Args"}
 _MAX_LEVELS = 6  # of an error
 _MAX_PARTS = 8  # of a path
+_MAX_SAID = 20  # texts that a person reads
 _REFUSALS = {HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT}  # which may be about arguments, as a 422 is
 # Each alternative ends or fails without looking back, so that the time is linear.
 _MARKUP = re.compile(r"(?is)<(script|style)\b.*?(?:</\1\s*+>|\Z)|<[^<>]*+>")
@@ -357,25 +358,32 @@ def _said(value: Any, by_argument: Messages, level: int = 0) -> str:
     if place and text:
         by_argument.setdefault(place, []).append(text)
         text = text if place in text else f"{place}: {text}"
-    texts = [text] if text else []
+    texts = [text]
     for inner in filter(None, map(value.get, _LISTS)):
-        texts.append(_of_each(inner, by_argument) if isinstance(inner, dict) else _said(inner, by_argument, level + 1))
+        if isinstance(inner, dict):
+            texts += _of_each(inner, by_argument)
+        else:
+            texts.append(_said(inner, by_argument, level + 1))
     if not any(texts):  # as Django has it, or of no known form
-        named = {name: inner for name, inner in value.items() if isinstance(inner, list)}
-        plain = (f"{name}: {inner}" for name, inner in value.items() if isinstance(inner, str | float | int))
-        texts = [_of_each(named, by_argument), *plain]
-    return ". ".join(text.removesuffix(".") for text in dict.fromkeys(texts) if text)
+        texts += _of_each({name: inner for name, inner in value.items() if isinstance(inner, list)}, by_argument)
+        texts += [f"{name}: {inner}" for name, inner in value.items() if isinstance(inner, str | float | int)]
+    whole = ""
+    for text in filter(None, texts[:_MAX_SAID]):
+        if text not in whole:
+            whole = f"{whole.removesuffix('.')}. {text}" if whole else text
+    return whole
 
 
-def _of_each(named: Mapping[str, Any], by_argument: Messages) -> str:
+def _of_each(named: Mapping[str, Any], by_argument: Messages) -> list[str]:
     """Return what an object says of each argument, as in ``{"errors": {"size": ["is too large"]}}``."""
     texts = []
     for name, inner in named.items():
         several = [_said(part, {}, 1) for part in as_list(inner)]
         if said := list(filter(None, several)):
             by_argument.setdefault(_path(name.split(".")), []).extend(said)
-            texts.append(f"{name}: {'; '.join(said)}")
-    return "; ".join(texts)
+            text = "; ".join(said)
+            texts.append(text if name in text else f"{name}: {text}")
+    return texts
 
 
 def _place(entry: Values, keys: tuple[str, ...]) -> str:

@@ -104,6 +104,8 @@ def plain(value: Any) -> Any:
             return value if math.isfinite(value) else str(value)
         case dt.date() | dt.time() | dt.timedelta() | Decimal():
             return str(value)
+        case bytes():
+            raise TypeError(f"<{size_text(len(value))}>")
     raise TypeError(f"<{type(value).__name__}>")
 
 

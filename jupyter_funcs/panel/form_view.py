@@ -35,7 +35,7 @@ from jupyter_funcs.catalog.values import (
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.line import Entered
-from jupyter_funcs.core.text import clip, inert, listed, meant, quote, replace_surrogates
+from jupyter_funcs.core.text import clip, inert, listed, meant, quote, recorded, replace_surrogates
 from jupyter_funcs.panel.requests import Json, LongText, Name, NotText, Number, PageValue, PageValues, Text, answers
 from jupyter_funcs.panel.sources import PAGE, FieldSource
 
@@ -252,6 +252,8 @@ class FormView:
     def _text(self, field: Field, value: Any) -> str:
         """Return a value as a line of text; `_read` takes it back."""
         try:
+            if isinstance(value, bytes):
+                return str(recorded(value))
             if value is None or (field.kind is Kind.JSON and not isinstance(value, str | Variable)):
                 text = entry_of(field, value)
             elif isinstance(value, list | tuple):
@@ -382,6 +384,8 @@ class FormView:
 
     def _read(self, field: Field, value: PageValue) -> Any:
         """Convert a value of the page for the form, or raise an `ArgumentError` if no control would send it."""
+        if field.value_kind is Kind.FILE and not self.trusted:
+            raise ArgumentError(f"{field.label} takes a file of this machine.", "A visitor can't send one.")
         if isinstance(value, NotText):
             return self._constant(field, value.constant) if value.constant else self._each(field, value.each)
         if isinstance(value, list):

@@ -26,12 +26,19 @@ from jupyter_funcs.core.text import clip, distinct, inert, plural, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources.openapi_files import MAX_FILE, UNREAD, DocumentFiles, decoded, is_too_deep
 from jupyter_funcs.sources.openapi_requests import (
+    BOUNDARY,
     DELIMITERS,
     FORM_BODY,
+    JSON_BODY,
+    MEDIA_TYPE,
+    MULTIPART,
     PLACE,
+    TEXT_BODY,
     Place,
+    Upload,
     at_parameters,
     awaiting,
+    body_rank,
     may_ask,
     pause_before,
     place_after,
@@ -55,7 +62,6 @@ _CHECK_DOCUMENT = "Check the document, and where it is."
 _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no data
 _MAX_POLLS, _MAX_REDIRECTS = 1000, 3  # for one result; between more redirects there are pauses
 _SHOWN = 3  # operations named in a warning
-_JSON_BODY = re.compile(r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII)
 # A header that a document may set: a legal name, and none of OpenAPI's own or of HTTP itself.
 _NAME = r"[\w!#$%&'*+.^`|~-]+"
 _COOKIE = re.compile(_NAME, re.ASCII)
@@ -64,6 +70,8 @@ _HEADER = re.compile(
     rf"|te|trailer|transfer-.*|upgrade|expect|proxy-.*)$){_NAME}",
     re.IGNORECASE | re.ASCII,
 )
+_TEXT = {"type": "string"}
+_FILE = {"type": "string", "format": "file"}
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
 _FILES_HINT = "Keep the files that a document refers to in its folder, or at its origin."
 _AT_ONCE = 4  # files read from an address
@@ -157,10 +165,15 @@ class OpenApiSource:
         sent = request_of(function, args, connection)
         token = {} if connection.token is NO_TOKEN else {"token_header": sent.token_header}
         body: JsonObject = {}
-        if isinstance(sent.body, bytes):
-            is_form = sent.headers["Content-Type"] == FORM_BODY
-            body["body"] = sent.body.decode() if is_form else json.loads(sent.body)
-        return {"method": sent.method, "url": sent.url, **token, "headers": dict(sent.headers), **body}
+        headers = dict(sent.headers)
+        if isinstance(sent.body, Upload):
+            body["body"] = sent.body.shown
+            headers.pop("Content-Length")
+            headers["Content-Type"] = headers["Content-Type"].partition(BOUNDARY)[0]
+        elif isinstance(sent.body, bytes):
+            is_json = JSON_BODY.fullmatch(headers["Content-Type"])
+            body["body"] = json.loads(sent.body) if is_json else sent.body.decode()
+        return {"method": sent.method, "url": sent.url, **token, "headers": headers, **body}
 
     def identity(self, _function: Function) -> None:
         """Add nothing: the function as listed names its server."""
@@ -370,25 +383,42 @@ class _Document(Once):
     def _body(self, body: JsonObject) -> tuple[list[Param], str]:
         """Return the parameters for the body, which is JSON or a form, and its media type."""
         content, needed = only(dict, body.get("content")), body.get("required") is True
-        kind = next((kind for kind in content if _JSON_BODY.fullmatch(kind)), "")
-        other = FORM_BODY if FORM_BODY in content else next(iter(content), "")
-        about = only(dict, content.get(kind or other))
+        kind = min(filter(MEDIA_TYPE.fullmatch, content), key=body_rank, default="")
+        is_other = kind.startswith("multipart/") and kind != MULTIPART
+        about = only(dict, content.get(kind))
         schema = about.get("schema")
         named, required = self.once("properties", self._schemas.needed(schema, "body"), self._schemas.properties)
-        if other == FORM_BODY and not kind and 0 < len(named) <= MOST_PROPERTIES:
-            kind = other
-        if not kind and (needed or named):  # without its properties it would do something else
-            raise UnusableError("its body is neither JSON nor a form")
-        if 0 < len(named) <= MOST_PROPERTIES:
+        has_parts = 0 < len(named) <= MOST_PROPERTIES
+        is_form = kind in {FORM_BODY, MULTIPART}
+        if not kind or is_other or (is_form and not has_parts):
+            if needed or named:  # without its properties it would do something else
+                raise UnusableError(
+                    f"its body is {quote(kind or next(iter(content), ''), 60)}, which can't be filled in"
+                )
+            return [], ""
+        if has_parts and (is_form or JSON_BODY.fullmatch(kind)):
             sent = {name: one for name, one in named.items() if said_of("readOnly", one, self._root) is not True}
             styles = only(dict, about.get("encoding"))
             contexts = {name: {"in": "body", "name": name, **_style(styles.get(name))} for name in sent if name.strip()}
+            files = {name for name in contexts if kind == MULTIPART and self._is_file(sent[name])}
             # A body is optional unless the document says otherwise, which most forget.
             needed = body.get("required") is not False
-            return [self._param(contexts[at], sent[at], required=needed and at in required) for at in contexts], kind
+            params = [self._param(contexts[at], sent[at], required=needed and at in required) for at in contexts]
+            return [_as_file(param) if param.context["name"] in files else param for param in params], kind
         whole = {"in": "body", "name": "body", "whole": True}
         text = only(str, body.get("description"))
-        return [self._param(whole, schema, required=needed, text=text)] if kind else [], kind
+        if JSON_BODY.fullmatch(kind):
+            return [self._param(whole, schema, required=needed, text=text)], kind
+        param = self._param(whole, _TEXT, required=needed, text=text)
+        return [param if TEXT_BODY.fullmatch(kind) else _as_file(param)], kind
+
+    def _is_file(self, schema: Any) -> bool:
+        """Return whether a part of a form is a file, or a list of files."""
+        part = self._schemas.resolved(schema)
+        if part.get("type") == "array":
+            part = self._schemas.resolved(part.get("items"))
+        is_encoded = "contentEncoding" in part
+        return part.get("format") == "binary" or ("contentMediaType" in part and not is_encoded)
 
     def _reply(self, operation: JsonObject) -> tuple[str, Any]:
         """Return the media type of a reply, JSON if there is one, and its schema."""
@@ -436,6 +466,12 @@ class _Document(Once):
         return allowed or servers[0], allowed is not None
 
 
+def _as_file(param: Param) -> Param:
+    is_list = only(dict, param.schema).get("type") == "array"
+    schema = {"type": "array", "items": _FILE} if is_list else _FILE
+    return param.changed(schema=schema, encoding=Encoding.FILE)
+
+
 def _content_of(reply: JsonObject) -> tuple[str, Any] | None:
     """Return the media type of a reply, best in JSON and empty if it may be of any, and its schema; else a web page."""
     content = only(dict, reply.get("content"))
@@ -450,4 +486,6 @@ def _content_of(reply: JsonObject) -> tuple[str, Any] | None:
 def _style(said: Any, default: str = "form") -> JsonObject:
     said = only(dict, said)
     style = only(str, said.get("style")) or default
-    return {"style": style, "explode": said.get("explode", style == "form") is True, "json": False}
+    kind = only(str, said.get("contentType")).partition(",")[0].strip()  # of a part of a form
+    named = {"media_type": kind} if MEDIA_TYPE.fullmatch(kind) and "*" not in kind else {}
+    return {"style": style, "explode": said.get("explode", style == "form") is True, "json": False, **named}

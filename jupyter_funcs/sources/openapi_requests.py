@@ -6,10 +6,15 @@ import asyncio
 import json
 import re
 import time
+from contextlib import contextmanager
 from functools import partial
+from mimetypes import guess_type
+from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote as quote_url
 
+from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import Connection, same_origin
@@ -17,18 +22,24 @@ from jupyter_funcs.connection.replies import Reply, error_text
 from jupyter_funcs.connection.retries import parse_retry_after
 from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
-from jupyter_funcs.core.json_decoding import only, read_object
+from jupyter_funcs.core.json_decoding import as_list, only, read_object
 from jupyter_funcs.core.text import folded, quote, spellings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from jupyter_funcs.catalog.form import Args
-    from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.catalog.listing import Function, Param
     from jupyter_funcs.core.errors import Messages
     from jupyter_funcs.core.json_decoding import Values
 
 FORM_BODY = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+BOUNDARY = "; boundary="
+MEDIA_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?: *;[ -~]*)?", re.ASCII)
+JSON_BODY = re.compile(r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII)
+TEXT_BODY = re.compile(r"text/[^;]*|[^;]*[/+-](?:xml|yaml|ndjson|graphql|sql)\b.*", re.IGNORECASE)
+_PIECE = 2**18  # bytes of a file that are read at once
 PLACE = re.compile(r"\{\+?([^{}]*)\}")  # with a plus, as in RFC 6570, its value may be several steps of the path
 _IN_COOKIES = "!#$&'()*+/:<=>?@[]^`{|}"  # a server may not decode the value of a cookie
 _OF_BODY = {"Content-Type", "Content-Length"}
@@ -45,18 +56,16 @@ DELIMITERS = {"pipeDelimited": "%7C", "spaceDelimited": "%20", "tabDelimited": "
 def request_of(function: Function, args: Args, connection: Connection) -> Request:
     """Return the request that runs an operation; it goes nowhere but to the connection's own servers."""
     context = function.context
-    places = {param.name: param.context for param in function.params}
+    params = {param.name: param for param in function.params}
     path: dict[str, str] = {}
     query: list[str] = []
     headers: dict[str, str] = {"Accept": context["accept"]}
     cookies: list[str] = []
-    body: Any = {}
-    form: list[str] = []
+    filled: list[tuple[Param, Any]] = []
     for name, value in args.items():
-        where = places[name]
+        where = params[name].context
         if where["in"] == "body":
-            body = value if where.get("whole") else {**body, where["name"]: value}
-            form += _query(where, value) if context["content_type"] == FORM_BODY else []
+            filled.append((params[name], value))
         elif where["in"] == "query":
             query += _query(where, value)
         elif where["in"] == "path":
@@ -73,15 +82,11 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         raise ConfigError(
             f"{function.name} runs on another server than {connection.name}.", "List the functions again."
         )
-    data = None
-    if context["content_type"] and (context["needs_body"] or body != {}):
-        headers["Content-Type"] = kind = (
-            "application/json" if "*" in context["content_type"] else context["content_type"]
-        )
-        try:
-            data = ("&".join(form) if kind == FORM_BODY else json.dumps(body, allow_nan=False)).encode()
-        except ValueError:
-            raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
+    data: Any = None
+    if context["content_type"] and (context["needs_body"] or filled):
+        data, headers["Content-Type"] = _encoded(context["content_type"], filled)
+        if isinstance(data, Upload):
+            headers["Content-Length"] = str(data.size)
     return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
 
 
@@ -100,6 +105,118 @@ def at_parameters(errors: Messages, function: Function) -> Messages:
         name, rest = next(iter(own.items()), (whole or path, path if whole and path != whole else ""))
         placed.setdefault(name, []).extend(f"{rest}: {text}" if rest else text for text in texts)
     return placed
+
+
+def body_rank(kind: str) -> int:
+    """Return a number for a media type of bodies, lower for those that a form fills in better."""
+    fits = (JSON_BODY.fullmatch(kind), kind == MULTIPART, kind == FORM_BODY, TEXT_BODY.fullmatch(kind))
+    return next((rank for rank, fit in enumerate(fits) if fit), len(fits))
+
+
+def _encoded(kind: str, filled: Sequence[tuple[Param, Any]]) -> tuple[bytes | Upload, str]:
+    """Return a body as it is sent, and its media type."""
+    if kind == FORM_BODY:
+        return "&".join(pair for param, value in filled for pair in _query(param.context, value)).encode(), kind
+    if kind == MULTIPART:
+        boundary = token_hex(16)
+        parts = [_part(param, item) for param, value in filled for item in as_list(value)]
+        return _form_data(parts, boundary), f"{kind}{BOUNDARY}{boundary}"
+    body: Any = {param.context["name"]: value for param, value in filled}
+    for param, value in filled:
+        if param.encoding is Encoding.FILE:
+            file = _part(param, value)
+            upload = Upload()
+            upload.shown = upload.add(file.content)
+            return upload, file.media_type if "*" in kind else kind
+        if param.context.get("whole"):
+            body = value
+    if JSON_BODY.fullmatch(kind):
+        try:
+            return json.dumps(body, allow_nan=False).encode(), "application/json" if "*" in kind else kind
+        except ValueError:
+            raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
+    text = str(body or "")
+    return text.encode(), kind if text.isascii() or ";" in kind else f"{kind}; charset=utf-8"
+
+
+class _Part(NamedTuple):
+    """A value of a body as it is sent: text, or a file."""
+
+    name: str
+    content: Any
+    media_type: str
+    is_file: bool
+
+
+def _part(param: Param, value: Any) -> _Part:
+    name = param.context["name"]
+    media_type = param.context.get("media_type", "")
+    if param.encoding is not Encoding.FILE:
+        is_plain = not isinstance(value, dict | list)
+        text = text_of(value) if is_plain else json.dumps(value)
+        return _Part(name, text.encode(), media_type or ("" if is_plain else "application/json"), is_file=False)
+    content = value if isinstance(value, bytes) else Path(value).expanduser()
+    return _Part(name, content, media_type or guess_type(str(value))[0] or "application/octet-stream", is_file=True)
+
+
+def _form_data(parts: Sequence[_Part], boundary: str) -> Upload:
+    upload = Upload()
+    shown: dict[str, list[Any]] = {}
+    for part in parts:
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_in_quotes(part.name)}"'
+        if part.is_file:
+            head += f'; filename="{_in_quotes(getattr(part.content, "name", part.name))}"'
+        if part.media_type:
+            head += f"\r\nContent-Type: {part.media_type}"
+        upload.add(f"{head}\r\n\r\n".encode(errors="replace"))
+        size = upload.add(part.content)
+        shown.setdefault(part.name, []).append(size if part.is_file else part.content.decode())
+        upload.add(b"\r\n")
+    upload.add(f"--{boundary}--\r\n".encode())
+    upload.shown = {name: several[0] if len(several) == 1 else several for name, several in shown.items()}
+    return upload
+
+
+def _in_quotes(name: str) -> str:
+    return name.translate({ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"})
+
+
+class Upload:
+    """A body with files, which are read while it is sent and again if it is sent again; `shown` has no content."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.shown: Any = None
+        self._contents: list[tuple[bytes | Path, int]] = []
+
+    def add(self, content: bytes | Path) -> Any:
+        """Add text or a file; return what is shown of it."""
+        with _readable(content):
+            size = len(content) if isinstance(content, bytes) else content.stat().st_size
+        self._contents.append((content, size))
+        self.size += size
+        return {"size": size} if isinstance(content, bytes) else {"file": str(content), "size": size}
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for content, size in self._contents:
+            if isinstance(content, bytes):
+                yield content
+                continue
+            left = size
+            with _readable(content), await asyncio.to_thread(content.open, "rb") as file:
+                while left and (piece := await asyncio.to_thread(file.read, min(left, _PIECE))):
+                    left -= len(piece)
+                    yield piece
+            if left:
+                raise ArgumentError(f"{quote(content)} became shorter while it was sent.", "Run it again.")
+
+
+@contextmanager
+def _readable(content: bytes | Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ArgumentError(f"{quote(content)} can't be read: {error.strerror}.") from None
 
 
 class Place(NamedTuple):

@@ -226,9 +226,10 @@ BAD: list[tuple[Kind, Any, str]] = [
         pd.Timestamp("2025-03-04") + pd.Timedelta(1, "ns"),
     )),
     *((kind, value, "takes one value, not") for kind in Kind if kind not in {Kind.LIST, Kind.JSON} for value in (
-        ["a"], ("a", "b"), {"a": 1}, {"a"}, b"a", np.array(["a"]), pd.Series(["a"]), pd.DataFrame({"a": [1]}),
+        ["a"], ("a", "b"), {"a": 1}, {"a"}, np.array(["a"]), pd.Series(["a"]), pd.DataFrame({"a": [1]}),
         iter("a"),
     )),
+    *((kind, b"a", "takes one value, not") for kind in Kind if kind not in {Kind.LIST, Kind.JSON, Kind.FILE}),
     *((kind, np.timedelta64(5, "ns"), "does not take a duration") for kind in Kind),
     *((Kind.JSON, value, "does not take") for value in (
         b"a", iter("a"), object(), [object()], {"a": {1: len}}, {("a",): 1}, {"a": b"a"},

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import tracemalloc
+from email import policy
+from email.parser import BytesParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +15,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import jupyter_funcs as jf
+from jupyter_funcs.cli import mcp
+from jupyter_funcs.cli.main import main
+from jupyter_funcs.client import snippets
+from jupyter_funcs.client.snippets import curl
 from jupyter_funcs.core.warn import MissingRowsWarning
+from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.sources import openapi_requests
 from tests.conftest import wait_until
 from tests.panel.page import Page, messages, state
@@ -21,6 +30,7 @@ from tests.sources.test_openapi import document, operation, param
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from starlette.requests import Request
 
@@ -36,6 +46,7 @@ class Api:
         self.document: Any = document()
         self.answers: list[Response] = []
         self.seen: list[dict[str, Any]] = []
+        self.keeps_body = True  # or only its size
         echo = Route("/{rest:path}", self.answer, methods=METHODS)
         self.app = Starlette(routes=[Route("/openapi.json", self.describe), echo])
 
@@ -44,7 +55,13 @@ class Api:
 
     async def answer(self, request: Request) -> Response:
         seen = {"method": request.method, "path": request.url.path, "headers": dict(request.headers)}
-        self.seen.append(seen | {"body": await request.body()})
+        if self.keeps_body:
+            body: Any = await request.body()
+        else:
+            body = 0
+            async for piece in request.stream():
+                body += len(piece)
+        self.seen.append(seen | {"body": body})
         return self.answers.pop(0) if self.answers else JSONResponse([{"n": len(self.seen)}])
 
     def told(self, status: int, body: Any = None, **headers: str) -> None:
@@ -353,3 +370,198 @@ def test_waiting_is_shown_and_can_be_cancelled(api: Api, connected: Any) -> None
     wait_until(lambda: any("accepted, asked" in (sent.get("running") or {}).get("note", "") for sent in page.sent))
     panel.cancel()
     panel.close()
+
+
+# Bodies that are files or text
+
+FILE = {"type": "string", "format": "binary"}
+PARTS = {
+    "type": "object",
+    "required": ["file"],
+    "properties": {
+        "file": FILE,
+        "more": {"type": "array", "items": FILE},
+        "note": {"type": "string"},
+        "about": {"type": "object"},
+        "tags": {"type": "array", "items": {"type": "integer"}},
+    },
+}
+MULTIPART = "multipart/form-data"
+
+
+def taking(kind: str, schema: Any = None, **more: Any) -> dict[str, Any]:
+    return {"method": "post", "requestBody": {"required": True, "content": {kind: {"schema": schema, **more}}}}
+
+
+def parts_of(request: dict[str, Any]) -> list[tuple[str, str | None, str, bytes]]:
+    """Return the name, the name of the file, the type and the content of each part of a form."""
+    head = f"Content-Type: {request['headers']['content-type']}\r\n\r\n".encode()
+    message = BytesParser(policy=policy.HTTP).parsebytes(head + request["body"])
+    return [
+        (part.get_param("name", header="content-disposition"), part.get_filename(), part.get_content_type(),
+         part.get_payload(decode=True))
+        for part in message.iter_parts()
+    ]  # fmt: skip
+
+
+def test_a_form_with_files_is_sent_as_its_parts(api: Api, connected: Any, tmp_path: Path) -> None:
+    """A file comes from its path or from bytes; a list repeats its name, an object is JSON."""
+    run = running(connected, **taking(MULTIPART, PARTS))
+    kinds = {field.name: (str(field.kind), str(field.value_kind)) for field in run.fields}
+    assert kinds["file"] == ("file", "file")
+    assert kinds["more"] == ("list", "file")
+    file = tmp_path / 'a "b".csv'
+    file.write_bytes(b"x,y\r\n1,2")
+    run(file=file, more=[str(file), b"\x00\xff"], note="a\nb", about={"a": 1}, tags=[1, 2])
+    name = "a %22b%22.csv"
+    assert parts_of(api.seen[0]) == [
+        ("file", name, "text/csv", b"x,y\r\n1,2"),
+        ("more", name, "text/csv", b"x,y\r\n1,2"),
+        ("more", "more", "application/octet-stream", b"\x00\xff"),
+        ("note", None, "text/plain", b"a\nb"),
+        ("about", None, "application/json", b'{"a": 1}'),
+        ("tags", None, "text/plain", b"1"),
+        ("tags", None, "text/plain", b"2"),
+    ]
+    assert int(api.seen[0]["headers"]["content-length"]) == len(api.seen[0]["body"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [("application/octet-stream", None), ("image/png", None), ("image/*", "image/png"), ("application/pdf", None)],
+)
+def test_a_body_that_is_a_file_is_sent_as_it_is(
+    api: Api, connected: Any, tmp_path: Path, kind: str, sent: str | None
+) -> None:
+    """With the media type of the document, or of the file where that has a choice."""
+    run = running(connected, **taking(kind, FILE))
+    (tmp_path / "x.png").write_bytes(b"\x89PNG")
+    run(body=str(tmp_path / "x.png"))
+    run(body=b"\x89PNG")
+    for request, media_type in zip(api.seen, (sent or kind, "application/octet-stream" if sent else kind), strict=True):
+        assert (request["body"], request["headers"]["content-type"]) == (b"\x89PNG", media_type)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "text/xml", "application/soap+xml", "text/csv"])
+def test_a_body_of_text_is_one_field(api: Api, connected: Any, kind: str) -> None:
+    """Whatever its schema says: only JSON is written from properties."""
+    run = running(connected, **taking(kind, {"type": "object", "properties": {"a": {}}}))
+    assert [(field.name, str(field.kind)) for field in run.fields] == [("body", "text")]
+    run(body="<a>1</a>\n")
+    assert (api.seen[0]["body"], api.seen[0]["headers"]["content-type"]) == (b"<a>1</a>\n", kind)
+    run(body="é")
+    assert api.seen[1]["headers"]["content-type"] == f"{kind}; charset=utf-8"
+    assert "--data-raw @x" in curl(run, {"body": "@x"})
+
+
+WRONG_FILES: dict[str, Any] = {"gone.csv": "finds no file", ".": "can't read", 5: "takes the path", "\x00": "finds no"}
+
+
+@pytest.mark.parametrize("value", WRONG_FILES)
+@pytest.mark.parametrize("name", ["file", "more"])
+def test_a_file_that_is_not_there_is_an_error_at_its_field(api: Api, connected: Any, value: Any, name: str) -> None:
+    """Before anything is sent."""
+    run = running(connected, **taking(MULTIPART, PARTS))
+    form = run.form(**{"file": b"x", name: [value] if name == "more" else value})
+    assert WRONG_FILES[value] in form.errors[name][0]
+    with pytest.raises(jf.ArgumentError, match="not run"):
+        run(form)
+    assert not api.seen
+
+
+def test_the_content_of_a_file_is_shown_nowhere(api: Api, connected: Any, tmp_path: Path) -> None:
+    """A request, its code, the history and the panel have the name and the size."""
+    run = running(connected, **taking(MULTIPART, PARTS))
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"secret of the file")
+    content = b"secret of the bytes"
+    request = run.request(file=str(file), more=[content], note="x")
+    assert request["body"] == {"file": {"file": str(file), "size": 18}, "more": {"size": 19}, "note": "x"}
+    assert request["headers"]["Content-Type"] == MULTIPART
+    form = run.form(file=str(file), more=[content])
+    frame = run(form)
+    panel = run.panel(file=content)
+    shown = [
+        repr(form), str(run.session.history.table()), str(frame.attrs), str(snippets.blocks(run, form, "shop")),
+        panel._values, json.dumps(request), repr(panel.form), str(run.session.history.runs[0].args),
+    ]  # fmt: skip
+    assert "secret" not in " ".join(shown)
+    assert str(file) in shown[3]
+    assert "<19 bytes>" in shown[0]
+    panel.close()
+
+
+def test_a_large_file_is_read_while_it_is_sent(api: Api, connected: Any, tmp_path: Path) -> None:
+    """Never as a whole, and again from its start if the request is sent again."""
+    run = running(connected, **taking("application/octet-stream"))
+    file = tmp_path / "large"
+    with file.open("wb") as opened:
+        opened.truncate(64 * 2**20)
+    api.keeps_body = False
+    try:
+        tracemalloc.start()
+        run(body=file)
+        assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
+    finally:
+        tracemalloc.stop()
+        api.keeps_body = True
+    assert api.seen[0]["body"] == 64 * 2**20
+
+
+def test_a_file_is_sent_again_only_if_nothing_was_sent(api: Api, connected: Any, tmp_path: Path) -> None:
+    """A failure of the server is no reason."""
+    run = running(connected, **taking("application/octet-stream"))
+    (tmp_path / "x").write_bytes(b"x")
+    api.told(503)
+    with pytest.raises(jf.FuncsError, match="503"):
+        run(body=tmp_path / "x")
+    assert len(api.seen) == 1
+
+
+def test_a_file_that_shrinks_meanwhile_is_named(tmp_path: Path) -> None:
+    """Instead of a broken connection."""
+    file = tmp_path / "x"
+    file.write_bytes(b"1234")
+    upload = openapi_requests.Upload()
+    upload.add(file)
+    file.write_bytes(b"12")
+
+    async def read() -> list[bytes]:
+        return [piece async for piece in upload]
+
+    with pytest.raises(jf.ArgumentError, match="became shorter while it was sent"):
+        asyncio.run(read())
+    file.unlink()
+    with pytest.raises(jf.ArgumentError, match="can't be read: No such file"):
+        asyncio.run(read())
+
+
+@pytest.mark.parametrize("way", ["magic", "command", "panel", "visitor", "assistant", "sweep"])
+def test_a_file_is_given_by_its_path_on_every_path(
+    api: Api, connected: Any, tmp_path: Path, way: str, served: tuple[Api, str]
+) -> None:
+    """But a visitor of a panel and an assistant don't choose among the files of this machine."""
+    run = running(connected, **taking(MULTIPART, PARTS))
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"1")
+    if way == "magic":
+        with shell_with(run.session) as shell:
+            shell.run_line_magic("funcs", f"call run file={file} -q")
+    elif way == "command":
+        args = ["call", "run", f"file={file}", "--profile", f"{served[1]}/openapi.json"]
+        assert main(args) == 0
+    elif way == "sweep":
+        run.with_options(progress=False, cache=False, most_runs=5).sweep(file=[str(file)])
+    elif way == "assistant":
+        with pytest.raises(jf.ArgumentError, match="file would send a file of this machine"):
+            mcp._arguments(run, {"file": str(file)})
+    else:
+        page = Page(Panel(run.session, run, trusted=way == "panel"))
+        answer = page.ask("run", seq=1, values={"file": str(file)}, confirmed=True)
+        if way == "visitor":
+            assert "takes a file of this machine" in str(answer)
+        else:
+            page.panel.result(30)
+        page.panel.close()
+    is_sent = way not in {"visitor", "assistant"}
+    assert [parts_of(request)[0][3] for request in api.seen] == [b"1"] * is_sent
