@@ -235,6 +235,8 @@ def to_frame(
     ``np.datetime64[ns]``                                 ``datetime64[ns]``
     ``datetime`` (``datetime``)                           ``datetime64[us]``, or in UTC if all have an offset
     ``Int32``, ``Int64``, ``boolean``, ``string``         the same
+    ``category``                                          the same, of texts
+    ``decimal``                                           ``object`` of exact `decimal.Decimal`
     ``datetime64[s]``, ``[ms]``, ``[us]``, ``[ns]``       the same
     ``any`` (``any``)                                     as if not declared
     ====================================================  ===================================================

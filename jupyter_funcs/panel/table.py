@@ -83,6 +83,7 @@ class TableView:
         # The result as the run returned it, even if its variable changes; before pandas 3 that needs a copy.
         self._frame = frame.copy(deep=pd.__version__ < "3")
         self._about = about
+        self._said = frame.attrs.get("funcs", {}).get("columns", {})
         self.flat = flat(Coded(self._frame, "")).value
         self.rows, self.count = self.flat.shape
         self._to_date = [at for at, name in enumerate(self.flat.columns) if is_to_date(name)]
@@ -209,7 +210,11 @@ class TableView:
         if not 0 <= at < self.count:
             raise ArgumentError(f"There is no column {at:,}: the table has {self.count:,}.", "Count them from 0.")
         if at not in self._columns:
-            self._columns[at] = TableColumn(self.flat.iloc[:, at], at, self._about, self._cache.get)
+            column = TableColumn(self.flat.iloc[:, at], at, self._about, self._cache.get)
+            said = self._said.get(str(column.data.name), {})
+            unit = f"Unit: {said['unit']}" if said.get("unit") else ""
+            column.said = "\n".join(filter(None, [said.get("description"), unit]))
+            self._columns[at] = column
         return self._columns[at]
 
     def _window(self, query: TableQuery, first: int, end: int) -> tuple[Any, int]:

@@ -65,7 +65,9 @@ class Codes(NamedTuple):
 
 
 class TableColumn:
-    """A column of a flat frame; `coded` has the code of its values."""
+    """A column of a flat frame; `coded` has the code of its values, and `said` what the catalog says of it."""
+
+    said = ""
 
     def __init__(self, data: pd.Series[Any], at: int, about: str, keep: Keep) -> None:
         self.at = at
@@ -353,7 +355,14 @@ class TableColumn:
         # Capital letters are wide.
         longest = max(len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text)
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * longest)))
-        return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": shown}
+        return {
+            "at": self.at,
+            "name": self.name,
+            "said": self.said,
+            "type": self.type,
+            "width": width,
+            "summary": shown,
+        }
 
 
 def _whole_percent(value: float) -> str:

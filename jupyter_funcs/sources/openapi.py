@@ -430,9 +430,12 @@ class _Document(Once):
         readable = [reply for reply in several if reply]
         if not readable:
             raise UnusableError("its reply is a web page")
-        media_type, schema = next((reply for reply in readable if reply[0]), readable[0])
+        reply = next((reply for reply in readable if reply[0]), readable[0])
+        media_type, schema = reply
         if not media_type and {code[:1] for code in replies} & {"2", "3", "d"} == {"3"} and "303" not in replies:
             raise UnusableError("it redirects elsewhere")
+        if reply is replies.get("202"):  # it leads to another one
+            schema = None
         return media_type or "application/json", schema
 
     def _token_header(self, security: Any) -> str:

@@ -509,3 +509,11 @@ def test_a_value_has_its_whole_width_and_a_long_name_may_be_cut() -> None:
     symbol, name, ratio = (each["width"] for each in TableView(frame).view()["columns"])
     assert symbol > 128 > name
     assert ratio < 160
+
+
+def test_a_column_tells_what_its_catalog_says_of_it() -> None:
+    frame = pd.DataFrame({"Spend": [1.5], "Region": ["x"], "n": [1]})
+    said = {"Spend": {"description": "Card spend.", "unit": "USD"}, "n": {"unit": "cards"}}
+    frame.attrs["funcs"] = {"columns": said}
+    columns = TableView(frame).view()["columns"]
+    assert [column["said"] for column in columns] == ["Card spend.\nUnit: USD", "", "Unit: cards"]

@@ -519,6 +519,19 @@ test("of many rows, the columns are summarized one after the other", async () =>
   await close();
 });
 
+test("a header and its box say what the catalog says of a column", async () => {
+  const { $, close } = await panel();
+  assert.match($("sort:Spend").title, /^Spend\nWhat the cards .*\nUnit: USD\n/);
+  assert.match($("sort:Region").title, /^Region\. /);
+  $("filter:Spend").click();
+  await pause(20);
+  assert.match($("said:Spend").textContent, /Unit: USD$/);
+  $("filter:Region").click();
+  await pause(20);
+  assert.equal($("said:Region"), null);
+  close();
+});
+
 test("a column is hidden and shown again, and texts of a service stay texts", async () => {
   const evil = "<img src=x onerror=alert(1)>";
   const columns = RESULT.table.columns.map((each) =>

@@ -256,9 +256,10 @@ export const HISTORY = [
   past(7, [{ name: "Dimensions", value: "Region, Age Group" }], "spend", { held: false }),
 ];
 
-const column = (at, name, type, width, summary) => ({
+const column = (at, name, type, width, summary, said = "") => ({
   at,
   name,
+  said,
   type,
   width,
   summary: {
@@ -286,12 +287,19 @@ export const COLUMNS = [
       (text) => ({ text, share: 1 / 6 }),
     ),
   }),
-  column(2, "Spend", "money", 116, {
-    minimum: "124,201.11",
-    maximum: "869,393.87",
-    short: ["124k", "869k"],
-    histogram: HUMP,
-  }),
+  column(
+    2,
+    "Spend",
+    "money",
+    116,
+    {
+      minimum: "124,201.11",
+      maximum: "869,393.87",
+      short: ["124k", "869k"],
+      histogram: HUMP,
+    },
+    "What the cards of the panel spent on the day, refunds left out.\nUnit: USD",
+  ),
   column(3, "Spend Growth", "percent", 116, {
     minimum: "−24.8%",
     maximum: "+71.9%",

@@ -265,6 +265,8 @@ export interface ColumnView {
   /** The position in the frame: what requests call it, since names may be empty or doubled. */
   at: number;
   name: string;
+  /** What the catalog says of it, with its unit; often empty. */
+  said: string;
   type: ColumnType;
   /** In pixels, a first width. */
   width: number;

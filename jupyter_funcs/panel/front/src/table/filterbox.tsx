@@ -61,6 +61,11 @@ export function FilterBox(props: FilterBoxProps) {
     >
       <div class="jf-form2" ref={form} onInput={refuse} onFocusOut={refuse} onFocusIn={onFocusIn}>
         <ColumnTools {...props} />
+        {column.said && (
+          <p class="jf-said" data-jf={`said:${column.name}`}>
+            {column.said}
+          </p>
+        )}
         {isRange && <RangeBox column={column} filter={filter} put={put} />}
         {!isRange && <ValuesBox column={column} filter={filter} run={run} put={put} />}
         {wrong && (

@@ -53,7 +53,7 @@ function Header({ grid, at, index, open, setOpen }: HeaderProps) {
       aria-sort={directionOf(sort[order])}
     >
       <div class="jf-th-top">
-        <Sort grid={grid} at={at} name={name} order={order} />
+        <Sort grid={grid} at={at} name={name} said={column?.said} order={order} />
         <Funnel
           at={at}
           name={name}
@@ -78,20 +78,22 @@ interface SortProps {
   grid: GridState;
   at: number;
   name: string;
+  said: string | undefined;
   order: number;
 }
 
 /** The name of a column, which sorts by it. */
-function Sort({ grid, at, name, order }: SortProps) {
+function Sort({ grid, at, name, said, order }: SortProps) {
   const { off, pages, query } = grid;
   const { sort } = pages.query;
   const sorted = sort[order];
+  const about = said ? `${name}\n${said}\n` : `${name}. `;
   return (
     <button
       type="button"
       class="jf-sort"
       data-jf={`sort:${name}`}
-      title={`${name}. Shift+click adds to the order.`}
+      title={`${about}Shift+click adds to the order.`}
       aria-label={`${name}: sort`}
       disabled={off}
       onClick={(event: MouseEvent) => query.sort(at, event.shiftKey)}
