@@ -23,19 +23,21 @@ if TYPE_CHECKING:
 _HEADINGS = ("field", "control", "required", "default", "options", "help")
 
 
-def check(given: argparse.Namespace) -> None:
+def check(options: argparse.Namespace) -> None:
     """Print the form of each function to the standard output, and what is wrong to the standard error."""
-    settings = load(given.config)
-    functions, server = settings.functions, settings.server.model_copy(update={"run_seconds": given.timeout})
-    if given.folders:
-        folders = tuple(folder.expanduser().absolute() for folder in given.folders)  # workers have their own folder
+    settings = load(options.config)
+    functions = settings.functions
+    if options.folders:
+        folders = tuple(folder.expanduser().absolute() for folder in options.folders)  # workers have their own folder
         functions = functions.model_copy(update={"folders": folders, "entry_points": False})
     if not functions.folders and not functions.entry_points:
         raise SetupError("Which functions? Name their folder: jupyter funcs check FOLDER, or --config FILE.")
-    if not given.timeout > 0:
-        raise SetupError(f"--timeout must be a positive number of seconds, not {given.timeout:g}.")
+    if not options.timeout > 0:
+        raise SetupError(f"--timeout must be a positive number of seconds, not {options.timeout:g}.")
+    server = settings.server.model_copy(update={"run_seconds": options.timeout})
     settings = settings.model_copy(update={"functions": functions, "server": server})
-    log, printed = logging.getLogger("jupyter_funcs.service"), logging.StreamHandler()
+    log = logging.getLogger("jupyter_funcs.service")
+    printed = logging.StreamHandler()
     level = log.level
     log.setLevel(logging.INFO)  # with what the files print
     log.addHandler(printed)

@@ -19,7 +19,8 @@ from jupyter_funcs.core.text import quote
 
 _EXTENSION = "jupyter_funcs.autoload"
 _HINT = "Use an environment of your own, or write %load_ext jupyter_funcs in the notebook."
-_SECTION, _LIST = "InteractiveShellApp", "extra_extensions"
+_SECTION = "InteractiveShellApp"
+_LIST = "extra_extensions"
 
 
 def config_file() -> Path:
@@ -69,7 +70,8 @@ def _read(path: Path) -> tuple[bytes | None, dict[str, Any], list[Any]]:
     """Return the content of a file, ``None`` if there is none, its configuration, and the extensions in it."""
     with named_error(path, _HINT, "read"):
         content = read_small(path) if path.exists() else None
-    config, wrong = None, "isn't a JSON object"
+    config = None
+    wrong = "isn't a JSON object"
     try:
         config = json.loads(content) if content and content.strip() else {}
     except ValueError as error:

@@ -17,6 +17,7 @@ from mcp.server.stdio import stdio_server
 from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
+from jupyter_funcs.core.json_decoding import as_list, only
 from jupyter_funcs.core.text import clip, inert, listed, quote, visible
 from jupyter_funcs.core.warn import collect_warnings
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 30_000  # about ten thousand tokens; assistants cut or refuse longer results
 _LONGEST_DESCRIPTION = 800
+_SYNTHETIC = " The data are synthetic."
 # The names of tools and properties that assistants accept.
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The parameters that decide how many rows there are: dates, lists, and numbers named like this.
@@ -89,13 +91,18 @@ def server_of(session: Session, only: Sequence[str] = (), *, reads: bool = False
             return _result([f"The tool failed inside jupyter_funcs: {type(error).__name__}."], is_error=True)
         return _result([" ".join([note, *(f"Warning: {text}" for text in warnings)]), table])
 
+    source = f"a function of {inert(session.service)}"
+    instructions = (
+        f"Each tool runs {source} and returns its result as CSV, of which at most {MOST_CHARACTERS:,} characters."
+    )
+    if not reads:
+        instructions += " Whether a function changes anything is not known."
+    if not session.address:
+        instructions += _SYNTHETIC
     return Server(
         "jupyter_funcs",
         version=version("jupyter-funcs"),
-        instructions=f"Each tool runs a function of {inert(session.service)} and returns its result as CSV, of which "
-        f"at most {MOST_CHARACTERS:,} characters."
-        + ("" if reads else " Whether a function changes anything is not known.")
-        + " The data are synthetic." * (not session.address),
+        instructions=instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
@@ -150,18 +157,11 @@ def _cleaned(part: Any, word: str = "") -> Any:
     return _shown(part) if isinstance(part, str) and word in _SHOWN else part
 
 
-def _items(schema: Values) -> Any:
-    items = schema.get("items")
-    return items if isinstance(items, dict) else schema
-
-
 def _shown_values(schema: Values) -> dict[str, str]:
     """Map what an assistant sees of each option and default of a property to the value itself."""
-    default = schema.get("default", [])
-    items = _items(schema)
-    options = [value for key in ("enum", "examples") if isinstance(items.get(key), list) for value in items[key]]
-    values = [*options, *(default if isinstance(default, list) else [default])]
-    return {_shown(value): value for value in values if isinstance(value, str)}
+    items = only(dict, schema.get("items")) or schema
+    options = [*only(list, items.get("enum")), *only(list, items.get("examples")), *as_list(schema.get("default"))]
+    return {_shown(value): value for value in options if isinstance(value, str)}
 
 
 def _respelled(value: Any, spellings: Mapping[str, str]) -> Any:
@@ -232,6 +232,7 @@ def as_texts(frame: pd.DataFrame, most: int = MOST_CHARACTERS, hint: str = "") -
         note = f"The first {shown} of {total} rows. A result has at most {most:,} characters."
         note = f"{note} {hint}".rstrip()
     if len(text) > most:
-        note, text = f"{note} The column names are cut too.", clip(text, most)
-    synthetic = " The data are synthetic." * bool(frame.attrs.get("funcs", {}).get("synthetic"))
-    return [note + synthetic, text]
+        note += " The column names are cut too."
+    if frame.attrs.get("funcs", {}).get("synthetic"):
+        note += _SYNTHETIC
+    return [note, clip(text, most)]

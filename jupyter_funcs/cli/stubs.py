@@ -132,7 +132,8 @@ def _class(function: RemoteFunction) -> str:
 
 def source(annotation: Any) -> str:
     """Return the source code of a parameter's annotation."""
-    origin, inner = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    inner = get_args(annotation)
     if origin in {Union, types.UnionType}:
         return " | ".join(map(source, inner))
     if inner:

@@ -38,58 +38,54 @@ _STRINGS = {
 }
 
 
-class Candidate(NamedTuple):
-    """A completion: the text that is compared with what was typed, and the text that replaces it."""
-
-    compared: str
-    written: str
-
-
 class Offer(NamedTuple):
     """What fits at the cursor, in place of what was typed there."""
 
     typed: str
-    candidates: Iterable[Candidate]
+    texts: Iterable[str]
     kind: str
     alone: bool = True  # hides what others offer, if anything fits
     only: bool = False  # hides what others offer, even if nothing fits
+
+    def fitting(self) -> Iterator[str]:
+        """Yield the texts that begin with what was typed, in which a backslash may be written once or twice."""
+        begin = without_quote(self.typed).casefold()
+        for text in self.texts:
+            folded = without_quote(text).casefold()
+            if folded.startswith(begin) or folded.replace(r"\\", "\\").startswith(begin):
+                yield text
 
 
 NOTHING = Offer("", (), "", only=True)
 
 
-def offer(typed: str, texts: Iterable[str], kind: str) -> Offer:
-    """Offer texts that are written as they are."""
-    return Offer(typed, (Candidate(text, text) for text in texts), kind)
+def _escape(value: str, end: str) -> str | None:
+    if end in value:
+        return None
+    return value.replace("\\", r"\\") if end == '"' else value
 
 
 class Quoting(NamedTuple):
     """How values are quoted at the cursor: which need no quotes, and how they are escaped; None if they can't be."""
 
     is_plain: Callable[[str], object] = lambda _: False
-    escape: Callable[[str, str], str | None] = lambda value, end: (
-        None if end in value else value.replace("\\", "\\\\") if end == '"' else value
-    )
+    escape: Callable[[str, str], str | None] = _escape
 
     def offer(self, typed: str, values: Iterable[str], after: str, kind: str) -> Offer:
         """Offer values, written in place of what was typed."""
-        return Offer(typed, self._candidates(typed, values, after), kind)
+        return Offer(typed, filter(None, (self._written(value, typed, after) for value in values)), kind)
 
-    def _candidates(self, typed: str, values: Iterable[str], after: str) -> Iterator[Candidate]:
-        compared = without_quote(typed).casefold()
+    def _written(self, value: str, typed: str, after: str) -> str | None:
         begin = typed[:1] if typed[:1] in QUOTES else ""
-        for value in values:
-            if not begin and self.is_plain(value):
-                yield Candidate(value, value)
-                continue
-            for quote in begin or "\"'":
-                inner = self.escape(value, end := QUOTES[quote])
-                if inner is not None:
-                    closing = "" if begin and after.startswith(end) else end  # many editors close a quote themselves
-                    # A backslash may be typed once or twice.
-                    alike = value if value.casefold().startswith(compared) else inner
-                    yield Candidate(alike, f"{quote}{inner}{closing}")
-                    break
+        if not begin and self.is_plain(value):
+            return value
+        for quote in begin or "\"'":
+            end = QUOTES[quote]
+            inner = self.escape(value, end)
+            if inner is not None:
+                closing = "" if begin and after.startswith(end) else end  # many editors close a quote themselves
+                return f"{quote}{inner}{closing}"
+        return None
 
 
 IN_LINE = Quoting(_PLAIN_WORD.fullmatch)
@@ -113,7 +109,8 @@ class WrittenCall(NamedTuple):
         items: list[Any] = []
         if typed.startswith("[") and (before := _ITEMS_BEFORE.match(typed)):
             items = read_value(f"{before['within'] or before[0]}]", self.namespace)
-            typed, quoting = typed[before.end() :], IN_LINE
+            typed = typed[before.end() :]
+            quoting = IN_LINE
         values = known_values(self.function, name, self.values(), items)
         return quoting.offer(typed, values or [], after, "value")
 
@@ -127,7 +124,7 @@ class WrittenCall(NamedTuple):
 
 
 def offer_variables(typed: str, names: Iterable[str]) -> Offer:
-    return offer(typed, sorted(f"${name}" for name in names if not name.startswith("_")), "variable")
+    return Offer(typed, sorted(f"${name}" for name in names if not name.startswith("_")), "variable")
 
 
 def data_frames(namespace: Namespace) -> Values:

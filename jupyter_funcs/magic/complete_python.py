@@ -21,7 +21,6 @@ from jupyter_funcs.magic.candidates import (
     Quoting,
     find_function,
     known_values,
-    offer,
     remaining_fields,
 )
 
@@ -43,7 +42,8 @@ class _PanelMethod(NamedTuple):
 
 def in_python(code: PartialCode, namespace: Namespace) -> Offer | None:
     """Offer the attributes of a session or a function, names of functions, parameters and values."""
-    begin, typed = code.begin, code.typed
+    begin = code.begin
+    typed = code.typed
     if code.string is None and code.before[begin - 1 : begin] == ".":
         owner = _resolve(code.owner(begin - 1), namespace)
         return _attributes(owner, typed) if isinstance(owner, Session | RemoteFunction) else None
@@ -84,7 +84,7 @@ def _offer_names(owner: Any, arguments: Collection[str], code: PartialCode) -> O
         names = [option.name for option in fields(owner) if option.name not in arguments]
     else:
         return None
-    return offer(code.typed, [f"{name}=" for name in names], "param")
+    return Offer(code.typed, [f"{name}=" for name in names], "param")
 
 
 def _offer_functions(session: Session, code: PartialCode) -> Offer:
@@ -104,7 +104,7 @@ def _attributes(owner: Any, typed: str) -> Offer:
     names = [name for name in {*dir(type(owner)), *vars(owner)} if name.startswith("_") <= typed.startswith("_")]
     catalog = None if isinstance(owner, RemoteFunction) else owner.listed
     slugs = catalog.slugs if catalog else ()
-    return offer(typed, dict.fromkeys([*slugs, *sorted(names)]), "function")
+    return Offer(typed, dict.fromkeys([*slugs, *sorted(names)]), "function")
 
 
 def _resolve(node: ast.expr | None, namespace: Namespace) -> Any:

@@ -28,7 +28,6 @@ from jupyter_funcs.core.line import (
 from jupyter_funcs.magic.candidates import (
     IN_LINE,
     NOTHING,
-    Candidate,
     Offer,
     PartialCode,
     Quoting,
@@ -37,10 +36,8 @@ from jupyter_funcs.magic.candidates import (
     find_function,
     known_values,
     name_in_line,
-    offer,
     offer_variables,
     remaining_fields,
-    without_quote,
 )
 from jupyter_funcs.magic.usage import NAMES, OPTIONS, is_table, subcommand, taken_by
 
@@ -66,13 +63,8 @@ def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherRes
         offered = _offered(context, sessions)
         if offered is None:
             return {"completions": []}
-        begin = without_quote(offered.typed).casefold()
-        fitting = (
-            SimpleCompletion(candidate.written, type=offered.kind)
-            for candidate in offered.candidates
-            if candidate.compared.casefold().startswith(begin) and candidate.written.isprintable()
-        )
-        completions = list(islice(fitting, context.limit))
+        fitting = filter(str.isprintable, offered.fitting())
+        completions = [SimpleCompletion(text, type=offered.kind) for text in islice(fitting, context.limit)]
     except Exception:  # noqa: BLE001  # a traceback at Tab is worse than no completion
         return {"completions": []}
     if not completions and offered.only:
@@ -83,7 +75,8 @@ def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherRes
 
 def _offered(context: CompletionContext, sessions: Sessions) -> Offer | None:
     lines = context.full_text.split("\n")
-    line, column = lines[context.cursor_line], context.cursor_position
+    line = lines[context.cursor_line]
+    column = context.cursor_position
     before = "\n".join([*lines[: context.cursor_line], line[:column]])
     after = "\n".join([line[column:], *lines[context.cursor_line + 1 :]])
     if match := _CELL.fullmatch(before):
@@ -122,10 +115,13 @@ class PartialLine(NamedTuple):
             name, equals, value = word.partition("=")
             parts += [name, value] if equals and name in _WITH_A_VALUE else [word]
         *parts, typed = parts
-        plain, option, profile = [], "", ""
+        plain: list[str] = []
+        option = ""
+        profile = ""
         for part in parts:
             if option:
-                profile = unquoted(part) if option == "--profile" else profile
+                if option == "--profile":
+                    profile = unquoted(part)
                 option = ""
             elif part.startswith("-"):
                 option = part if part in _WITH_A_VALUE else ""
@@ -158,10 +154,10 @@ def _at_word(line: PartialLine, after: str, sessions: Sessions, *, is_cell: bool
         return _offer_profiles(line.typed, after)
     if line.typed.startswith("-"):
         taken = [option for option in OPTIONS if not line.words or line.words[0] in taken_by(option)]
-        return offer(line.typed, (spelt for option in taken for spelt in reversed(option.split("/"))), "option")
+        return Offer(line.typed, (spelt for option in taken for spelt in reversed(option.split("/"))), "option")
     if not line.words:
         names = [name for name in NAMES if not is_cell or subcommand(name).takes_arguments]
-        return offer(line.typed, names, "command")
+        return Offer(line.typed, names, "command")
     return _after_subcommand(line, after, sessions) if line.words[0] in NAMES else None
 
 
@@ -178,7 +174,7 @@ def _after_subcommand(line: PartialLine, after: str, sessions: Sessions) -> Offe
     words = [*TOPICS] if name == "docs" else subcommand(name).words
     if name == "again" and (session := sessions.connected(line.profile)) is not None:
         words = [str(run.number) for run in reversed(session.history.runs)]
-    return offer(line.typed, words, "value")
+    return Offer(line.typed, words, "value")
 
 
 def _offer_profiles(typed: str, after: str) -> Offer:
@@ -189,33 +185,38 @@ def _offer_profiles(typed: str, after: str) -> Offer:
 
 def _at_argument(session: Session | None, line: PartialLine, after: str, namespace: Namespace) -> Offer | None:
     """Offer functions, and what a function takes once it is named."""
-    command = line.words[0]
     typed = line.typed
     name, arguments, tables = line.call()
     function = find_function(session, name)
-    argument = NAME_AND_VALUE.fullmatch(typed)
+    if function is None:
+        return _offer_functions(session, name, typed, after)
     # A name without quotes may continue: Get Panel is a function, and so is Get Panel Daily.
-    if function is None or (typed and not arguments and not argument):
+    if typed and not arguments and not NAME_AND_VALUE.fullmatch(typed):
         offered = _offer_functions(session, name, typed, after)
-        if function is None or offered.candidates:
+        if offered.texts:
             return offered
+    command = line.words[0]
     if command == "describe":
         return None
     if command == "sweep" and typed.startswith("$"):
         return offer_variables(typed, () if tables else data_frames(namespace))
-    call = WrittenCall(function, arguments, namespace)
+    return _at_parameter(WrittenCall(function, arguments, namespace), tables, typed, after)
+
+
+def _at_parameter(call: WrittenCall, tables: list[str], typed: str, after: str) -> Offer:
+    """Offer the names of parameters that have no argument yet, or values after a name."""
     is_quoted = typed[:1] in QUOTES and split_open(typed)[1] == 0  # the quotes enclose the whole argument
     if is_quoted and "=" in typed:
         name, _, value = typed[1:].partition("=")
         offered = call.offer_values(name, typed[0] + value, after)
-        written = (candidate._replace(written=candidate.written[1:]) for candidate in offered.candidates)
-        return offered._replace(typed=value, candidates=written)
-    if argument is None:
-        frames = [data_frames(namespace).get(table) for table in tables]
-        columns = [str(column) for frame in frames if frame is not None for column in frame.columns]
-        fields = remaining_fields(function, [*arguments, *columns], after)
-        return offer(typed[is_quoted:], [f"{name_in_line(field)}=" for field in fields], "param")
-    return call.offer_values(unquoted(argument["name"]), argument["value"], after)
+        return offered._replace(typed=value, texts=(text[1:] for text in offered.texts))
+    if argument := NAME_AND_VALUE.fullmatch(typed):
+        return call.offer_values(unquoted(argument["name"]), argument["value"], after)
+    frames = data_frames(call.namespace)
+    columns = [str(column) for table in tables if table in frames for column in frames[table].columns]
+    fields = remaining_fields(call.function, [*call.arguments, *columns], after)
+    begin = typed[1:] if is_quoted else typed
+    return Offer(begin, [f"{name_in_line(field)}=" for field in fields], "param")
 
 
 def _offer_functions(session: Session | None, name: str, typed: str, after: str) -> Offer:
@@ -227,10 +228,10 @@ def _offer_functions(session: Session | None, name: str, typed: str, after: str)
         begin = f"{name} ".casefold()
         rests = (function.name[len(begin) :] for function in catalog if function.name.casefold().startswith(begin))
         fitting = [rest for rest in rests if rest.casefold().startswith(typed.casefold())]
-        return offer(typed, fitting, "function") if fitting else NOTHING
+        return Offer(typed, fitting, "function") if fitting else NOTHING
     quoted = Quoting().offer(typed, (function.name for function in catalog), after, "function")
-    slugs = () if typed[:1] in QUOTES else offer(typed, catalog.slugs, "function").candidates
-    return quoted._replace(candidates=chain(slugs, quoted.candidates))
+    slugs = () if typed[:1] in QUOTES else catalog.slugs
+    return quoted._replace(texts=chain(slugs, quoted.texts))
 
 
 # The body of a %%funcs cell
@@ -257,7 +258,7 @@ def _in_body(line: str, before: str, after: str, sessions: Sessions) -> Offer | 
     key, colon, value = typed.partition(":")
     if not colon:
         fields = remaining_fields(function, arguments)
-        return offer(key.lstrip(), [f"{name_in_line(field)}: " for field in fields], "param")
+        return Offer(key.lstrip(), [f"{name_in_line(field)}: " for field in fields], "param")
     call = WrittenCall(function, arguments, sessions.namespace)
     return call.offer_values(unquoted(key.strip()), value.lstrip(), rest, _TO_LINE_END)
 
@@ -282,8 +283,7 @@ def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
     if arguments.name is None:
         fields = remaining_fields(call.function, [*call.arguments, *arguments.before, *_KEYS.findall(code.after)])
         closing = "" if typed and code.after.startswith('"') else '": '  # many editors close a quote themselves
-        keys = [Candidate(key, f'"{key}{closing}') for key in (_escaped(field.name) for field in fields)]
-        return Offer(typed, keys, "param")
+        return Offer(typed, [f'"{_escaped(field.name)}{closing}' for field in fields], "param")
     before = {name: value for name, text in arguments.before.items() for value in _read(text)}
     items = [value for text in arguments.items for value in _read(text)]
     values = known_values(call.function, arguments.name, call.values() | before, items)

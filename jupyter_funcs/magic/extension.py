@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _NAME = "funcs"
 _KINDS = ("line", "cell")
 _INSPECT = "object_inspect_mime"
-_PLAIN, _HTML = "text/plain", "text/html"
+_PLAIN = "text/plain"
+_HTML = "text/html"
 # What is shown in our way: what a sweep into a folder returns, and results, with pandas' names of today and before
 # pandas 3. By name, so that pyarrow and pandas are imported only by those who use them.
 _DATASET = "pyarrow._dataset.FileSystemDataset"
@@ -38,12 +39,11 @@ class Extension:
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         self._replaced: JsonObject = {}  # other magics of this name, by kind
-        plain, rich = [(_PLAIN, name) for name in (*_FRAMES, *_SERIES)], [(_HTML, name) for name in _FRAMES]
-        self._printers: dict[tuple[str, str], Any] = {
-            (_PLAIN, _DATASET): _print_dataset,
-            **{key: partial(self._print_result, key) for key in plain},
-            **{key: partial(self._result_html, key) for key in rich},
-        }
+        self._printers: dict[tuple[str, str], Any] = {(_PLAIN, _DATASET): _print_dataset}
+        for name in (*_FRAMES, *_SERIES):
+            self._printers[_PLAIN, name] = partial(self._print_result, (_PLAIN, name))
+        for name in _FRAMES:
+            self._printers[_HTML, name] = partial(self._result_html, (_HTML, name))
         self._replaced_printers: dict[tuple[str, str], Any] = {}
 
     @property

@@ -106,13 +106,19 @@ def read_line(text: str, cell: str | None, sessions: Sessions) -> Line:
     name, *rest = words or ["panel"]
     if name not in NAMES:
         raise _unknown_subcommand(words, sessions)
-    if rest and not subcommand(name).takes:
-        raise ArgumentError(f"%funcs {name} takes no arguments.", f"Leave out {quote(' '.join(rest))}.")
-    if cell is not None and not subcommand(name).takes_arguments:
-        raise ArgumentError(f"%%funcs {name} takes no cell body.", f"Write %funcs {name}, with a single %.")
+    line = Line(sessions, name, rest, options, cell, is_silent)
+    _check_subcommand(line)
     if not options.help:
-        _check_options(name, options)
-    return Line(sessions, name, rest, options, cell, is_silent)
+        _check_options(line)
+    return line
+
+
+def _check_subcommand(line: Line) -> None:
+    name = line.subcommand
+    if line.words and not subcommand(name).takes:
+        raise ArgumentError(f"%funcs {name} takes no arguments.", f"Leave out {quote(' '.join(line.words))}.")
+    if line.cell is not None and not subcommand(name).takes_arguments:
+        raise ArgumentError(f"%%funcs {name} takes no cell body.", f"Write %funcs {name}, with a single %.")
 
 
 def _unknown_subcommand(words: list[str], sessions: Sessions) -> ArgumentError:
@@ -127,9 +133,10 @@ def _unknown_subcommand(words: list[str], sessions: Sessions) -> ArgumentError:
     return ArgumentError(what, near or f"Choose from {listed(NAMES, 'and')}.")
 
 
-def _check_options(name: str, options: argparse.Namespace) -> None:
+def _check_options(line: Line) -> None:
+    name = line.subcommand
     for spelling in OPTIONS:
         option = spelling.rpartition("--")[2]
-        is_set = getattr(options, option.replace("-", "_")) is not None
+        is_set = getattr(line.options, option.replace("-", "_")) is not None
         if is_set and name not in taken_by(spelling):
             raise ArgumentError(f"%funcs {name} has no option --{option}.", f"See %funcs {name} --help.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ConfigError
@@ -137,7 +137,7 @@ def _mask_sources(masked: Callable[[str], str]) -> None:
 def _mask_database(history: Any, masked: Callable[[str], str]) -> None:
     # A thread writes queued inputs later; rows that it has written already are overwritten.
     with suppress(Exception):  # the history may be off, read-only or of another kind
-        with history.db_input_cache_lock if hasattr(history, "db_input_cache_lock") else nullcontext():
+        with history.db_input_cache_lock:
             queued = history.db_input_cache
             history.db_input_cache = [(number, masked(text), masked(raw)) for number, text, raw in queued]
         with history.db:

@@ -247,11 +247,11 @@ def result(line: Line) -> pd.DataFrame:
 
 
 def history(line: Line) -> pd.DataFrame | None:
-    runs, is_earlier = line.session.history, line.options.all
+    runs = line.session.history
     if not line.words:
-        return runs.table(earlier=is_earlier)
+        return runs.table(earlier=line.options.all)
     word, *more = map(unquoted, line.words)
-    if more or word not in _SWITCHES or is_earlier:
+    if more or word not in _SWITCHES or line.options.all:
         hint = did_you_mean(word, _SWITCHES) or "To run one again, write %funcs again N."
         raise ArgumentError(f"%funcs history takes {listed(_SWITCHES)}, not {quote(' '.join(line.words))}.", hint)
     if word == "clear":

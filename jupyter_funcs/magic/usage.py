@@ -200,7 +200,8 @@ def usage() -> str:
 
 def usage_of(name: str) -> str:
     """Return the help of one subcommand, with an example."""
-    name, row = ALIASES.get(name, name), subcommand(name)
+    name = ALIASES.get(name, name)
+    row = SUBCOMMANDS[name]
     options = [(_spelling(spelt), option.does) for spelt, option in OPTIONS.items() if name in option.subcommands]
     more = [row.more, ""] if row.more else []
     head = [_synopsis(name), f"    {row.does}", ""]

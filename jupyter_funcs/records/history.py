@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.fields import fields_named
@@ -22,14 +22,15 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.core.files import own_path
-from jupyter_funcs.core.text import clip, plain, plural, quote, utc_text
+from jupyter_funcs.core.text import clip, plain, plural, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.records.run import Run
 from jupyter_funcs.sweeps.combinations import combos
 from jupyter_funcs.sweeps.resuming import EarlierResults
+from jupyter_funcs.sweeps.sweep import sweep_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.client import Client
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
-    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.records.history_file import HistoryFile
 
 _MOST_RUNS = 10_000  # per kernel; the oldest are forgotten
@@ -47,6 +47,7 @@ _LONGEST_ERROR = 60  # characters in its table; a run has the whole
 _LEAST_AGE = 0.001  # seconds
 _CLOCK_SLACK = 0.01  # seconds by which two clocks of one machine may differ
 _EMPTY = "Nothing has been run yet."
+_COLUMNS = ["number", "time", "function", "arguments", "rows", "elapsed", "status", "variable", "error"]
 
 
 class History:
@@ -89,12 +90,14 @@ class History:
             There is no run with this number.
         """
         label = str(number).strip()
-        runs = self.earlier if "/" in label else self.runs
+        is_earlier = "/" in label
+        runs = self.earlier if is_earlier else self.runs
         for run in runs:
             if run.label == label:
                 return run
-        option = " --all" * ("/" in label)
-        hint = f"See %funcs history{option}." if runs else "No runs are saved." if option else _EMPTY
+        hint = "No runs are saved." if is_earlier else _EMPTY
+        if runs:
+            hint = "See %funcs history --all." if is_earlier else "See %funcs history."
         raise NotFoundError(f"There is no run {quote(label)} in the history.", hint)
 
     def add(self, function: RemoteCall, job: Job) -> Run:
@@ -190,8 +193,15 @@ class History:
         """
         from jupyter_funcs.frames.tables import Listing
 
-        table = Listing(_columns([*(self.earlier if earlier else ()), *self.runs]))
-        table.nothing, table.latest = _EMPTY, _MOST_SHOWN
+        runs = [*(self.earlier if earlier else ()), *self.runs]
+        table = Listing(list(map(_row, runs)), columns=_COLUMNS)
+        if not any(run.kernel for run in runs):
+            table["number"] = table["number"].astype("int64")
+        table["rows"] = table["rows"].astype("Int64")
+        if not any(table["error"]):
+            del table["error"]
+        table.nothing = _EMPTY
+        table.latest = _MOST_SHOWN
         return table
 
     def __len__(self) -> int:
@@ -271,69 +281,58 @@ def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:
         raise ArgumentError(changed, hint, error.errors) from None
 
 
-def _columns(runs: Iterable[Run]) -> JsonObject:
-    import pandas as pd
-
-    runs = list(runs)
-    has_earlier = any(run.kernel for run in runs)
-    columns = {
-        "number": [run.label if has_earlier else run.number for run in runs],
-        "time": [run.started.astimezone().replace(tzinfo=None, microsecond=0) for run in runs],
-        "function": [run.function for run in runs],
-        "arguments": [f"{plural(run.runs, 'run')}: {run.arguments}" if run.is_sweep else run.arguments for run in runs],
-        "rows": pd.array([run.rows for run in runs], dtype="Int64"),
-        "elapsed": [round(run.elapsed, 2) for run in runs],
-        "status": [run.status for run in runs],
-        "variable": [run.variable for run in runs],
-    }
-    errors = [clip(run.error, _LONGEST_ERROR) for run in runs]
-    return columns | ({"error": errors} if any(errors) else {})
+def _row(run: Run) -> tuple[object, ...]:
+    return (
+        run.label,
+        run.started.astimezone().replace(tzinfo=None, microsecond=0),
+        run.function,
+        f"{plural(run.runs, 'run')}: {run.arguments}" if run.is_sweep else run.arguments,
+        run.rows,
+        round(run.elapsed, 2),
+        run.status,
+        run.variable,
+        clip(run.error, _LONGEST_ERROR),
+    )
 
 
-def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataFrame | None:
+def _load_cached(reference: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataFrame | None:
     """Return the result of a run if the cache still has it as the run left it; sends nothing."""
+    session = reference()
+    if session is None:
+        return None
+    try:
+        return _cached_result(session, run)
+    except (FuncsError, RuntimeError):  # no listing, no such function, no token or other parameters; or on the loop
+        return None
+
+
+def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None:
     from jupyter_funcs.sweeps.stacking import stacked
 
-    connected = session()
-    schema = run.options.schema if run.options is not None else None
-    try:
-        if connected is None or connected.catalog.peek(run.function) is None:
-            return None
-        function = connected[run.function].with_options(
-            cache=True, to=None, max_age=math.inf, schema=schema, pairs=run.pairs, most_runs=run.runs
-        )
-        sweep = combos(function, None, run.args) if run.is_sweep else None
-        runs = [run.args] if sweep is None else sweep.runs
-        earlier = EarlierResults(function, runs)
-        background.forbid_on_loop()
-        latest = run.ended.timestamp() + _CLOCK_SLACK
-        found = {at: written for at, written in background.run(earlier.find()).items() if written <= latest}
-        frames = earlier.read(sorted(found)) if len(found) == run.runs - run.failed else {}
-        if not frames or len(frames) < len(found):
-            return None
-        if sweep is None:
-            return frames[0]
-        said: JsonObject = {}
-        for block in frames.values():
-            said |= block.attrs.get("funcs", {}).get("columns", {})
-        fields = fields_named(function.fields, sweep.swept)
-        frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, fields)
-    except (FuncsError, RuntimeError):  # no listing, no token or other parameters; or called on the loop
+    background.forbid_on_loop()
+    function = session[run.function].with_options(
+        cache=True, to=None, max_age=math.inf, pairs=run.pairs, most_runs=run.runs
+    )
+    if run.options is not None:
+        function = function.with_options(schema=run.options.schema)
+    sweep = combos(function, None, run.args) if run.is_sweep else None
+    runs = [run.args] if sweep is None else sweep.runs
+    earlier = EarlierResults(function, runs)
+    latest = run.ended.timestamp() + _CLOCK_SLACK
+    times = {at: written for at, written in background.run(earlier.find()).items() if written <= latest}
+    frames = earlier.read(sorted(times)) if len(times) == run.runs - run.failed else {}
+    if not frames or len(frames) < len(times):
         return None
-    oldest = utc_text(min(found.values()))
-    frame.attrs["funcs"] = {
-        "function": run.function,
-        "args": sweep.constant,
-        "swept": sweep.swept,
-        "runs": run.runs,
-        "failed": run.failed,
-        "time": run.started.isoformat(timespec="seconds"),
-        "service": function.session.service,
-        "synthetic": function.synthetic,
-        "elapsed": round(run.elapsed, 3),
-        "cached": {"runs": len(frames), "oldest": oldest},
-        **({"columns": said} if said else {}),
-    }
+    if sweep is None:
+        return frames[0]
+    columns: dict[str, Any] = {}
+    for block in frames.values():
+        columns |= block.attrs.get("funcs", {}).get("columns", {})
+    fields = fields_named(function.fields, sweep.swept)
+    frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, fields)
+    progress = SweepProgress(total=run.runs, failed=run.failed, cached=len(frames), oldest=min(times.values()))
+    facts = sweep_facts(function, sweep, progress, run.started.timestamp(), run.elapsed)
+    frame.attrs["funcs"] = facts | {"columns": columns} if columns else facts
     return frame
 
 

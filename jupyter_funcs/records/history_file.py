@@ -31,7 +31,8 @@ _BUSY_SECONDS = 5.0
 _MOST_RUNS = 10_000  # older runs are deleted
 _LONGEST_RUN = 2**20  # characters; a longer run is saved without its arguments
 # Marks the file as ours, so that no other file is changed if FUNCS_HISTORY names one.
-_MARK, _VERSION = 0x66756E63, 1
+_MARK = 0x66756E63
+_VERSION = 1
 _SCHEMA = f"""
 BEGIN;
 PRAGMA application_id = {_MARK};
@@ -102,14 +103,16 @@ class HistoryFile:
 
     def _write(self) -> None:
         with self._lock:
-            pending, self._waiting = self._waiting, {}
+            pending = self._waiting
+            self._waiting = {}
         try:
             if pending:
                 with self._connected() as connection:
                     _save(connection, pending)
         except ConfigError as error:
             with self._lock:  # the next run tries again
-                self._waiting, self.trouble = pending | self._waiting, error.what
+                self._waiting = pending | self._waiting
+                self.trouble = error.what
 
     def _write_rest(self) -> None:
         if self._pid == os.getpid():  # a forked process has a copy of what its parent writes

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 NAME = "funcs.lock"
 _VERSION = 1
-_LARGEST, _MOST_DOTS = 256 * 2**10, 100  # in bytes, and of a line; a larger file isn't ours
+_LARGEST = 256 * 2**10  # bytes; a larger file isn't ours
+_MOST_DOTS = 100  # of a line
 _LONGEST = 1000  # characters about one function
 _HEAD = """\
 # The functions that the notebooks in this folder rely on: each parameter with its kind, as the service listed it.

@@ -26,6 +26,7 @@ from jupyter_funcs.connection.profiles import profiles_file
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, NotFoundError
 from jupyter_funcs.core.files import atomic_write_text, expanded, locked_folder, named_error, read_toml
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.line import Entered, Sent, Values
 from jupyter_funcs.core.text import did_you_mean, listed, plain, quote
 
@@ -69,8 +70,8 @@ class Presets:
         """Return the values of a preset, by parameter, or raise a `NotFoundError` that lists the presets."""
         presets = self._all(function)
         if name not in presets:
-            known = f"Presets are {listed(map(quote, presets), 'and')}." if presets else "It has none."
-            hint = did_you_mean(name, presets) or f"{known} The presets file is {self.path}."
+            names = f"Presets are {listed(map(quote, presets), 'and')}." if presets else "It has none."
+            hint = did_you_mean(name, presets) or f"{names} The presets file is {self.path}."
             raise NotFoundError(f"{function} has no preset {quote(name)}.", hint)
         return {parameter: _from_toml(value) for parameter, value in presets[name].items()}
 
@@ -88,11 +89,9 @@ class Presets:
         return self.shipped(function) | self._of(function)
 
     def _of(self, function: str) -> dict[str, Values]:
-        found = self._read_file()[1]
-        for key in (self.profile, function):
-            step = found.get(key)
-            found = step if isinstance(step, dict) else {}
-        return {name: values for name, values in found.items() if isinstance(values, dict)}
+        profile = only(dict, self._read_file()[1].get(self.profile))
+        presets = only(dict, profile.get(function))
+        return {name: values for name, values in presets.items() if isinstance(values, dict)}
 
     def _read_file(self) -> tuple[str, Values]:
         hint = "Fix the file, or set FUNCS_PRESETS."
@@ -138,16 +137,17 @@ def check_name(name: str) -> str:
 
 def form_values(form: Form) -> Values:
     """Return a form's values for a preset: valid values as they would be sent as JSON, others as entered."""
-    args, errors = form.args, form.errors
-    values: Values = {}
+    args = form.args
+    errors = form.errors
+    values = dict(form.entries)
     for name, value in form.entries.items():
         if has_variable(value) or name in errors or name not in args:
-            values[name] = value
+            continue
+        field = form.field(name)
+        if isinstance(value, Each):
+            values[name] = Each(tuple(_jsonable(field, item) for item in args[name]))
         else:
-            field = form.field(name)
-            several = args[name] if isinstance(value, Each) else [args[name]]
-            jsonable = [_jsonable(field, item) for item in several]
-            values[name] = Each(tuple(jsonable)) if isinstance(value, Each) else jsonable[0]
+            values[name] = _jsonable(field, args[name])
     return values
 
 
@@ -170,9 +170,10 @@ def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[s
         else:
             wanted[field.name] = _of_record(field, value) if field.kind is Kind.JSON else value
     # In the form's order, because the valid values of a field may depend on the ones before it.
-    for name in [name for name in dict.fromkeys([*form, *wanted]) if name in wanted or not keep]:
+    for name in dict.fromkeys([*form, *wanted]):
         if name not in wanted:
-            del form[name]
+            if not keep:
+                del form[name]
         elif not form.is_set(name) or not _is_same(form[name], wanted[name]):
             form[name] = wanted[name]
     return unknown

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.options import CallOptions
 
 _MOST_ITEMS = 3
-_LONGEST_ITEM, _LONGEST_ARGUMENTS = 60, 120
+_LONGEST_ITEM = 60
+_LONGEST_ARGUMENTS = 120
 _LONGEST_ERROR = 300
 _SAVED = (
     "number",
@@ -43,7 +44,6 @@ _SAVED = (
     "in_cache",
     "is_typed",
 )
-_PRIVATE = ("status", "elapsed", "rows", "error")
 # The status of an earlier kernel's run that may still be running or have died with its kernel.
 _NOT_ENDED = "not ended"
 
@@ -131,14 +131,17 @@ class Run:
             self._refer_to(job.future.result(), job.future.reply)
         elif job.status == "failed":
             self._error = clip(redacted_all(inert(str(job.error))), _LONGEST_ERROR)
-        self._elapsed, self._status, self._job = job.elapsed, job.status, None
+        self._elapsed = job.elapsed
+        self._status = job.status
+        self._job = None
 
     def _refer_to(self, result: Any, reply: pd.DataFrame | None) -> None:
         # A sweep may return an Arrow dataset, whose metadata has the number of rows, or a Dask frame, which would have
         # to be computed to count them.
         self._rows = _sweep_metadata(result).get("rows") if reply is None else len(reply)
         with suppress(TypeError):
-            self._reply, self._frame = reply, weakref.ref(result, self._forget)
+            self._frame = weakref.ref(result, self._forget)
+            self._reply = reply
 
     def _forget(self, ended: weakref.ref[pd.DataFrame]) -> None:
         if ended is self._frame:
@@ -223,10 +226,12 @@ class Run:
     @classmethod
     def from_json(cls, kernel: int, values: JsonObject) -> Run:
         """Return a run of an earlier kernel, from what `to_json` returned there."""
-        saved = {f"_{name}" if name in _PRIVATE else name: value for name, value in values.items()}
+        public = cls.__dataclass_fields__
+        saved = {name if name in public else f"_{name}": value for name, value in values.items()}
         if not saved.setdefault("is_typed", False):
             saved["args"] = {name: _sent(value) for name, value in values["args"].items()}
-        return cls(**saved | {"started": dt.datetime.fromisoformat(values["started"])}, kernel=kernel)
+        saved["started"] = dt.datetime.fromisoformat(values["started"])
+        return cls(**saved, kernel=kernel)
 
     def __repr__(self) -> str:
         rows = "" if self.rows is None else f", {plural(self.rows, 'row')}"
@@ -257,9 +262,10 @@ def dataset_text(dataset: Any) -> str:
     about = _sweep_metadata(dataset)
     if not {"rows", "runs", "function", "folder"} <= about.keys():
         return repr(dataset)
-    rows, runs, failed, columns = about["rows"], about["runs"], about.get("failed", 0), len(dataset.schema.names)
-    shape = f"{plural(rows, 'row')} × {plural(columns, 'column')}"
-    source = f"{plural(runs, 'run')} of {inert(about['function'])}{f', {failed:,} failed' * bool(failed)}"
+    shape = f"{plural(about['rows'], 'row')} × {plural(len(dataset.schema.names), 'column')}"
+    source = f"{plural(about['runs'], 'run')} of {inert(about['function'])}"
+    if about.get("failed"):
+        source += f", {about['failed']:,} failed"
     usage = "Use .to_table().to_pandas() to get a DataFrame."
     return f"<Dataset: {shape} from {source}, in {inert(about['folder'])}>\n{usage}"
 

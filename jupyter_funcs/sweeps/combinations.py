@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 
 class Combos(NamedTuple):
-    """The runs of a sweep, the arguments that differ and those in common, what was given, and warnings of it."""
+    """The runs of a sweep, the arguments that differ and those in common, all of them with lists, and warnings."""
 
     swept: list[str]
     constant: Args
     runs: list[Args]
-    given: dict[str, Any]
+    args: dict[str, Any]
     pairs: bool
     warnings: Texts
 
@@ -57,17 +57,40 @@ class TooManyRunsError(ArgumentError):
 
 def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> Combos:
     """Return the runs of a sweep; raises `ArgumentError` if any value is invalid."""
-    form, pairs, most = (
-        function.form(**dict.fromkeys(values)),
-        function.options.pairs,
-        function.most_runs,
-    )
-    given = {form.field(name).name: value for name, value in values.items()}
-    swept = {name: items for name, value in given.items() if (items := _swept(form.field(name), value)) is not None}
-    constant = {name: value for name, value in given.items() if name not in swept}
-    rows = [] if table is None else _rows(form, table, given)
-    axes = {"the table": rows} if rows else {}
-    axes |= {name: [{name: item} for item in items] for name, items in swept.items()}
+    form = function.form(**dict.fromkeys(values))
+    pairs = function.options.pairs
+    values = {form.field(name).name: value for name, value in values.items()}
+    axes = {} if table is None else {"the table": _rows(form, table, values)}
+    form.clear()
+    constant = {}
+    for name, value in values.items():
+        items = _swept(form.field(name), value)
+        if items is None:
+            constant[name] = value
+        else:
+            axes[name] = [{name: item} for item in items]
+    _check_axes(form, axes, pairs=pairs)
+    form.update(constant)
+    names = [name for axis in axes.values() for name in axis[0]]
+    if twice := [name for name in names if form.is_set(name)]:
+        raise ArgumentError(f"{listed(map(quote, twice), 'and')} is swept, and is in an object, too.", "Pass only one.")
+    wholes = {form.field(name).root for name in names if name not in form}
+    errors: Texts = {}
+    convert = _converter(form, errors)
+    for name in form:
+        if form.is_set(name) and name not in wholes:
+            convert(name, form[name])
+    checked = [
+        [{name: convert(name, value) for name, value in item.items()} for item in axis] for axis in axes.values()
+    ]
+    _raise(form, errors)
+    if not pairs:
+        checked = [list({_key(item): item for item in axis}.values()) for axis in checked]
+    _check_number(function, len(checked[0]) if pairs else math.prod(map(len, checked)))
+    return _combined(form, checked, wholes, pairs=pairs)
+
+
+def _check_axes(form: Form, axes: Mapping[str, list[JsonObject]], *, pairs: bool) -> None:
     if not axes:
         raise ArgumentError(
             f"Nothing to sweep: no argument of {form.function} is a list of values.",
@@ -79,33 +102,18 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> 
             f"Pairs need lists of the same length, not {lengths}.",
             "Leave out pairs to run every combination.",
         )
-    errors: Texts = {}
-    convert = _converter(form, errors)
-    form.clear()
-    form.update(constant)
-    names = [name for axis in axes.values() for name in axis[0]]
-    if twice := [name for name in names if form.is_set(name)]:
-        raise ArgumentError(f"{listed(map(quote, twice), 'and')} is swept, and is in an object, too.", "Pass only one.")
-    wholes = {form.field(name).root for name in names if name not in form}
-    for name in form:
-        if form.is_set(name) and name not in wholes:
-            convert(name, form[name])
-    checked = [
-        [{name: convert(name, value) for name, value in item.items()} for item in axis] for axis in axes.values()
-    ]
-    _raise(form, errors)
-    if not pairs:
-        checked = [list({_key(item): item for item in axis}.values()) for axis in checked]
-    number = len(checked[0]) if pairs else math.prod(map(len, checked))
+
+
+def _check_number(function: RemoteCall, number: int) -> None:
+    most = function.most_runs
     if number > max(most, 1):
-        what = f"This is {number:,} runs of {form.function}, more than most_runs = {most:,}."
-        error = TooManyRunsError(
-            what if most else f"{form.function} changes data, and this would run it {number:,} times.",
-            f"Sweep fewer values, or allow it: --most-runs {number} or with_options(most_runs={number}).",
-        )
+        what = f"{function.name} changes data, and this would run it {number:,} times."
+        if most:
+            what = f"This is {number:,} runs of {function.name}, more than most_runs = {most:,}."
+        hint = f"Sweep fewer values, or allow it: --most-runs {number} or with_options(most_runs={number})."
+        error = TooManyRunsError(what, hint)
         error.number = number
         raise error
-    return _combined(form, checked, wholes, pairs=pairs)
 
 
 def _swept(field: Field, value: Any) -> list[Any] | None:
@@ -131,8 +139,8 @@ def _swept(field: Field, value: Any) -> list[Any] | None:
     return items
 
 
-def _rows(form: Form, table: Any, given: Values) -> list[JsonObject]:
-    if not hasattr(table, "itertuples") or not hasattr(table, "columns"):
+def _rows(form: Form, table: Any, values: Values) -> list[JsonObject]:
+    if not hasattr(table, "itertuples"):
         raise ArgumentError(
             f"A sweep takes a DataFrame with one row per run, not {quote(table)} ({type(table).__name__}).",
             "Pass lists by name: Symbol=[…].",
@@ -142,14 +150,14 @@ def _rows(form: Form, table: Any, given: Values) -> list[JsonObject]:
     columns: dict[str, object] = {}
     for column in table.columns:
         name = _parameter(form, column, table)
-        if name in columns or name in given:
+        if name in columns or name in values:
             other = f"the column {quote(columns[name])}" if name in columns else "the argument of that name"
             raise ArgumentError(f"The column {quote(column)} is the same parameter as {other}.", "Use only one.")
         columns[name] = column
     # A cell without a value leaves its argument out.
     lists = [
-        [UNSET if null else value for value, null in zip(values.tolist(), values.isna().tolist(), strict=True)]
-        for values in (table.iloc[:, at] for at in range(len(columns)))
+        [UNSET if is_null else cell for cell, is_null in zip(column.tolist(), column.isna().tolist(), strict=True)]
+        for column in (table.iloc[:, at] for at in range(len(columns)))
     ]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
@@ -159,14 +167,14 @@ def _parameter(form: Form, column: object, table: Any) -> str:
     try:
         return form.field(str(column)).name
     except ArgumentError as error:
-        known = []
+        parameters = []
         for other in table.columns:
             with suppress(ArgumentError):
                 form.field(str(other))
-                known.append(str(other))
-        if not known or error.hint.startswith("Did you mean"):
+                parameters.append(str(other))
+        if not parameters or error.hint.startswith("Did you mean"):
             raise
-        selected = f"table[[{', '.join(map(quote, known))}]]"
+        selected = f"table[[{', '.join(map(quote, parameters))}]]"
         what = f"{error.what[:-1]} (a column of the table)."
         raise ArgumentError(what, f"Use the other columns: {selected}.") from None
 
@@ -204,8 +212,8 @@ def _combined(form: Form, axes: list[list[JsonObject]], wholes: set[str], *, pai
     runs: dict[tuple[Any, ...], Args] = {}
     errors: Texts = {}
     warnings: Texts = {}
-    for together in zip(*axes, strict=True) if pairs else itertools.product(*axes):
-        sent = constant | entered | {name: value for part in together for name, value in part.items()}
+    for parts in zip(*axes, strict=True) if pairs else itertools.product(*axes):
+        sent = constant | entered | {name: value for part in parts for name, value in part.items()}
         args = form.nested({name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET})
         wrong: Messages = {}
         for name in wholes & args.keys():
@@ -225,8 +233,8 @@ def _combined(form: Form, axes: list[list[JsonObject]], wholes: set[str], *, pai
         name: [value for value in several if value is not UNSET] for name, several in lists.items()
     }
     _add(warnings, form.warnings_of_values(values, names))
-    given = {name: [None if value is UNSET else value for value in several] for name, several in lists.items()}
-    return Combos(names, constant, unique, {**constant, **given}, is_paired, warnings)
+    nullable = {name: [None if value is UNSET else value for value in several] for name, several in lists.items()}
+    return Combos(names, constant, unique, constant | nullable, is_paired, warnings)
 
 
 def _add(texts: Texts, others: Mapping[str, Iterable[str]]) -> None:

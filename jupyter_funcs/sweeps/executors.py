@@ -59,13 +59,15 @@ class ExecutorRunner:
             raise outcome.error
         assert outcome.frame is not None
         about = outcome.frame.attrs["funcs"]
-        progress.attempts, progress.received = about["attempts"], about["bytes"]
+        progress.attempts = about["attempts"]
+        progress.received = about["bytes"]
         return self._function.mark_synthetic(outcome.frame)
 
     async def _run(self, request: RunRequest) -> RunOutcome:
         clock = asyncio.get_running_loop().time
         patience = request.options.timeout + START_SECONDS
-        begun, outcome = clock(), Future[RunOutcome]()
+        begun = clock()
+        outcome = Future[RunOutcome]()
         self._submitting.submit(self._submit, request, outcome)
         waiting = asyncio.wrap_future(outcome)
         try:
@@ -87,9 +89,10 @@ class ExecutorRunner:
         try:
             future = self._executor.submit(request)
         except Exception as error:  # noqa: BLE001  # of any library
-            future, refused = Future(), executor_error(error)
+            refused = executor_error(error)
             if isinstance(error, RuntimeError) and not isinstance(error, BrokenExecutor):  # raised after shutdown
                 refused = ConfigError(f"The executor isn't accepting runs: {error}.", _RESUMES)
+            future = Future()
             future.set_exception(refused)
         future.add_done_callback(lambda _: _running.pop(request.key, None))
         future.add_done_callback(partial(_set_outcome, outcome))
@@ -188,8 +191,16 @@ def service_address(session: Client[RemoteCall]) -> ServiceAddress:
     where = connection.location or session.address if session.token_is_given else session.where
     key = f"{_process}.{id(session)}"
     _own[key] = session
-    about = session.address, session.token_is_given, key, type(session).reconnect, session.kind
-    return ServiceAddress(where, *about, connection.allow_server, _place(session))
+    return ServiceAddress(
+        where,
+        session.address,
+        session.token_is_given,
+        key,
+        type(session).reconnect,
+        session.kind,
+        connection.allow_server,
+        _place(session),
+    )
 
 
 def _place(session: Client[Any]) -> str:

@@ -10,7 +10,7 @@ import asyncio
 import json
 import tempfile
 import weakref
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from jupyter_funcs.frames.store import Segments, SegmentWriter
 from jupyter_funcs.sweeps.stacking import ARGUMENT, stacked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import dask.dataframe as dd
 
@@ -85,20 +85,16 @@ class FolderResults:
         return await asyncio.to_thread(self._find, identity, runs)
 
     def _find(self, identity: str, runs: Sequence[Args]) -> Mapping[int, float]:
-        function, note = self._function, _read_note(self._folder)
+        function = self._function
+        note = _read_note(self._folder)
         if note.get("identity", identity) != identity:
-            raise ArgumentError(
-                f"The folder {self._folder} has results of another source or account.",
-                _OTHER_FOLDER,
-            )
+            raise ArgumentError(f"The folder {self._folder} has results of another source or account.", _OTHER_FOLDER)
         self._about["identity"] = identity  # a salted hash
-        try:
+        with self._writing():
             _write_note(self._folder, {**note, **self._about})
-        except OSError as error:
-            raise self._write_error(error) from error
         self._keys = run_keys(identity, function.function, function.options, runs)
-        found = self._segments.find(self._keys)
-        return {at: found[key].written for at, key in enumerate(self._keys) if key in found}
+        results = self._segments.find(self._keys)
+        return {at: results[key].written for at, key in enumerate(self._keys) if key in results}
 
     def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
         block = stacked([(args, frame)], self._combos.swept, self._fields)
@@ -112,27 +108,27 @@ class FolderResults:
 
     def _write(self, blocks: Mapping[str, pd.DataFrame]) -> bool:
         self._writer = self._writer or self._segments.writer(forbidden=self._forbidden)
-        try:
+        with self._writing():
             written = [self._writer.add(key, block) for key, block in blocks.items()]
-        except OSError as error:
-            self._writer = None
-            raise self._write_error(error) from error
         return all(written)
 
     def _forbidden(self) -> list[str]:
         return long_secrets()
 
     def _flush(self) -> None:
-        writer, self._writer = self._writer, None
-        try:
-            if writer is not None:
-                writer.close()
-        except OSError as error:
-            raise self._write_error(error) from error
+        if self._writer is not None:
+            with self._writing():
+                self._writer.close()
+            self._writer = None
 
-    def _write_error(self, error: OSError) -> FuncsError:
-        text = f"Cannot write to the folder {self._folder}: {error.strerror or error}."
-        return FuncsError(text, "Free some space, then run the same sweep again.")
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._writer = None
+            text = f"Cannot write to the folder {self._folder}: {error.strerror or error}."
+            raise FuncsError(text, "Free some space, then run the same sweep again.") from error
 
     def finish(self, about: JsonObject, errors: list[JsonObject]) -> ds.Dataset:
         """Return a dataset of all results in order; its schema and ``_sweep.json`` describe the sweep."""
@@ -163,7 +159,8 @@ class FolderResults:
     def _unify_arguments(self) -> None:
         """If some results have a column ``S (argument)``, add it to the others too."""
         for name in self._combos.swept:
-            located, title = self._segments.locate(self._keys), ARGUMENT.format(name)
+            located = self._segments.locate(self._keys)
+            title = ARGUMENT.format(name)
             layouts = {key: segment.layout for key, (segment, _) in located.items()}
             lacking = [key for key, layout in layouts.items() if layout and title not in layout.names]
             if 0 < len(lacking) < len(located):
@@ -188,16 +185,13 @@ def _prepare(folder: Path, about: JsonObject) -> None:
         names = sorted(path.name for path in folder.iterdir())
         others = [name for name in names if not name.startswith((PREFIX, NOTE, "."))]
         if others:
-            more = f" and {len(others) - 1:,} more" * (len(others) > 1)
+            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
             raise ArgumentError(f"The folder {folder} has other content: {quote(others[0])}{more}.", _OTHER_FOLDER)
         note = _read_note(folder) if NOTE in names else {}
         for key, value in about.items():
             if note.get(key, value) != value:
-                before, now = quote(_shown(note[key])), quote(_shown(value))
-                raise ArgumentError(
-                    f"The folder {folder} belongs to another sweep: {key} {before}, not {now}.",
-                    _OTHER_FOLDER,
-                )
+                change = f"{key} {quote(_shown(note[key]))}, not {quote(_shown(value))}"
+                raise ArgumentError(f"The folder {folder} belongs to another sweep: {change}.", _OTHER_FOLDER)
         _write_note(folder, {**note, **about})
     except OSError as error:
         raise ArgumentError(
@@ -225,7 +219,8 @@ def _write_note(folder: Path, note: JsonObject) -> None:
 
 def _dataset(groups: Sequence[tuple[Path, int]], leading: pa.Schema) -> ds.Dataset:
     """Return a dataset of row groups, in order, whose schema can hold every value."""
-    parquet, disk = ds.ParquetFileFormat(), LocalFileSystem()
+    parquet = ds.ParquetFileFormat()
+    disk = LocalFileSystem()
     whole: dict[Path, ds.ParquetFileFragment] = {}
     used: dict[Path, list[int]] = {}
     for path, group in groups:
@@ -243,20 +238,23 @@ def _dataset(groups: Sequence[tuple[Path, int]], leading: pa.Schema) -> ds.Datas
 
 def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa.DataType | None) -> pa.DataType:
     """Return an Arrow type that holds a column's values in all files."""
-    files = [file for file in files if name in file.physical_schema.names]
-    if not files:
+    types = {file: file.physical_schema.field(name).type for file in files if name in file.physical_schema.names}
+    if not types:
         return default or pa.large_string()
-    if len({file.physical_schema.field(name).type for file in files}) > 1:  # columns with nulls only don't count
-        filled = [file for file in files if any(group is None or group.num_values for group in statistics(file, name))]
-        files = filled or files
+    if len(set(types.values())) > 1:  # columns with nulls only don't count
+        types = {file: kind for file, kind in types.items() if _has_values(file, name)} or types
     try:
-        schemas = [pa.schema([(name, file.physical_schema.field(name).type)]) for file in files]
+        schemas = [pa.schema([(name, kind)]) for kind in types.values()]
         common = pa.unify_schemas(schemas, promote_options="permissive").field(name).type
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.large_string()
-    integers = [file for file in files if pa.types.is_integer(file.physical_schema.field(name).type)]
+    integers = [file for file, kind in types.items() if pa.types.is_integer(kind)]
     is_exact = not pa.types.is_floating(common) or all(_has_exact_floats(file, name) for file in integers)
     return common if is_exact else pa.large_string()
+
+
+def _has_values(fragment: ds.ParquetFileFragment, name: str) -> bool:
+    return any(group is None or group.num_values for group in statistics(fragment, name))
 
 
 def _has_exact_floats(fragment: ds.ParquetFileFragment, name: str) -> bool:
@@ -323,10 +321,8 @@ class DaskResults(FolderResults):
     def finish(self, about: JsonObject, errors: list[JsonObject]) -> dd.DataFrame:
         import dask.dataframe as dd
 
-        try:
+        with self._writing():
             paths = self._write_parts(self._dataset())
-        except OSError as error:
-            raise self._write_error(error) from error
         result: dd.DataFrame = dd.read_parquet(paths, split_row_groups=False)
         errors = [*errors, *self._omitted]
         result.attrs = {"funcs": {**about, "failed": len(errors)}, "errors": errors}

@@ -45,17 +45,16 @@ def sweep(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> p
             job = start_sweep(function, table, values)
         except TooManyRunsError as error:
             job = start_sweep(_confirmed(function, error), table, values)
-        frame: pd.DataFrame = _wait(job, shows_bar=function.options.progress)
+        return _wait(job, shows_bar=function.options.progress)
     except KeyboardInterrupt:
         if job is None:
             raise
         job.cancel()
         wait([job.future], _STORING_SECONDS)
-        done = f"Stopped the sweep of {function.name} after {job.progress.done:,} of {job.progress.total:,} runs."
-        text = done + " Run the same again to continue." * job.resumes
-    else:
-        return frame
-    raise StoppedSweep(text)
+        text = f"Stopped the sweep of {function.name} after {_done_text(job.progress)}."
+        if job.resumes:
+            text += " Run the same again to continue."
+        raise StoppedSweep(text) from None
 
 
 def start_sweep(
@@ -102,7 +101,7 @@ class SweepJob(Job):
     def __init__(self, sweep: Sweep) -> None:
         self.pairs = sweep.combos.pairs
         self._sweep = sweep
-        super().__init__(sweep.function.name, sweep.combos.given, sweep.run(), sweep.progress, _SweepFuture(sweep))
+        super().__init__(sweep.function.name, sweep.combos.args, sweep.run(), sweep.progress, _SweepFuture(sweep))
 
     @property
     def resumes(self) -> bool:
@@ -133,16 +132,14 @@ class SweepJob(Job):
         return self._again((), sends=False)
 
     def _again(self, errors: Collection[int], *, sends: bool = True) -> SweepJob:
-        function, sweep = self._sweep.function, self._sweep
-        job = SweepJob(sweep.again(results_for(function, sweep.combos), errors, sends=sends))
+        function = self._sweep.function
+        job = SweepJob(self._sweep.again(results_for(function, self._sweep.combos), errors, sends=sends))
         function.notify_started(job)
         return job
 
     def _facts(self) -> list[str]:
-        progress = self.progress
-        failed = [f"{progress.failed:,} failed"] * bool(progress.failed)
-        done = f"{progress.done:,} of {progress.total:,} runs"
-        return [self.status, done, *failed, f"{self.elapsed:.1f} s"]
+        failed = f"{self.progress.failed:,} failed" if self.progress.failed else ""
+        return [*filter(None, [self.status, _done_text(self.progress), failed]), f"{self.elapsed:.1f} s"]
 
 
 class _SweepFuture(ResultFuture):
@@ -177,7 +174,7 @@ def load_bar() -> None:
     import tqdm.auto  # noqa: F401  # imports ipywidgets in a notebook
 
 
-def _wait(job: SweepJob, *, shows_bar: bool) -> Any:
+def _wait(job: SweepJob, *, shows_bar: bool) -> pd.DataFrame:
     """Wait for a sweep, with tqdm's bar in a notebook or terminal."""
     progress = job.progress
     if not shows_bar or progress.total < 2:
@@ -235,8 +232,12 @@ def stopped_text(progress: Progress) -> str:
     """Return what a cancelled run or sweep has done."""
     if not isinstance(progress, SweepProgress):
         return "Cancelled. The service may still finish the run."
-    text = f"Cancelled after {progress.done:,} of {progress.total:,} runs."
-    return text + " Press Run to continue." * (progress.done > 0)
+    more = " Press Run to continue." if progress.done else ""
+    return f"Cancelled after {_done_text(progress)}.{more}"
+
+
+def _done_text(progress: SweepProgress) -> str:
+    return f"{progress.done:,} of {progress.total:,} runs"
 
 
 def asks_text(runs: int, most: int) -> str:
@@ -251,6 +252,7 @@ def value_text(value: Any) -> str:
         return constant
     if not isinstance(value, list):
         return str(value)
-    shown = [f"[{', '.join(map(str, item))}]" if isinstance(item, list) else str(item) for item in value[:_MAX_ITEMS]]
-    more = [f"and {len(value) - _MAX_ITEMS:,} more"] * (len(value) > _MAX_ITEMS)
-    return ", ".join([*shown, *more])
+    texts = [f"[{', '.join(map(str, item))}]" if isinstance(item, list) else str(item) for item in value[:_MAX_ITEMS]]
+    if len(value) > _MAX_ITEMS:
+        texts.append(f"and {len(value) - _MAX_ITEMS:,} more")
+    return ", ".join(texts)

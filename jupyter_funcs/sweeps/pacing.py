@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 # Seconds. The sweep gives up if the service asks for a longer pause, or refuses all runs for longer.
 LONGEST = 300.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 30.0
 # Results at one pace before one more run may be in flight.
 _STEADY = 10
 # Seconds after which the first run after a pause counts as accepted, even if it is still running.

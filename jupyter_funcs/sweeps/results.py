@@ -67,7 +67,6 @@ class MemoryResults:
         self._is_numbered = True
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._segments: Segments | None = None
-        self._stored: list[int] = []
         self._disk_failed = False
 
     async def find(self, _runs: Sequence[Args]) -> dict[int, float]:
@@ -77,14 +76,16 @@ class MemoryResults:
     def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
         from jupyter_funcs.sweeps.stacking import is_numbered
 
-        self._args[at], self._frames[at] = args, frame
+        self._args[at] = args
+        self._frames[at] = frame
         names = tuple(frame.columns)
         self._columns[names] = min(at, self._columns.get(names, at))
         self._is_numbered &= is_numbered(frame.index)
         self._rows += len(frame)
         self._received += frame.attrs.get("funcs", {}).get("bytes", frame.size)
         size = _memory_size(frame)
-        self._size, self._total = self._size + size, self._total + size
+        self._size += size
+        self._total += size
         if self._size > self._max_memory and not self._disk_failed:
             self._move_to_disk()
 
@@ -104,7 +105,6 @@ class MemoryResults:
         except OSError as error:
             reason = error.strerror or str(error)
         else:
-            self._stored += written
             self._frames = {at: frame for at, frame in self._frames.items() if at not in written}
             self._size = 0
             return
@@ -113,7 +113,7 @@ class MemoryResults:
 
     def finish(self, about: JsonObject, errors: list[JsonObject]) -> pd.DataFrame:
         table = self._table()
-        table.attrs["funcs"], table.attrs["errors"] = about, errors
+        table.attrs = {"funcs": about, "errors": errors}
         return table
 
     def _table(self) -> pd.DataFrame:
@@ -124,7 +124,8 @@ class MemoryResults:
             check_cells(self._rows, len(set().union(*self._columns)), self._received, what="sweep")
         except ReplyTooLargeError as error:
             raise ReplyTooLargeError(error.what, _ASK_FOR_LESS) from None
-        names = self._selectable_columns() if self._stored else None
+        is_stored = len(self._frames) < len(self._args)
+        names = self._selectable_columns() if is_stored else None
         if names is None:
             return stacked(self._blocks(), self._swept, self._fields)
         import pandas as pd
@@ -154,11 +155,12 @@ class MemoryResults:
     def _blocks(self, names: list[str] | None = None) -> Iterator[tuple[Args, pd.DataFrame]]:
         """Yield each run's arguments and result in order, with all columns or those named here."""
         if names is None:
-            blocks, self._frames = self._frames, {}  # so that each is freed once it is stacked
+            blocks = self._frames
+            self._frames = {}  # so that each is freed once it is stacked
         else:
             blocks = {at: frame[[name for name in names if name in frame]] for at, frame in self._frames.items()}
         if self._segments is not None:
-            stored = self._segments.read(list(map(str, self._stored)), names)
+            stored = self._segments.read([str(at) for at in self._args if at not in blocks], names)
             blocks |= {int(key): stored.pop(key) for key in list(stored)}
             if len(blocks) < len(self._args):
                 raise FuncsError("Temporary files with results of the sweep are gone.", "Run it again.")

@@ -71,18 +71,20 @@ class EarlierResults:
         return await asyncio.to_thread(self._find, identity)
 
     def _find(self, identity: str) -> dict[int, float]:
-        function, retried = self._function, self.retried
+        function = self._function
+        retried = self.retried
         if function.function.changes_data:  # only the same sweep continues; a run of another one is another change
             identity += repr(self._runs)
         self._keys = run_keys(identity, function.function, function.options, self._runs)
         # By position: its token may be another one by now.
-        self._earlier = {**self._earlier, **{self._keys[at]: result for at, result in retried.kept.items()}}
+        earlier = self._earlier | {self._keys[at]: result for at, result in retried.kept.items()}
         oldest = time.time() - retried.max_age
-        self._earlier = {key: result for key, result in self._earlier.items() if result.written >= oldest}
-        found: dict[str, float] = {key: result.written for key, result in self._earlier.items()}
+        self._earlier = {key: result for key, result in earlier.items() if result.written >= oldest}
+        results: dict[str, Any] = {**self._earlier}
         if self._cache is not None:
-            found |= {key: result.written for key, result in self._cache.find(self._keys, retried.max_age).items()}
-        return {at: found[key] for at, key in enumerate(self._keys) if key in found and at not in retried.failed}
+            results |= self._cache.find(self._keys, retried.max_age)
+        keys = {at: key for at, key in enumerate(self._keys) if at not in retried.failed}
+        return {at: results[key].written for at, key in keys.items() if key in results}
 
     def read(self, positions: Sequence[int]) -> dict[int, pd.DataFrame]:
         """Return results that were found, except those that have been deleted since."""
@@ -119,15 +121,15 @@ class EarlierResults:
     def close(self, *, ended: bool, failed: bool) -> None:
         """Keep new results for the same call: in the cache, and in memory if the sweep didn't end, or for a retry."""
         self.flush()
-        mine = set(self._keys)
-        kept = {key: result for key, result in self._earlier.items() if key in mine}
+        had_earlier = bool(self._earlier)
+        kept = {key: self._earlier.pop(key) for key in self._keys if key in self._earlier}
         kept |= {self._keys[at]: result for at, result in self._new.items()}
-        is_wanted = failed or not ended
-        self.kept = {at: kept[key] for at, key in enumerate(self._keys) if is_wanted and key in kept}
-        if ended and self._earlier:
-            others = {key: result for key, result in self._earlier.items() if key not in mine}
-            _interrupted[self._function.session] = others
+        if failed or not ended:
+            self.kept = {at: kept[key] for at, key in enumerate(self._keys) if key in kept}
+        if ended and had_earlier:
+            _interrupted[self._function.session] = self._earlier  # of other runs
         elif self._not_cached and not ended:
             self.resumes = self._not_cached <= self._new.keys()
             _interrupted[self._function.session] = kept
-        self._new, self._earlier = {}, {}
+        self._new = {}
+        self._earlier = {}

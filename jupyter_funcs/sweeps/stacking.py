@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_float_dtype, is_integer_dtype
 
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.catalog.schemas import text_of
@@ -63,13 +64,13 @@ def stacked(
     leading: dict[Hashable, Series] = {}
     for name in swept:
         field = fields.get(name)
-        found = [part_at(args, field.steps if field else (name,)) for args in sent]
-        given = [None if value is UNSET else value for value in found]
-        if name in columns and _has_only(columns[name], rows, name, given):
+        parts = [part_at(args, field.steps if field else (name,)) for args in sent]
+        argument = [None if value is UNSET else value for value in parts]
+        if name in columns and _has_only(columns[name], rows, name, argument):
             leading[name] = columns.pop(name)
         else:
             title = _unused(ARGUMENT.format(name), {*names, *leading}) if name in names else name
-            leading[title] = _argument(given, field.kind if field else Kind.TEXT).repeat(rows.lengths.tolist())
+            leading[title] = _argument(argument, field.kind if field else Kind.TEXT).repeat(rows.lengths.tolist())
     for key in [key for key in columns if isinstance(key, _Label)]:
         leading[_unused("index", {*names, *leading})] = columns.pop(key)
     result = {**leading, **columns}
@@ -126,7 +127,7 @@ def _parts(rows: _RowMap) -> dict[Hashable, dict[int, Series]]:
         for at, name in enumerate(frame.columns):
             parts.setdefault(name, {})[number] = frame.iloc[:, at]
     for key, labels in parts.items():
-        if isinstance(key, _Label) and all(map(_is_integer, _with_values(labels).values())):
+        if isinstance(key, _Label) and all(map(is_integer_dtype, _with_values(labels).values())):
             # If other blocks have an index of integers, 0, 1, 2 are labels too.
             for number, frame in enumerate(rows.groups):
                 labels.setdefault(number, pd.Series(frame.index.get_level_values(1)))
@@ -137,7 +138,7 @@ def _with_values(parts: Mapping[int, Series]) -> dict[int, Series]:
     """Return the parts that decide the dtype: those with values, else those with a dtype."""
     typed = {number: part for number, part in parts.items() if part.dtype != object}
     # Times that are all null don't tell whether others have an offset.
-    sure = {number for number, part in typed.items() if len(part) and not pd.api.types.is_datetime64_any_dtype(part)}
+    sure = {number for number, part in typed.items() if len(part) and not is_datetime64_any_dtype(part)}
     filled = {number: part for number, part in parts.items() if number in sure or part.notna().any()}
     return filled or typed or dict(parts)
 
@@ -184,16 +185,8 @@ def _alike(columns: Sequence[Series]) -> Sequence[Series]:
     return [pd.Series(_objects(column), dtype=object) for column in columns]
 
 
-def _is_integer(column: Series) -> bool:
-    return pd.api.types.is_integer_dtype(column.dtype)
-
-
-def _is_boolean(column: Series) -> bool:
-    return pd.api.types.is_bool_dtype(column.dtype) and column.dtype != object
-
-
 def _is_number(column: Series) -> bool:
-    return _is_integer(column) or pd.api.types.is_float_dtype(column.dtype)
+    return is_integer_dtype(column) or is_float_dtype(column)
 
 
 def _is_text(column: Series) -> bool:
@@ -202,9 +195,9 @@ def _is_text(column: Series) -> bool:
 
 
 def _floats(columns: Sequence[Series]) -> Sequence[Series]:
-    for column in filter(_is_integer, columns):
-        known = column.dropna()
-        large = known[(known > MAX_EXACT) | (known < -MAX_EXACT)]
+    for column in filter(is_integer_dtype, columns):
+        values = column.dropna()
+        large = values[(values > MAX_EXACT) | (values < -MAX_EXACT)]
         if any(int(float(value)) != value for value in large):
             raise ValueError
     return [pd.Series(column.to_numpy(dtype="float64", na_value=np.nan)) for column in columns]
@@ -240,20 +233,20 @@ def _objects(column: Series) -> Array:
 
 # How columns are converted to one dtype, by what they all are; the first match counts.
 _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequence[Series]]]] = [
-    (_is_integer, _integers),
+    (is_integer_dtype, _integers),
     (_is_number, _floats),
-    (_is_boolean, list),
+    (is_bool_dtype, list),
     (_is_text, _texts),
-    (lambda column: pd.api.types.is_datetime64_any_dtype(column.dtype), _times),
+    (is_datetime64_any_dtype, _times),
 ]
 
 
 # Arguments
 
 
-def _argument(given: Sequence[str | list[str] | None], kind: Kind) -> Series:
+def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
     """Return the column of an argument, one row per run."""
-    texts = [", ".join(map(text_of, value)) if isinstance(value, list) else value for value in given]
+    texts = [", ".join(map(text_of, value)) if isinstance(value, list) else value for value in values]
     with suppress(ValueError, OverflowError):
         if kind is Kind.DATE:
             return pd.Series(np.array([text or "NaT" for text in texts], dtype="datetime64[us]"))
@@ -265,13 +258,13 @@ def _argument(given: Sequence[str | list[str] | None], kind: Kind) -> Series:
     return pd.Series(texts, dtype="string")
 
 
-def _has_only(column: Series, rows: _RowMap, name: Hashable, given: Sequence[Any]) -> bool:
+def _has_only(column: Series, rows: _RowMap, name: Hashable, argument: Sequence[Any]) -> bool:
     """Return whether every block with rows has the column, with only the argument's value in it."""
     if any(name not in frame.columns and len(frame) for frame in rows.groups):
         return False
     some = rows.lengths > 0
     firsts = (np.cumsum(rows.lengths) - rows.lengths)[some]
-    sent = [value for value, has_rows in zip(given, some, strict=True) if has_rows]
+    sent = [value for value, has_rows in zip(argument, some, strict=True) if has_rows]
     if not all(_is_same(value, text) for value, text in zip(column.take(firsts).array, sent, strict=True)):
         return False
     wanted = column.take(np.repeat(firsts, rows.lengths[some])).set_axis(column.index)

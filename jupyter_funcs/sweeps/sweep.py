@@ -82,7 +82,7 @@ class Sweep:
         self._in_flight: set[int] = set()  # sent, and not answered yet
         self._attempts: Counter[int] = Counter()
         self._failures = dict(self.earlier.retried.left)  # as plain JSON values
-        self._said: JsonObject = {}  # of the columns of results
+        self._columns: JsonObject = {}  # what the source says of them
         self.progress.failed = len(self._failures)
         self._arrived: list[_Arrival] = []  # not stored yet
         self._storing: asyncio.Task[None] | None = None
@@ -116,7 +116,9 @@ class Sweep:
     async def run(self) -> Any:
         """Run the sweep and return its result; on the background loop."""
         self._task = asyncio.current_task()
-        started, clock, ended = time.time(), time.monotonic(), False
+        started = time.time()
+        clock = time.monotonic()
+        ended = False
         try:
             if self._is_stopped:
                 raise asyncio.CancelledError
@@ -125,7 +127,9 @@ class Sweep:
                 if not self.earlier.retried.sends:
                     self._give_up(FuncsError("The sweep was cancelled before this run ended."))
                 await self._run_all()
-                about = self._about(started, time.monotonic() - clock)
+                about = sweep_facts(self.function, self.combos, self.progress, started, time.monotonic() - clock)
+                if self._columns:
+                    about["columns"] = self._columns
                 result = await asyncio.to_thread(self._finish, about)
             ended = not self._gave_up
         finally:
@@ -137,7 +141,6 @@ class Sweep:
     def _finish(self, about: JsonObject) -> Any:
         with self._lock:
             self.earlier.flush()
-            about |= {"columns": self._said} if self._said else {}
             return self._results.finish(about, ErrorList(self._failures[at] for at in sorted(self._failures)))
 
     def _close(self, *, ended: bool) -> None:
@@ -151,14 +154,13 @@ class Sweep:
         """Load results from a folder, the cache or an interrupted sweep; the other runs become pending."""
         in_folder = await self._results.find(self.combos.runs)
         self._count_cached(in_folder.values())
-        found = {at: time for at, time in (await self.earlier.find()).items() if at not in in_folder}
-        positions = sorted(found)
-        loaded: set[int] = set(in_folder)
+        times = await self.earlier.find()
+        positions = sorted(times.keys() - in_folder.keys())
+        loaded = {*in_folder, *self._failures}  # failures that aren't tried again
         for first in range(0, len(positions), _CACHE_BATCH):
             batch = await asyncio.to_thread(self._load_batch, positions[first : first + _CACHE_BATCH])
-            self._count_cached([found[at] for at in batch])
+            self._count_cached([times[at] for at in batch])
             loaded |= batch
-        loaded |= self._failures.keys()  # that aren't tried again
         self._pending.extend(at for at in range(len(self.combos.runs)) if at not in loaded)
 
     def _load_batch(self, positions: list[int]) -> set[int]:
@@ -218,7 +220,8 @@ class Sweep:
         self._changed.set()
 
     async def _run(self, at: int) -> None:
-        progress, sent = Progress(on_answer=lambda: self._answered(at)), loop_time()
+        progress = Progress(on_answer=lambda: self._answered(at))
+        sent = loop_time()
         try:
             frame = await self._run_function(self.combos.runs[at], progress)
         except Exception as error:  # noqa: BLE001  # a bug in an executor or in this package: the others continue
@@ -228,8 +231,8 @@ class Sweep:
             if isinstance(error, FuncsError):
                 self._handle_failure(at, error, sent)
             else:
-                said = f"{self.function.name} failed inside jupyter_funcs: {type(error).__name__}: {error}"
-                self._add_failure(at, FuncsError(said))
+                what = f"{self.function.name} failed inside jupyter_funcs: {type(error).__name__}: {error}"
+                self._add_failure(at, FuncsError(what))
         else:
             self._pace.accepted(sent)
             self.progress.done += 1
@@ -247,8 +250,8 @@ class Sweep:
         if self._explanation is None:
             self._explanation = refusal, asyncio.ensure_future(self.function.explain(refusal))
         first, explaining = self._explanation
-        found = await asyncio.shield(explaining)
-        return refusal if found is first else found
+        explanation = await asyncio.shield(explaining)
+        return refusal if explanation is first else explanation
 
     def _handle_failure(self, at: int, error: FuncsError, sent: float) -> None:
         if error.refused:
@@ -302,32 +305,12 @@ class Sweep:
                 self._add(at, frame)
 
     def _add(self, at: int, frame: pd.DataFrame) -> None:
-        self._said |= frame.attrs.get("funcs", {}).get("columns", {})
+        self._columns |= frame.attrs.get("funcs", {}).get("columns", {})
         self._results.add(at, self.combos.runs[at], frame)
 
-    def _about(self, started: float, elapsed: float) -> JsonObject:
-        progress, function = self.progress, self.function
-        return {
-            "function": function.name,
-            "args": redacted_values(self.combos.constant),
-            "swept": list(self.combos.swept),
-            "runs": progress.total,
-            "failed": progress.failed,
-            "time": utc_text(started),
-            "service": function.session.service,
-            "synthetic": function.synthetic,
-            "elapsed": round(elapsed, 3),
-            "bytes": progress.received,
-            "attempts": progress.attempts,
-            "cached": {
-                "runs": progress.cached,
-                "oldest": progress.oldest and utc_text(progress.oldest),
-            },
-        }
-
     def _warn(self) -> None:
-        unique = list({(type(warning), str(warning)): warning for warning in self._warnings}.values())
-        unique.sort(key=lambda warning: not isinstance(warning, MissingRowsWarning))
+        by_text = {(type(warning), str(warning)): warning for warning in self._warnings}
+        unique = sorted(by_text.values(), key=lambda warning: not isinstance(warning, MissingRowsWarning))
         for warning in unique[:_MAX_WARNINGS]:
             warn(warning)
         if len(unique) > _MAX_WARNINGS:
@@ -336,6 +319,26 @@ class Sweep:
             failed = f"{len(self._failures):,} of {self.progress.total:,} runs of {self.function.name} failed"
             first = self._failures[min(self._failures)]["error"].partition("\n")[0]
             warn(MissingRowsWarning(f"{failed}, all listed in {self._results.errors_in}. First error: {first}"))
+
+
+def sweep_facts(
+    function: RemoteCall, combos: Combos, progress: SweepProgress, started: float, elapsed: float
+) -> JsonObject:
+    """Return what the attrs of a sweep's table say about it."""
+    return {
+        "function": function.name,
+        "args": redacted_values(combos.constant),
+        "swept": list(combos.swept),
+        "runs": progress.total,
+        "failed": progress.failed,
+        "time": utc_text(started),
+        "service": function.session.service,
+        "synthetic": function.synthetic,
+        "elapsed": round(elapsed, 3),
+        "bytes": progress.received,
+        "attempts": progress.attempts,
+        "cached": {"runs": progress.cached, "oldest": progress.oldest and utc_text(progress.oldest)},
+    }
 
 
 class ErrorList(list[dict[str, Any]]):

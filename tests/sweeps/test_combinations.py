@@ -60,7 +60,7 @@ def test_every_combination_is_run_in_the_order_given() -> None:
     ]
     assert found.swept == ["Symbol", "PoPLookback"]
     assert found.constant == CARD
-    assert found.given == {"PanelName": "Card", "Symbol": ["B", "A"], "PoPLookback": [1, 2]}
+    assert found.args == {"PanelName": "Card", "Symbol": ["B", "A"], "PoPLookback": [1, 2]}
     assert not found.pairs
 
 
@@ -68,7 +68,7 @@ def test_pairs_take_the_lists_together() -> None:
     """The first of each, then the second; what says so again is said to be pairs."""
     found = combos(pairs=True, Symbol=["A", "B"], PoPLookback=[1, 2])
     assert [(run["Symbol"], run["PoPLookback"]) for run in found.runs] == [("A", 1), ("B", 2)]
-    assert found.given["PoPLookback"] == [1, 2]
+    assert found.args["PoPLookback"] == [1, 2]
     assert found.pairs
 
 
@@ -171,7 +171,7 @@ def test_a_run_that_stands_twice_goes_once() -> None:
     ]
     assert len(runs(pairs=True, Symbol=["A", "B", "A"], PoPLookback=[1, 1, 1])) == 2
     assert len(runs(pd.DataFrame({"Symbol": ["A", "A", "B"]}))) == 2
-    assert combos(Symbol=["A", "B", "A"]).given["Symbol"] == ["A", "B"]
+    assert combos(Symbol=["A", "B", "A"]).args["Symbol"] == ["A", "B"]
 
 
 def test_a_table_gives_a_run_a_row() -> None:
@@ -186,9 +186,9 @@ def test_a_table_gives_a_run_a_row() -> None:
     found = combos(table)
     assert found.swept == ["Symbol", "StartDate", "PoPLookback"]
     assert found.runs == [CARD | {"Symbol": "A", "PoPLookback": 1, "StartDate": "2025-01-01"}, CARD | {"Symbol": "B"}]
-    assert found.given == CARD | {"Symbol": ["A", "B"], "StartDate": ["2025-01-01", None], "PoPLookback": [1, None]}
+    assert found.args == CARD | {"Symbol": ["A", "B"], "StartDate": ["2025-01-01", None], "PoPLookback": [1, None]}
     assert found.pairs
-    assert combos(pairs=True, **found.given).runs == found.runs
+    assert combos(pairs=True, **found.args).runs == found.runs
 
 
 def test_a_table_is_combined_with_lists() -> None:
