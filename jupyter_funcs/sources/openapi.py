@@ -74,7 +74,7 @@ _TEXT = {"type": "string"}
 _FILE = {"type": "string", "format": "file"}
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
 _FILES_HINT = "Keep the files that a document refers to in its folder, or at its origin."
-_AT_ONCE = 4  # files read from an address
+_AT_ONCE = 8  # files read from an address
 _YAML = re.compile(rb"^[\"']?(?:openapi|swagger)[\"']? *:", re.MULTILINE)
 
 
@@ -98,8 +98,8 @@ class OpenApiSource:
         files = await asyncio.wrap_future(in_thread(begin, "document"))
         while addresses := files.pending(_AT_ONCE):
             others = await asyncio.gather(*(self._other(url, request, terms, files.left) for url in addresses))
-            for address, content in zip(addresses, others, strict=True):
-                await asyncio.wrap_future(in_thread(partial(files.add, address, content), "document"))
+            add = partial(files.add_all, dict(zip(addresses, others, strict=True)))
+            await asyncio.wrap_future(in_thread(add, "document"))
         return partial(reply.read, lambda _: _catalog(files.root, connection))
 
     async def _other(self, url: str, request: Request, terms: Terms, left: int) -> bytes | FuncsError:
@@ -306,7 +306,7 @@ class _Document(Once):
 
     def _operation(self, method: str, item: JsonObject) -> Function:
         """Return an operation without its path."""
-        operation = only(dict, item[method])
+        operation = self._schemas.needed(item[method], "operation")
         server, is_allowed = self._server(operation, item, self._root)
         if not is_allowed:
             raise UnusableError(f"it runs on {quote(server)}")

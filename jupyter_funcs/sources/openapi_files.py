@@ -7,7 +7,7 @@ import string
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -19,8 +19,11 @@ from jupyter_funcs.core.json_decoding import JsonObject, only
 from jupyter_funcs.core.text import clip, inert, quote
 from jupyter_funcs.sources import yaml_decoding
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _FILES = "$files"  # where a document holds those that it refers to, by number
-_MAX_FILES = 2000
+_MAX_FILES = 10_000
 _MAX_BYTES = 32 * 2**20  # of all files
 MAX_FILE = 8 * 2**20  # bytes of one that a document refers to
 UNREAD = "can't be read:"
@@ -63,6 +66,11 @@ class DocumentFiles:
         folder = _path(self._address).parent.resolve()
         for address in iter(lambda: self.pending(1), []):
             self.add(address[0], _content(_path(address[0]), folder, min(self.left, MAX_FILE)))
+
+    def add_all(self, contents: Mapping[str, bytes | FuncsError]) -> None:
+        """Take several files by their addresses."""
+        for address, content in contents.items():
+            self.add(address, content)
 
     def add(self, address: str, content: bytes | Exception) -> None:
         """Take the content of a file, or why there is none."""
@@ -167,11 +175,11 @@ def missing(ref: Any, root: JsonObject) -> str:
     steps = str(ref).split("/")
     file = root[_FILES].get(steps[2]) if steps[1:2] == [_FILES] and len(steps) > 2 else None
     if file is None:
-        return f"refers to {quote(clip(str(ref), _MAX_WHY))}, which the document doesn't have"
+        return f"refers to {quote(clip(str(ref), _MAX_WHY))}, which leads nowhere"
     if file["why"]:
         return f"refers to {quote(file['name'])}, which {UNREAD} {file['why']}"
     pointer = "/".join(["#", *steps[4:]])
-    return f"refers to {quote(clip(file['name'] + pointer, _MAX_WHY))}, which that file doesn't have"
+    return f"refers to {quote(clip(file['name'] + pointer, _MAX_WHY))}, which leads nowhere"
 
 
 def _path(address: str) -> Path:

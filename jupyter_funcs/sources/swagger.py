@@ -63,7 +63,8 @@ class _Swagger(Once):
         converted = {**item, "parameters": params}
         for method in _METHODS:
             if method in item:
-                converted[method] = self._operation(only(dict, item[method]), bodies)
+                operation = self._resolved(item[method])
+                converted[method] = self._operation(operation, bodies) if operation else item[method]
         return converted
 
     def _operation(self, operation: JsonObject, shared: list[JsonObject]) -> JsonObject:

@@ -7,8 +7,10 @@ How much of the OpenAPI documents of the world becomes functions, and why the re
 
 A document is read as a file of which the user allows the first server. loaded: documents that list at least one
 function, of those that say that they are OpenAPI or Swagger and have an operation. operations: those that become
-functions. The table has the reasons for the rest, without the names in them, each with an example. `--largest` prints
-the times to list the largest documents, beside the time to decode them, and the memory. No test runs this.
+functions. A folder without the files that a document refers to can't show how it would be read, so that the shares
+are also those of the other documents. The table has the reasons for the rest, without the names in them, each with an
+example. `--largest` prints the times to list the largest documents, beside the time to decode them, and the memory.
+No test runs this.
 """
 # ruff: noqa: T201 - it prints a table
 
@@ -27,13 +29,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection
-from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.json_decoding import gc_paused, only
-from jupyter_funcs.sources import openapi, yaml_decoding
+from jupyter_funcs.sources import openapi, openapi_files
+from jupyter_funcs.sources.openapi_requests import PLACE
+from jupyter_funcs.sources.openapi_schemas import UnusableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from jupyter_funcs.catalog.listing import Function
 
 FOLDER = "FUNCS_DOCUMENTS"
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -61,10 +66,7 @@ def documents(folder: Path, every: int) -> Iterator[Path]:
 
 
 def decoded(path: Path) -> Any:
-    data = path.read_bytes()
-    is_json = data.lstrip()[:1] in {b"{", b"\xef"}
-    decode = json_decoding.decode if is_json else yaml_decoding.decode
-    return decode(data, what="document")
+    return openapi_files.decoded(path.read_bytes(), "document", is_yaml=path.suffix != ".json")
 
 
 def operations(root: Any) -> int:
@@ -76,19 +78,24 @@ def operations(root: Any) -> int:
 def connected(path: Path, root: Any) -> Connection:
     """Return the connection to a document whose user allows the first server that has an address of its own."""
     about = only(dict, root)
-    hosts = [f"https://{about['host']}"] if "host" in about else []
+    scheme = "https" if "https" in only(list, about.get("schemes")) or "schemes" not in about else "http"
+    urls = [f"{scheme}://{about['host']}"] if "host" in about else []
     items = only(dict, about.get("paths")).values()
     places = [about, *items, *(only(dict, only(dict, item).get("get")) for item in items)]
     for place in places:
-        hosts += [str(only(dict, server).get("url")) for server in only(list, only(dict, place).get("servers"))]
-    host = next((urlsplit(url).netloc for url in hosts if url.startswith("http") and "{" not in url), "api.example")
+        for server in only(list, only(dict, place).get("servers")):
+            variables = only(dict, only(dict, server).get("variables"))
+            values = {name: str(only(dict, variable).get("default")) for name, variable in variables.items()}
+            url = str(only(dict, server).get("url"))
+            urls.append(PLACE.sub(lambda match, values=values: values.get(match[1], ""), url))  # type: ignore[misc]
+    url = next((url for url in urls if url.startswith("http")), "https://api.example")
     return Connection(
         path.name,
         path.as_uri(),
         NO_TOKEN,
         kind="openapi",
         location=str(path),
-        allow_server=f"https://{host}",
+        allow_server="://".join(urlsplit(url)[:2]),
     )
 
 
@@ -97,15 +104,15 @@ def listed(path: Path) -> Listing:
     reasons: list[tuple[str, str]] = []
     read_one = openapi._Document._function
 
-    def noted(document: Any, name: str, *rest: Any) -> Any:
+    def noted(self: openapi._Document, name: str, *rest: Any) -> Function:
         try:
-            return read_one(document, name, *rest)
-        except openapi.UnusableError as error:
+            return read_one(self, name, *rest)
+        except UnusableError as error:
             reasons.append((NAMES.sub("…", str(error)), f"{name} of {path.name}: {error}"))
             raise
 
     total = 0
-    openapi._Document._function = noted  # type: ignore[method-assign]
+    openapi._Document._function = noted  # type: ignore[assignment, method-assign]
     try:
         root = decoded(path)
         total = operations(root)
@@ -119,20 +126,33 @@ def listed(path: Path) -> Listing:
 
 def print_shares(folder: Path, every: int) -> None:
     listings = {path: listed(path) for path in documents(folder, every)}
-    with_operations = {path: listing for path, listing in listings.items() if listing.operations or listing.error}
-    loaded = sum(1 for listing in with_operations.values() if listing.functions)
+    apart = {
+        path for path, listing in listings.items() if any(openapi_files.UNREAD in why for _, why in listing.reasons)
+    }
+    print_share("all documents", list(listings.values()))
+    print_share("whose files are all there", [listing for path, listing in listings.items() if path not in apart])
+    print_reasons(listings)
+
+
+def print_share(which: str, listings: list[Listing]) -> None:
+    some = [listing for listing in listings if listing.operations or listing.error]
+    loaded = sum(1 for listing in some if listing.functions)
+    functions = sum(listing.functions for listing in some)
+    total = sum(listing.operations for listing in some)
+    print(f"{which}: {len(listings) - len(some):,} more have no operation")
+    print(f"    loaded      {share(loaded, len(some))}")
+    print(f"    operations  {share(functions, total)}")
+
+
+def print_reasons(listings: dict[Path, Listing]) -> None:
     total = sum(listing.operations for listing in listings.values())
-    functions = sum(listing.functions for listing in listings.values())
-    empty = len(listings) - len(with_operations)
-    print(f"loaded      {share(loaded, len(with_operations))} documents, {empty:,} more without an operation")
-    print(f"operations  {share(functions, total)}")
     reasons: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for path, listing in listings.items():
         found = list(listing.reasons)
-        if listing.error:
-            rest = listing.operations - len(found)
-            found += [(NAMES.sub("…", listing.error), f"{path.name}: {listing.error}")] * max(rest, 1)
+        if listing.error and not found:
+            whole = max(listing.operations, 1)
+            found = [(NAMES.sub("…", listing.error), f"{path.name}: {listing.error}")] * whole
         for reason, example in found:
             reasons[reason] += 1
             examples.setdefault(reason, example)
@@ -150,13 +170,17 @@ def print_largest(folder: Path, count: int) -> None:
     for path in paths:
         data = path.read_bytes()
         with gc_paused():
-            began = time.perf_counter()
+            began = time.thread_time()
             root = decoded(path)
-            decoding = time.perf_counter() - began
+            decoding = time.thread_time() - began
             connection = connected(path, root)
-            began = time.perf_counter()
-            catalog = openapi.read_document(data, connection)
-            listing = time.perf_counter() - began
+            began = time.thread_time()
+            try:
+                catalog = openapi.read_document(data, connection)
+            except FuncsError as error:
+                print(f"{len(data) / 1e6:8.1f} {error.what[:90]}  {path.name[-60:]}")
+                continue
+            listing = time.thread_time() - began
         total = len(list(catalog))
         del catalog, root
         tracemalloc.start()

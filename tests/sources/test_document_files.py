@@ -36,6 +36,7 @@ WHOLE: dict[str, Any] = {
         "paths": {
             "/a": {"$ref": "paths/a.yml"},
             "/b": {
+                "put": {"$ref": "paths/put.yml"},
                 "get": {
                     **OK,
                     "operationId": "b",
@@ -60,6 +61,11 @@ WHOLE: dict[str, Any] = {
                 {"name": "item", "in": "query", "schema": {"$ref": "../schemas/my item.json"}},
             ],
         }
+    },
+    "paths/put.yml": {
+        **OK,
+        "operationId": "put",
+        "parameters": [{"$ref": "../shared.json#/components/parameters/Day"}],
     },
     "shared.json": {
         "components": {
@@ -112,7 +118,7 @@ def referring(param: str, **files: Any) -> dict[str, Any]:
 def expect_whole(catalog: Any) -> None:
     functions = {function.name: function for function in catalog}
     params = {name: [param.name for param in function.params] for name, function in functions.items()}
-    assert params == {"a": ["unit", "item"], "b": ["day"], "add": ["n", "in", "unit", "it"]}
+    assert params == {"a": ["unit", "item"], "b": ["day"], "put": ["day"], "add": ["n", "in", "unit", "it"]}
     unit, item = (param.schema for param in functions["a"].params)
     assert json.dumps(unit).count('"week"') == 1
     assert json.dumps(item).count('"week"') == 1
@@ -186,12 +192,12 @@ UNREADABLE: dict[str, tuple[str, Any, str]] = {
     "no name": ("\x00.json", {}, "can't be read: "),
     "neither JSON nor YAML": ("x.json", {"x.json": "{a: ["}, "can't be read: The file is not JSON at byte 1"),
     "too deep": ("x.json", {"x.json": "[" * 150 + "]" * 150}, "it has more than 100 levels"),
-    "without that part": ("x.json#/p", {"x.json": {"q": {}}}, "'x.json#/p', which that file doesn't have"),
-    "an anchor": ("x.json#p", {"x.json": {"p": {}}}, "which that file doesn't have"),
-    "a text": ("x.json", {"x.json": '"text"'}, "'x.json#', which that file doesn't have"),
-    "to itself": ("x.json#/p", {"x.json": {"p": {"$ref": "#/p"}}}, "which that file doesn't have"),
-    "nowhere in the document": ("#/components/parameters/P", {}, "'#/components/parameters/P', which the document"),
-    "nowhere, by its own name": ("api.json#/gone", {}, "refers to '#/gone', which the document doesn't have"),
+    "without that part": ("x.json#/p", {"x.json": {"q": {}}}, "'x.json#/p', which leads nowhere"),
+    "an anchor": ("x.json#p", {"x.json": {"p": {}}}, "which leads nowhere"),
+    "a text": ("x.json", {"x.json": '"text"'}, "'x.json#', which leads nowhere"),
+    "to itself": ("x.json#/p", {"x.json": {"p": {"$ref": "#/p"}}}, "which leads nowhere"),
+    "nowhere in the document": ("#/components/parameters/P", {}, "'#/components/parameters/P', which leads nowhere"),
+    "nowhere, by its own name": ("api.json#/gone", {}, "refers to '#/gone', which leads nowhere"),
 }  # fmt: skip
 
 
@@ -218,6 +224,7 @@ def test_an_operation_whose_parameter_cannot_be_read_is_left_out(
 ELSEWHERE = {"$ref": "gone.json#/x"}
 PARTS: dict[str, tuple[dict[str, Any], str]] = {
     "a path item": ({"/a": ELSEWHERE}, r"/a \(its path refers to 'gone.json'"),
+    "an operation": ({"/a": {"get": ELSEWHERE}}, r"GET /a \(its operation refers to"),
     "a body": ({"/a": {"post": {**OK, "requestBody": ELSEWHERE}}}, r"POST /a \(its body refers to"),
     "the schema of a body": (
         {"/a": {"post": {**OK, "requestBody": {"content": {"application/json": {"schema": ELSEWHERE}}}}}},

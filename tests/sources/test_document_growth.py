@@ -85,6 +85,10 @@ def scheme(at: int) -> dict[str, str]:
     return {"type": "apiKey", "in": "header", "name": f"X-{at}"}
 
 
+def elsewhere(at: int) -> dict[str, str]:
+    return {"$ref": f"https://x.example/{at}.json"}
+
+
 TAKING_P = {"get": {**OK, "parameters": [ref("P", "parameters")]}}
 TAKING_B = {"post": {**OK, "requestBody": ref("B", "requestBodies")}}
 KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -148,6 +152,7 @@ KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
     "media types of a body": lambda n: components(
         n, "requestBodies", TAKING_B, B={"content": dict.fromkeys(kinds(n))}
     ),
+    "files": lambda n: {"paths": paths(n, lambda at: {"get": {"parameters": [elsewhere(at)]}, "put": OK})},
     "names that are equal": lambda n: {"paths": paths(9 * n, {"get": {**OK, "operationId": "same"}})},
     "names that are numbered": lambda n: {
         "paths": paths(9 * n, lambda at: {"get": {**OK, "operationId": f"same ({at // 2})" if at % 2 else "same"}})
@@ -169,6 +174,23 @@ def assert_linear(work: Callable[[int], Callable[[], object]]) -> None:
     growth.assert_linear(lambda size: prepared(size)(), most=2000, start=50)
 
 
+SWAGGER: dict[str, Callable[[int], dict[str, Any]]] = {
+    "types of replies": lambda n: {
+        "produces": kinds(n),
+        "paths": paths(n, {"get": {"responses": {"200": {"$ref": "#/responses/R"}}}}),
+        "responses": {"R": {"schema": TEXT}},
+    },
+    "path items": lambda n: {
+        "paths": paths(n, {"$ref": "#/x-item"}),
+        "x-item": {"get": OK, "parameters": [{**query(TEXT, f"a{at}"), "in": "formData"} for at in range(n)]},
+    },
+    "bodies": lambda n: {
+        "paths": paths(n, {"post": {**OK, "parameters": [{"$ref": "#/parameters/B"}]}}),
+        "parameters": {"B": {"in": "body", "name": "b", "schema": {"properties": dict.fromkeys(kinds(n), TEXT)}}},
+    },
+}
+
+
 FAST = ["security", "schemes"]
 SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind not in FAST]
 
@@ -179,6 +201,15 @@ SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind not
 def test_a_document_takes_time_in_its_size(kind: str) -> None:
     """Servers, items, schemes, responses, texts and options that many paths share don't multiply with them."""
     assert_linear(lambda n: listed(KINDS[kind](n)))
+
+
+@pytest.mark.fault(147)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SWAGGER)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_swagger_document_takes_time_in_its_size(kind: str) -> None:
+    """What many paths share is converted once."""
+    assert_linear(lambda n: listed({"openapi": None, "swagger": "2.0", **SWAGGER[kind](n)}))
 
 
 def tools(count: int, **schema: Any) -> Callable[[], Catalog]:
