@@ -17,6 +17,7 @@ from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.listing import CHANGES_DATA, Function, Param
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.values import Variable, in_words, shorten
+from jupyter_funcs.client import questions
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import MOST_RUNS, CallOptions
@@ -90,8 +91,10 @@ class RemoteCall:
         """
         job = None
         try:
-            job = self.submit(*unnamed, **values)
-            frame = job.result()
+            args = self._checked(self.form(*unnamed, **values))
+            asks = self.session.kind == "mcp" and questions.can_ask()
+            job = self.start(args, can_ask=asks)
+            frame = questions.result_of(job) if asks else job.result()
         except KeyboardInterrupt:
             if job is not None:
                 job.cancel()
@@ -121,9 +124,13 @@ class RemoteCall:
         for text in shorten(list(dict.fromkeys(itertools.chain(*warnings.values())))):
             warn(f"{self.name}: {text} The run is sent anyway.")
 
-    def start(self, args: Args, *, keep_reply: bool = False) -> Job:
-        """Start a run with checked arguments; with `keep_reply`, the job's progress holds the raw reply."""
-        progress = Progress(keep_reply=keep_reply)
+    def start(self, args: Args, *, keep_reply: bool = False, can_ask: bool = False) -> Job:
+        """
+        Start a run with checked arguments; with `keep_reply`, the job's progress holds the raw reply.
+
+        `can_ask` is whether the caller looks for questions to the user.
+        """
+        progress = Progress(keep_reply=keep_reply, can_ask=can_ask)
         job = Job(self.name, args, self._run(args, progress), progress)
         self.notify_started(job)
         return job

@@ -53,6 +53,11 @@ def variables() -> dict[str, Any]:
     return {} if shell is None else shell.user_ns
 
 
+def is_interactive() -> bool:
+    """Return whether this is a kernel of a notebook, or IPython in a terminal."""
+    return _shell() is not None
+
+
 def watch_cells(look: Callable[..., None], *, on: bool = True) -> None:
     """Call a function after each cell, or no longer."""
     events = getattr(_shell(), "events", None)

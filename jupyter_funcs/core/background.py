@@ -17,7 +17,7 @@ from concurrent import futures
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,11 +37,27 @@ _loop: asyncio.AbstractEventLoop | None = None
 
 
 @dataclass(eq=False)
+class Question:
+    """
+    What a source asks the user during a run: for the properties of an object, or to open a link.
+
+    `answer` gets the values, or ``None`` if the user declines.
+    """
+
+    source: str
+    text: str
+    schema: dict[str, Any] = field(default_factory=dict)
+    link: str = ""
+    answer: Future[dict[str, Any] | None] = field(default_factory=Future)
+
+
+@dataclass(eq=False)
 class Progress:
     """
     The progress of one run: bytes received, requests sent, what the server says, and the raw reply if wanted.
 
-    `pages` keeps the pages of a run that asks for all, so that it can go on later.
+    `pages` keeps the pages of a run that asks for all, so that it can go on later. `can_ask` is whether somebody looks
+    for a `question`; meanwhile the time limit of the run doesn't count.
     """
 
     keep_reply: bool = False
@@ -52,6 +68,21 @@ class Progress:
     reply: bytes | None = None
     on_answer: Callable[[], object] | None = None
     pages: Any = None
+    can_ask: bool = False
+    question: Question | None = None
+    limit: asyncio.Timeout | None = None
+
+    async def ask(self, question: Question) -> dict[str, Any] | None:
+        """Ask the user, on the loop; return the values, or ``None`` if they decline."""
+        assert self.limit is not None
+        left = (self.limit.when() or math.inf) - loop_time()
+        self.limit.reschedule(None)
+        self.question = question
+        try:
+            return await asyncio.wrap_future(question.answer)
+        finally:
+            self.question = None
+            self.limit.reschedule(loop_time() + left)
 
 
 @dataclass(eq=False)
@@ -194,6 +225,8 @@ async def with_deadline(
     """Await `work` for at most `seconds`, or until the loop time `until`; raise a `DeadlineError` about `what`."""
     try:
         async with asyncio.timeout_at(loop_time() + seconds if until is None else until) as deadline:
+            if progress is not None:
+                progress.limit = deadline
             return await work
     except TimeoutError:
         if not deadline.expired():

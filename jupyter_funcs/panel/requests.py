@@ -44,6 +44,7 @@ class NotText(Part, frozen=True):
 
 PageValue = None | LongText | Texts | NotText
 FailedRows = Annotated[list[Number], Meta(max_length=1_000)]  # positions in the list of failed runs; all if empty
+Answers = Annotated[dict[Name, LongText], Meta(max_length=1_000)]  # to a question of a source
 PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
 
 

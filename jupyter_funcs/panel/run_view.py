@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.client import notebook, snippets
+from jupyter_funcs.client.questions import form_of
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError
 from jupyter_funcs.core.text import clip, inert, plural, quote, size_text
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.core.background import Question
 
 _MOST_FAILED = 100
 _LONGEST = 300
@@ -183,6 +185,7 @@ def running_view(job: Job) -> Json:
     progress = job.progress
     elapsed = job.elapsed
     view = {"name": _shown(job.function), "elapsed": 0.0, "bytes": 0, "done": 0, "of": 1, "note": progress.said}
+    view["question"] = progress.question and _question_view(progress.question)
     if elapsed >= 1:  # constant before, or the run and the previous result would be sent again
         view |= {"elapsed": round(elapsed, 1), "bytes": progress.received}
     if isinstance(progress, SweepProgress):
@@ -191,6 +194,28 @@ def running_view(job: Job) -> Json:
     elif progress.attempts > 1 and not progress.said:
         view["note"] = f"attempt {progress.attempts}"
     return view
+
+
+def _question_view(question: Question) -> Json:
+    """Return what a source asks, and the fields for the answer."""
+    form = form_of(question)
+    fields = [
+        {
+            "name": field.name,
+            "label": _shown(field.label),
+            "help": _shown(field.help),
+            "options": list(field.options),
+            "default": field.default or "",
+            "required": field.required,
+        }
+        for field in form.fields
+    ]
+    return {
+        "source": _shown(question.source),
+        "text": _shown(question.text),
+        "link": _shown(question.link),
+        "fields": fields,
+    }
 
 
 def frame_of(job: Job) -> pd.DataFrame:

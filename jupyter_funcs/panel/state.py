@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.catalog.changes import relisted
 from jupyter_funcs.catalog.values import as_several
 from jupyter_funcs.client import notebook, snippets
+from jupyter_funcs.client.questions import form_of
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
+from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import inert, listed, quote, some
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import run_view
 from jupyter_funcs.panel.form_view import FormView, same_args
 from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
 from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
-from jupyter_funcs.panel.requests import FailedRows, Json, Name, Number, PageValues, RunNumber, Tab, answers
+from jupyter_funcs.panel.requests import Answers, FailedRows, Json, Name, Number, PageValues, RunNumber, Tab, answers
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.records.run import as_it_came
 from jupyter_funcs.sweeps.job import SweepJob, asks_text, start_sweep
@@ -355,6 +357,19 @@ class PanelState:
         return job
 
     @answers()
+    def answer(self, values: Answers | None) -> Json:
+        """Answer what the source asks during a run, or decline; return the errors of the values."""
+        question = self.running.progress.question if self.running else None
+        if question is None or question.answer.done():
+            return {"errors": {}}
+        form = form_of(question)
+        form.update({name: Entered(text) for name, text in (values or {}).items() if text})
+        if values is not None and form.errors:
+            return {"errors": {name: inert(texts[0]) for name, texts in form.errors.items()}}
+        question.answer.set_result(None if values is None else form.args)
+        return {"errors": {}}
+
+    @answers()
     def cancel(self) -> None:
         """Cancel the current run, if there is one."""
         if self.running:
@@ -492,7 +507,7 @@ class PanelState:
 def _begun(visit: Visit, function: RemoteCall, args: Args) -> Job:
     """Start one run, or one per combination if fields have several values."""
     if not visit.form.swept:
-        return function.start(args, keep_reply=True)
+        return function.start(args, keep_reply=True, can_ask=True)
     # A panel shows a DataFrame of every combination, whatever the function's own options say.
     function = function.with_options(pairs=False, to=None)
     if same_args(visit.asked, args):

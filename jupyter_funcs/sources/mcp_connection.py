@@ -29,6 +29,7 @@ from jupyter_funcs.connection.secrets import redacted_all, redacted_line
 from jupyter_funcs.connection.tokens import end_session
 from jupyter_funcs.connection.transport import MAX_BYTES, Transport
 from jupyter_funcs.core import background, json_decoding
+from jupyter_funcs.core.background import Question
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ArgumentError,
@@ -41,6 +42,7 @@ from jupyter_funcs.core.errors import (
 )
 from jupyter_funcs.core.json_decoding import JsonObject, only
 from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -101,6 +103,8 @@ class Link:
         self._env = command_environment(transport.connection)
         self.functions: dict[str, Function] | None = None  # None if not known, or changed
         self.tasks: set[str] = set()  # the tools that run as tasks only
+        self._runs: list[Progress] = []
+        self._declined = ""  # what it asked when nobody could answer
         self.received = 0  # bytes
         self.opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self.ended = asyncio.Event()
@@ -132,13 +136,24 @@ class Link:
         params = types.CallToolRequestParams(name=name, arguments=arguments)
         if name in self.tasks:
             params.task = types.TaskMetadata()
-        await self._request(types.CallToolRequest(params=params), types.CallToolResult, ask, told)
-        if params.task is not None:
-            try:
-                task = types.Task.model_validate(ask.result.get("task"), by_name=False)
-            except ValueError as error:
-                raise UnansweredError(self._failure(error, ask, ProtocolError)) from None
-            await self._finish(task, ask, run)
+        self._runs.append(run)
+        try:
+            await self._request(types.CallToolRequest(params=params), types.CallToolResult, ask, told)
+            if params.task is not None:
+                await self._finish(self._task_of(ask), ask, run)
+        finally:
+            self._runs.remove(run)
+            if self._declined:
+                warn(self._declined)
+                self._declined = ""
+            if run.question is not None and not run.question.answer.done():
+                run.question.answer.set_result(None)
+
+    def _task_of(self, ask: Ask) -> types.Task:
+        try:
+            return types.Task.model_validate(ask.result.get("task"), by_name=False)
+        except ValueError as error:
+            raise UnansweredError(self._failure(error, ask, ProtocolError)) from None
 
     async def _finish(self, task: types.Task, ask: Ask, run: Progress) -> None:
         """Wait for the end of a task and ask for its result; cancel it if nobody waits any more."""
@@ -204,6 +219,7 @@ class Link:
                     dispatcher=_LenientDispatcher(incoming, outgoing),
                     client_info=types.Implementation(name="jupyter_funcs", version=version("jupyter-funcs")),
                     message_handler=self._on_notification,
+                    elicitation_callback=self._ask_user,
                 ) as session,
             ):
                 try:
@@ -314,6 +330,22 @@ class Link:
         lines = [line for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()]
         last = [line for line in lines if "error" in line.casefold()] or lines
         return before + redacted_line(last[-1]) if last else ""
+
+    async def _ask_user(self, context: object, params: types.ElicitRequestParams) -> types.ElicitResult:  # noqa: ARG002
+        """Ask the user of the last run that can ask; decline if there is none."""
+        run = next((run for run in reversed(self._runs) if run.can_ask and run.question is None), None)
+        if run is None:
+            self._declined = f"{self.name} asked, and nobody could answer: {redacted_line(params.message)}"
+            return types.ElicitResult(action="decline")
+        question = Question(self.name, redacted_line(params.message, _LONGEST))
+        if isinstance(params, types.ElicitRequestURLParams):
+            question.link = params.url
+        else:
+            question.schema = params.requested_schema
+        values = await run.ask(question)
+        if values is None:
+            return types.ElicitResult(action="decline")
+        return types.ElicitResult(action="accept", content=None if question.link else values)
 
     async def _on_notification(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):

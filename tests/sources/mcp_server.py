@@ -125,12 +125,24 @@ def fails(text: str = "") -> str:
     raise ValueError(text or "no luck")
 
 
+class Answer(BaseModel):
+    name: Annotated[str, Field(title="Your name")]
+    count: Annotated[int, Field(ge=1, le=5)] = 2
+    colour: Literal["red", "blue"] = "red"
+
+
 @app.tool(annotations=READS)
 async def asks(context: Context[Any, Any]) -> str:
-    class Answer(BaseModel):
-        yes: bool
+    """Ask the user for an answer, and return it."""
+    reply = await context.elicit("Who are \x1b[1m you?", Answer)
+    return " ".join([reply.action, reply.data.model_dump_json() if reply.action == "accept" else ""]).strip()
 
-    return str(await context.elicit("May I?", Answer))
+
+@app.tool(annotations=READS)
+async def leads(context: Context[Any, Any]) -> str:
+    """Ask the user to open a link."""
+    reply = await context.elicit_url("Sign in there", "https://sign.in.example/?a=1", "7")
+    return reply.action
 
 
 @app.tool(annotations=READS)

@@ -25,6 +25,7 @@ from jupyter_funcs.panel.run_view import running_view
 from jupyter_funcs.sources.mcp import _data
 from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
+from tests.panel.page import Page
 from tests.servers import serving
 
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
@@ -191,7 +192,6 @@ def test_a_tool_is_a_function(session: Session) -> None:
     ("call", "error", "words"),
     [
         (lambda funcs: funcs["fails"](text="bad \x1b[31m"), jf.FunctionError, "The function failed: Error executing"),
-        (lambda funcs: funcs["asks"](), jf.FunctionError, "The function failed"),
         (lambda funcs: funcs["text"].with_options(max_bytes=900)(of="x" * 1000), jf.ReplyTooLargeError, "900"),
         (lambda funcs: funcs["wait"].with_options(timeout=0.2)(seconds=60), jf.DeadlineError, "0.2 s"),
     ],
@@ -215,6 +215,94 @@ def test_a_run_says_how_far_it_is_and_is_cancelled_on_the_server(over_http: Sess
     assert running_view(job)["note"] == "25% <b>\\x1b[1m waiting"
     job.cancel()
     wait_until(lambda: mcp_server.calls == ["cancelled"])
+
+
+class Person:
+    """A person who answers one prompt after the other."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *replies: str) -> None:
+        self.prompts: list[str] = []
+        self._replies = iter(replies)
+        monkeypatch.setattr("builtins.input", self._input)
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+
+    def _input(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return next(self._replies)
+
+
+def test_a_server_asks_the_user_in_the_cell(
+    session: Session, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Value by value, again where one is wrong; an empty reply leaves the default."""
+    person = Person(monkeypatch, "", "Ann", "9", "3", "", "")
+    reply = session["asks"]()["Result"].tolist()
+    assert reply == ['accept {"name":"Ann","count":3,"colour":"red"}']
+    name, count, colour = "Your name", "Count [2]", "Colour (red or blue) [red]"
+    assert person.prompts == [f"{prompt}: " for prompt in (name, name, count, count, colour)] + ["Send? [Y/n] "]
+    shown = capsys.readouterr().out
+    assert shown.startswith("tools asks: Who are \\x1b[1m you?\n")
+    assert "required" in shown
+    assert "between 1 and 5" in shown
+
+
+def test_a_server_asks_to_open_a_link(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = Person(monkeypatch, "")
+    assert session["leads"]()["Result"].tolist() == ["accept"]
+    assert person.prompts == ["Open https://sign.in.example/?a=1 and continue? [Y/n] "]
+
+
+def test_a_person_may_decline(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    Person(monkeypatch, "Ann", "", "", "n")
+    assert session["asks"]()["Result"].tolist() == ["decline"]
+
+
+def test_where_nobody_can_answer_it_is_declined_with_a_note(session: Session) -> None:
+    """In the background, in a sweep, and in a notebook that is executed without a person."""
+    job = session["asks"].submit()
+    assert job.future.result(60)["Result"].tolist() == ["decline"]
+    assert job.notes == ["tools asked, and nobody could answer: Who are \\x1b[1m you?"]
+
+
+def asked_in(page: Page) -> dict[str, Any]:
+    """Return the question that a panel shows."""
+
+    def questions() -> list[dict[str, Any]]:
+        shown = [event["running"]["question"] for event in page.sent if event.get("ev") == "progress"]
+        return [question for question in shown if question]
+
+    wait_until(lambda: bool(questions()))
+    return questions()[-1]
+
+
+def test_a_panel_shows_what_a_server_asks(session: Session) -> None:
+    """With the errors at the fields; the time limit of the run doesn't count meanwhile."""
+    page = Page(session.panel("asks"))
+    page.ask("run", seq=1, values={}, confirmed=False)
+    question = asked_in(page)
+    assert (question["source"], question["text"]) == ("tools", "Who are \\x1b[1m you?")
+    assert [field["label"] for field in question["fields"]] == ["Your name", "Count", "Colour"]
+    limit = page.panel._state.running.progress.limit  # type: ignore[union-attr]
+    assert limit is not None
+    assert limit.when() is None
+    errors = page.ask("answer", values={"count": "9"})["errors"]
+    assert errors.keys() == {"name", "count"}
+    assert page.ask("answer", values={"name": "Ann", "count": "3"})["errors"] == {}
+    assert page.panel.result(60)["Result"].tolist() == ['accept {"name":"Ann","count":3,"colour":"red"}']
+    page.ask("run", seq=2, values={}, confirmed=False)
+    page.sent.clear()
+    asked_in(page)
+    page.ask("answer", values=None)
+    assert page.panel.result(60)["Result"].tolist() == ["decline"]
+
+
+def test_a_cancelled_run_takes_back_its_question(session: Session) -> None:
+    page = Page(session.panel("asks"))
+    page.ask("run", seq=1, values={}, confirmed=False)
+    asked_in(page)
+    page.ask("cancel")
+    wait_until(lambda: page.state("_run")["state"] == "cancelled")
+    assert session["number"]()["Result"].tolist() == [7]
 
 
 @pytest.mark.slow

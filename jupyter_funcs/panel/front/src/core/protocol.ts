@@ -209,6 +209,8 @@ export interface Run {
     done: number;
     of: number;
     note: string;
+    /** What the source asks meanwhile. */
+    question: Question | null;
   } | null;
   result: ResultView | null;
   error: ErrorView | null;
@@ -219,6 +221,21 @@ export interface Run {
   more: boolean;
   /** How many runs the history had after the last cell, which may have added some. */
   ran?: number;
+}
+
+/** What a source asks the user during a run: values, or to open a link. */
+export interface Question {
+  source: string;
+  text: string;
+  link: string;
+  fields: {
+    name: string;
+    label: string;
+    help: string;
+    options: string[];
+    default: string;
+    required: boolean;
+  }[];
 }
 
 export interface ErrorView {
@@ -479,6 +496,11 @@ export interface Requests {
    * `values`: typed and not yet in the kernel's; `confirmed`: very many runs, or runs that change
    * data, were asked about.
    */
+  /** Answers a question; `null` declines. */
+  answer: {
+    in: { values: { [field: string]: string } | null };
+    out: { errors: { [field: string]: string } };
+  };
   run: {
     in: { seq: number; values: Record<string, PageValue>; confirmed: boolean };
     out: { asks: string };

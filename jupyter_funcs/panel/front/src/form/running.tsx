@@ -2,6 +2,7 @@ import { count, size } from "../core/format";
 import { Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import { Elapsed, Progress } from "./progress";
+import { QuestionForm } from "./question";
 
 /** How far the run is, and Cancel. */
 export function Running() {
@@ -15,6 +16,7 @@ export function Running() {
         <Elapsed />
       </div>
       <Progress hook="progress" />
+      {run.running?.question && <QuestionForm question={run.running.question} />}
       <div class="jf-acts">
         <button
           type="button"

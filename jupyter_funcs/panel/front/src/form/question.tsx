@@ -1,0 +1,92 @@
+import { useState } from "preact/hooks";
+import { inert } from "../core/format";
+import { Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
+import type * as P from "../core/protocol";
+
+type Answers = { [field: string]: string };
+
+/** What the source asks during a run, with Send and Decline. */
+export function QuestionForm({ question }: { question: P.Question }) {
+  const { ask, tell } = usePanel();
+  const [values, setValues] = useState<Answers>({});
+  const [errors, setErrors] = useState<Answers>({});
+  const answer = (sent: Answers | null) =>
+    tell(ask("answer", { values: sent }).then((reply) => setErrors(reply.errors)));
+  return (
+    <div class="jf-form2" role="group" aria-label={`${question.source} asks`} data-jf="question">
+      <h3>{inert(question.source)} asks</h3>
+      <p>{inert(question.text)}</p>
+      {question.link && <p data-jf="question-link">{inert(question.link)}</p>}
+      {question.fields.map((field) => (
+        <QuestionField
+          key={field.name}
+          field={field}
+          value={values[field.name] ?? ""}
+          error={errors[field.name]}
+          set={(value) => setValues({ ...values, [field.name]: value })}
+        />
+      ))}
+      <div class="jf-acts">
+        <button
+          type="button"
+          class="jf-btn"
+          data-jf="question-decline"
+          onClick={() => answer(null)}
+        >
+          Decline
+        </button>
+        <button
+          type="button"
+          class="jf-btn is-main"
+          data-jf="question-send"
+          onClick={() => answer(values)}
+        >
+          {question.link ? "I have opened it" : "Send"}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+interface QuestionFieldProps {
+  field: P.Question["fields"][number];
+  value: string;
+  error: string | undefined;
+  set: (value: string) => void;
+}
+
+function QuestionField({ field, value, error, set }: QuestionFieldProps) {
+  const hook = `question:${field.name}`;
+  return (
+    <label title={inert(field.help)}>
+      {inert(field.label)}
+      {field.required && <span class="jf-quiet"> required</span>}
+      <div class="jf-box">
+        {field.options.length ? (
+          <select data-jf={hook} value={value} onChange={(event) => set(event.currentTarget.value)}>
+            <option value="">{field.default && `${field.default} (default)`}</option>
+            {field.options.map((option) => (
+              <option key={option} value={option}>
+                {inert(option)}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <input
+            data-jf={hook}
+            value={value}
+            placeholder={field.default}
+            onInput={(event) => set(event.currentTarget.value)}
+          />
+        )}
+      </div>
+      {error && (
+        <p class="jf-err" role="alert">
+          <Icon name="err" size={14} />
+          <span>{error}</span>
+        </p>
+      )}
+    </label>
+  );
+}
