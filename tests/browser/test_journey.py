@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,7 +29,6 @@ from tests.conftest import SYMBOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from playwright.sync_api import Page
 
@@ -288,3 +288,36 @@ def test_all_rows_are_one_click_away_from_the_warning(open_notebook: Callable[..
     expect(at(page, "view")).to_contain_text("%funcs call orders --all")
     look(page, "paged-2-all")
     assert run_python(page, "print(len(panel.result()))").strip() == "120"
+
+
+ASKING = f"""import sys
+from jupyter_funcs.api import Session
+from jupyter_funcs.connection.profiles import Connection
+from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.connection.tokens import Constant
+command = (sys.executable, {str(Path(__file__).parents[1] / "sources" / "mcp_server.py")!r})
+funcs = Session(Connection("Travel desk", "", Constant(Secret("x")), kind="mcp", target=command))
+panel = funcs.panel("asks")
+panel"""
+
+
+@pytest.mark.slow
+def test_what_a_server_asks_is_answered_in_the_panel(open_notebook: Callable[..., Page]) -> None:
+    """The form is below the progress; what is wrong is said at its field."""
+    pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
+    page = open_notebook(ASKING)
+    wait_for(page, "form")
+    run(page, "running")
+    expect(at(page, "question")).to_contain_text("Travel desk asks")
+    at(page, "question:count").fill("9")
+    at(page, "question-send").click()
+    expect(at(page, "question")).to_contain_text("Your name is required")
+    expect(at(page, "question")).to_contain_text("between 1 and 5")
+    at(page, "question").scroll_into_view_if_needed()
+    look(page, "question")
+    at(page, "question:name").fill("Ann")
+    at(page, "question:count").fill("3")
+    at(page, "question:colour").select_option("blue")
+    at(page, "question-send").click()
+    wait_for(page, "done", 1)
+    assert "Ann" in run_python(page, "print(panel.result().iloc[0, 0])")

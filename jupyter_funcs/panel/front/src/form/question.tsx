@@ -14,10 +14,15 @@ export function QuestionForm({ question }: { question: P.Question }) {
   const answer = (sent: Answers | null) =>
     tell(ask("answer", { values: sent }).then((reply) => setErrors(reply.errors)));
   return (
-    <div class="jf-form2" role="group" aria-label={`${question.source} asks`} data-jf="question">
+    <div
+      class="jf-form2 is-question"
+      role="group"
+      aria-label={`${question.source} asks`}
+      data-jf="question"
+    >
       <h3>{inert(question.source)} asks</h3>
       <p>{inert(question.text)}</p>
-      {question.link && <p data-jf="question-link">{inert(question.link)}</p>}
+      {question.link && <QuestionLink link={question.link} />}
       {question.fields.map((field) => (
         <QuestionField
           key={field.name}
@@ -49,6 +54,22 @@ export function QuestionForm({ question }: { question: P.Question }) {
   );
 }
 
+/** A link of a web page; any other address is only shown. */
+function QuestionLink({ link }: { link: string }) {
+  const isPage = /^https?:\/\//i.test(link);
+  return (
+    <p data-jf="question-link">
+      {isPage ? (
+        <a href={link} target="_blank" rel="noopener noreferrer">
+          {inert(link)}
+        </a>
+      ) : (
+        inert(link)
+      )}
+    </p>
+  );
+}
+
 interface QuestionFieldProps {
   field: P.Question["fields"][number];
   value: string;
@@ -60,8 +81,15 @@ function QuestionField({ field, value, error, set }: QuestionFieldProps) {
   const hook = `question:${field.name}`;
   return (
     <label title={inert(field.help)}>
-      {inert(field.label)}
-      {field.required && <span class="jf-quiet"> required</span>}
+      <span>
+        {inert(field.label)}
+        {field.required && (
+          <span class="jf-req" aria-hidden="true">
+            *
+          </span>
+        )}
+        {field.required && <span class="jf-off"> (required)</span>}
+      </span>
       <div class="jf-box">
         {field.options.length ? (
           <select data-jf={hook} value={value} onChange={(event) => set(event.currentTarget.value)}>
