@@ -177,9 +177,10 @@ def _number(value: Any) -> str:
 
 def _file(module: ModuleType) -> bytes:
     """Return the hash of a module's file as it was when first asked for: what is loaded may be older than the file."""
-    spec, content = _files.get(module, (None, b""))
-    if not content or spec is not module.__spec__:  # which another one replaces when the module is loaded again
+    known, content = _files.get(module, (None, b""))
+    spec = getattr(module, "__spec__", None)  # another one when the module is loaded again; none of a shell's own
+    if not content or spec is not known:
         with suppress(AttributeError, OSError):
             content = hashlib.sha256(Path(module.__file__ or "").read_bytes()).digest()
-        _files[module] = module.__spec__, content
+        _files[module] = spec, content
     return content

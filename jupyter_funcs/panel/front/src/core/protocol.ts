@@ -496,16 +496,16 @@ export interface Requests {
    * `values`: typed and not yet in the kernel's; `confirmed`: very many runs, or runs that change
    * data, were asked about.
    */
-  /** Answers a question; `null` declines. */
-  answer: {
-    in: { values: { [field: string]: string } | null };
-    out: { errors: { [field: string]: string } };
-  };
   run: {
     in: { seq: number; values: Record<string, PageValue>; confirmed: boolean };
     out: { asks: string };
   };
   cancel: { in: Nothing; out: Nothing };
+  /** Answers a question; `null` declines. */
+  answer: {
+    in: { values: Record<string, string> | null };
+    out: { errors: Record<string, string> };
+  };
   retry: { in: Nothing; out: Nothing };
   /** Of `partial.rows`, by position; all that failed if empty. */
   retry_failed: { in: { rows: number[] }; out: Nothing };
