@@ -14,7 +14,7 @@ from jupyter_funcs.records.recorded import RecordedClient
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
     import httpx
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from jupyter_funcs.sweeps.job import SweepJob
 
 
-def connect(
+def connect(  # noqa: PLR0913  # each names one thing, and few calls need more than two
     where: str | os.PathLike[str] | ModuleType | Sequence[Callable[..., Any]] | None = None,
     *,
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
+    server: str | Mapping[str, str] = "",
     allow_server: str = "",
+    allow_http: bool = False,
     transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None,
 ) -> Session:
     """
@@ -54,9 +56,14 @@ def connect(
         A bearer token, or a callable that returns one and is called before each request.
     api_key
         An API key, sent as ``X-Api-Key`` instead of a token.
+    server
+        Which of the servers of an OpenAPI document to use, by its address or its description; or the values of the
+        variables in their addresses, as in ``{"tenant": "acme"}``.
     allow_server
-        The address of the server that an OpenAPI document may name, if that isn't where the document comes from. The
-        token is sent there too.
+        The address of the server that an OpenAPI document may name, if that isn't where the document comes from; or of
+        your own deployment, if the document names another one. The token is sent there too.
+    allow_http
+        Whether a token may be sent unencrypted, to an address that begins with ``http://``.
     transport
         An httpx transport to use instead of the network.
 
@@ -75,16 +82,17 @@ def connect(
     UserWarning
         ``FUNCS_CONFIG`` names a file that doesn't exist or can't be read, so the session uses the demo.
     """
-    session = _connected(where, token, api_key, transport, allow_server)
+    options = {"server": server, "allow_server": allow_server, "allow_http": allow_http}
+    session = _connected(where, token, api_key, transport, **options)
     if transport is None:  # that of the demo takes 5 ms: its engine is imported by its first run
         session.list_early()
     return session
 
 
 def _connected(
-    where: Any, token: Any = None, api_key: str | None = None, transport: Any = None, allow_server: str = ""
+    where: Any, token: Any = None, api_key: str | None = None, transport: Any = None, **options: Any
 ) -> Session:
-    connection = resolve(where, token, api_key, allow_server=allow_server)
+    connection = resolve(where, token, api_key, **options)
     if connection is not None:
         return Session(connection, transport)
     try:
@@ -227,9 +235,9 @@ class Session(RecordedClient[RemoteFunction]):
         return RemoteFunction(self, function, slug)
 
     @staticmethod
-    def reconnect(where: str | None, allow_server: str = "") -> Session:
+    def reconnect(where: str | None, **options: Any) -> Session:
         """Connect in another process."""
-        return _connected(where, allow_server=allow_server)
+        return _connected(where, **options)
 
     def panel(self, name: str | int | None = None, /, *, trusted: bool | None = None, **values: Any) -> Panel:
         """

@@ -61,6 +61,7 @@ HOMES = {
         "records.lock",
         "sources.python",
     },
+    "authlib": {"connection.login"},
     "keyring": {"connection.login"},
     "httpx2": {"sources.mcp_connection"},
     "mcp": {"cli.mcp", "sources.mcp_connection"},

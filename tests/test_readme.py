@@ -90,7 +90,8 @@ def test_the_files_of_the_guide_are_read(text: str, tmp_path: Path, monkeypatch:
     path.write_text(text, "utf-8")
     if "profiles" in tomllib.loads(text):
         monkeypatch.setenv("FUNCS_CONFIG", str(path))
-        monkeypatch.setenv("WORK_TOKEN", "a-token-of-the-tests")
+        for name in re.findall(r'_env = "(\w+)"', text):
+            monkeypatch.setenv(name, "a-token-of-the-tests")
         profiles = tomllib.loads(text)["profiles"]
         assert [jf.connect(name).service for name in profiles] == list(profiles)
     else:

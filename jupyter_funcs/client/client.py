@@ -12,6 +12,7 @@ import weakref
 from abc import ABC, abstractmethod
 from concurrent import futures
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
@@ -20,14 +21,15 @@ from jupyter_funcs.catalog.schemas import Schemas
 from jupyter_funcs.client.cache import Cache
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in, no_functions
-from jupyter_funcs.connection.login import KeyringUnavailableError, Login
-from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, config_problem
+from jupyter_funcs.connection.login import KeyringUnavailableError, Login, OAuth
+from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, auth_name, config_problem
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.connection.tokens import Constant, FromEnvironment, FromFile, FromFunction
 from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import with_deadline
 from jupyter_funcs.core.errors import ConfigError, FuncsError, NotFoundError
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import clip, listed, nearest, plural, quote
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
@@ -84,7 +86,7 @@ class Client(ABC, Generic[CallT_co]):
 
     @staticmethod
     @abstractmethod
-    def reconnect(where: str | None, allow_server: str = "") -> Client[Any]:
+    def reconnect(where: str | None, **options: Any) -> Client[Any]:
         """Connect in another process, to a profile, an address, or what the environment names."""
 
     @abstractmethod
@@ -241,9 +243,17 @@ class Client(ABC, Generic[CallT_co]):
 
     def ready(self) -> Self:
         """Ask the user for what the token's source lacks, such as a password, and return this session."""
+        self._ask_missing()
+        logins = [source for source in self._connection.auth.values() if isinstance(source, OAuth)]
+        if logins:
+            _ = self.catalog  # which says where to log in
+        for source in logins:
+            source.ask_missing(self._login)
+        return self
+
+    def _ask_missing(self) -> None:
         background.forbid_on_loop()
         self._connection.token.ask_missing(self._login)
-        return self
 
     def login(self, email: str, password: Hidden) -> None:
         """Log in, for a profile whose token comes from a login."""
@@ -281,10 +291,17 @@ class Client(ABC, Generic[CallT_co]):
             answered = time.monotonic() - began if asks else None
         except FuncsError as error:
             trouble = str(error)
+        status = Status(self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind)
         has_token = self._connection.token is not NO_TOKEN
-        return Status(
-            self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind, has_token, answered
-        )
+        return replace(status, has_token=has_token, answered=answered, schemes=self._schemes())
+
+    def _schemes(self) -> str:
+        """Return the schemes of the functions listed, and for which there is a credential."""
+        contexts = (only(dict, function.context) for function in self.listed or ())
+        named = [scheme for about in contexts for schemes in about.get("security", ()) for scheme in schemes]
+        names = dict.fromkeys(scheme["scheme"] for scheme in named)
+        are_set = {name: auth_name(name) in self._connection.auth for name in names}
+        return ", ".join(f"{name} {'set' if is_set else 'not set'}" for name, is_set in are_set.items())
 
     def redact(self, text: str) -> str:
         """Return a text without the tokens in use."""
@@ -413,7 +430,7 @@ class Client(ABC, Generic[CallT_co]):
             warn(f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect.")
 
     def _list(self, left: float | None = None) -> Catalog:
-        self.ready()
+        self._ask_missing()
         catalog = background.run(self.remote.listing(left))()
         self._warn_if_token_ends()
         return catalog

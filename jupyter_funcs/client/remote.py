@@ -85,8 +85,10 @@ class Remote:
             run = PagedRun(self.source, function, terms, progress, read)
             work = run.frame(args, options, self.listed(function))
         frame = await with_deadline(options.timeout, work, function.name, progress, until)
+        told = frame.attrs.get("funcs", {})
         frame.attrs["funcs"] = {
-            **frame.attrs.get("funcs", {}),
+            **told,
+            **{name: redacted_values(told[name]) for name in {"page"} & told.keys()},  # a link may repeat a key
             "function": function.name,
             "args": redacted_values(args),
             "time": utc_text(started),

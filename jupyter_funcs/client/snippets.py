@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote as escaped
 
 from jupyter_funcs.catalog.fields import fields_named
 from jupyter_funcs.catalog.values import Each, Variable, entry_of, first_of
 from jupyter_funcs.connection.replies import RUN_PATH
+from jupyter_funcs.connection.tokens import BASIC
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.line import LETTER_ESCAPE, in_double_quotes
 from jupyter_funcs.core.text import json_text, plain, recorded
 from jupyter_funcs.sources.openapi_requests import JSON_BODY
+from jupyter_funcs.sources.openapi_servers import listed_places
 from jupyter_funcs.sources.source import ServiceSource
 
 if TYPE_CHECKING:
@@ -28,9 +32,7 @@ _MOST_VALUES = 1_000  # of a sweep
 # What a magic reads unquoted: nothing that could start or end IPython syntax, a quote, a list or a variable.
 _BARE = re.compile(r"(?a)[\w.+:/@-]*\w")
 _PLAIN_NAME = re.compile(r"(?a)\w[\w.]*")
-# The header with its secret, from an environment variable.
-_SECRETS = {"Authorization": '"Authorization: Bearer $FUNCS_TOKEN"', "X-Api-Key": '"X-Api-Key: $FUNCS_API_KEY"'}
-_SECRET_ONLY = {"Authorization": '"$FUNCS_TOKEN"', "X-Api-Key": '"$FUNCS_API_KEY"'}
+_PLAIN_HEADER = re.compile(r"(?a)[\w-]+: \w* ?")
 _NO_ADDRESS = "http://127.0.0.1:8765"
 _SERVE = f"""\
 # The demo runs inside this kernel and has no address. Serve it in another terminal:
@@ -51,7 +53,7 @@ def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> 
     named = {name: one for name, one in alone.items() if isinstance(one, Variable) and one.name.isidentifier()}
     program = python(function, {**args, **named}, where, sweeps=sweeps, result=result)
     found = [{"name": "python", "code": program, "note": "a script or a notebook"}]
-    if not (where.startswith("[") or _allowed_server(function)):  # %funcs connect supports neither
+    if not (where.startswith("[") or _options(function)):  # %funcs connect supports neither
         note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
         found.insert(0, {"name": "magic", "code": magic(function, args, sweeps=sweeps, result=result), "note": note})
     with suppress(FuncsError):  # values that make no valid request
@@ -83,19 +85,17 @@ def python(
 ) -> str:
     """Return the run as a Python program with exactly these values, or variables of the notebook."""
     call = function.code(args, sweeps=sweeps, result=result)
-    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where, _allowed_server(function))}\n{call}"
+    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where, _options(function))}\n{call}"
 
 
-def _allowed_server(function: RemoteCall) -> str:
-    """Return the ``allow_server`` that was given in Python; empty if there is none, or a profile names it."""
-    own = function.session.remote.transport.connection
-    return own.allow_server if own.where != own.name else ""
+def _options(function: RemoteCall) -> Values:
+    return function.session.remote.transport.connection.options
 
 
-def connection(where: str, allow_server: str = "") -> str:
+def connection(where: str, options: Values = MappingProxyType({})) -> str:
     """Return the code of a session, which needs no variable."""
     given = where if where.startswith("[") else repr(where)  # functions given in Python are in brackets, as in code
-    more = f", {allow_server=}" if allow_server else ""
+    more = "".join(f", {name}={value!r}" for name, value in options.items())
     return f"jf.connect({given}{more})" if where else "jf.connect()"
 
 
@@ -108,13 +108,27 @@ def curl(function: RemoteCall, args: Values) -> str:
     if isinstance(source, ServiceSource):
         url = (session.address or _NO_ADDRESS).rstrip("/") + RUN_PATH
         headers = {"Content-Type": "application/json", **source.headers}
-        sent = {"method": "POST", "url": url, "token_header": own.header, "headers": headers, "body": sent}
+        sent = {"method": "POST", "url": url, "credentials": listed_places(own), "headers": headers, "body": sent}
     if "url" not in sent or function.options.pages:
         return ""
-    command = [f"curl -X {sent['method']} {shlex.quote(sent['url'])}"]
-    if header := sent.get("token_header"):
-        # A document may name any header, also one with a $.
-        command.append(f"-H {_SECRETS.get(header) or shlex.quote(f'{header}: ') + _SECRET_ONLY[own.header]}")
+    url = shlex.quote(sent["url"])
+    options = []
+    for credential in sent.get("credentials", ()):
+        name, prefix, variable = credential["name"], credential["prefix"], f"${credential['variable']}"
+        match credential["in"]:
+            case "query":
+                separator = "&" if "?" in sent["url"] else "?"
+                url += shlex.quote(f"{separator}{escaped(name)}=") + f'"{variable}"'
+            case "cookie":
+                options.append(f'-b {shlex.quote(f"{name}=")}"{variable}"')
+            case _ if prefix == BASIC:
+                options.append(f'-u "{variable}"')
+            case _:
+                header = f"{name}: {prefix}"
+                # A document may name any header, also one with a $.
+                is_plain = _PLAIN_HEADER.fullmatch(header)
+                options.append(f'-H "{header}{variable}"' if is_plain else f'-H {shlex.quote(header)}"{variable}"')
+    command = [f"curl -X {sent['method']} {url}", *options]
     command += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent["headers"].items()]
     if "body" in sent:
         body = sent["body"]

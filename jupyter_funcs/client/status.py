@@ -52,6 +52,7 @@ class Status(StatusTable):
     kind: str = "service"
     has_token: bool = True
     answered: float | None = None
+    schemes: str = ""
 
     @property
     def remaining(self) -> float:
@@ -67,6 +68,7 @@ class Status(StatusTable):
             ("user", self.user or "not named by the token" * self.has_token),
             ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
             ("token", ends_in(self.ends) if self.has_token else ""),
+            ("schemes", self.schemes),
             ("trouble", self.trouble),
         ]
 

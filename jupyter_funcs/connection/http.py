@@ -15,6 +15,7 @@ from functools import partial
 from http import HTTPStatus
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote as quote_url
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,7 +23,8 @@ import msgspec
 from jupyter_funcs.connection.proxies import Proxy, environment_proxy
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, Reply, pieces, read_failure, read_reply
 from jupyter_funcs.connection.retries import Proof
-from jupyter_funcs.connection.secrets import Hidden, mask_logs, redacted_line
+from jupyter_funcs.connection.secrets import Hidden, Password, mask_logs, redacted_line
+from jupyter_funcs.connection.tokens import BASIC, unencrypted
 from jupyter_funcs.core.background import Progress
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
@@ -44,9 +46,10 @@ finally:
         del sys.modules["httpx._main"]
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from jupyter_funcs.connection.profiles import Connection
+    from jupyter_funcs.connection.tokens import Credential, SecretPlace
 
 AnyTransport = httpx.AsyncBaseTransport | httpx.BaseTransport
 CONNECTIONS = 2  # per lane
@@ -56,6 +59,8 @@ _JSON = {"Content-Type": "application/json"}
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip"}
 # Seconds to connect, to wait for a free connection and to write. Reading is limited by the run's deadline.
 _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
+_ASKED_SECONDS = 10.0
+_MAX_ASKED = 2**20  # bytes
 _ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError)
 
 
@@ -71,15 +76,15 @@ class Request(NamedTuple):
     """
     What to send. `body` is sent as JSON, unless it is bytes already, an asynchronous iterable of them, or ``None``.
 
-    Without a `token_header` no token is sent. An operation of a document may be answered by any 2xx, also an empty one,
-    and a 404 is about what was asked for rather than about the address.
+    An operation of a document may be answered by any 2xx, also an empty one, and a 404 is about what was asked for
+    rather than about the address.
     """
 
     method: str
     url: str
     body: object = None
     headers: Mapping[str, str] = {}
-    token_header: str = ""
+    credentials: tuple[Credential, ...] = ()
     is_operation: bool = False
 
 
@@ -106,21 +111,23 @@ class Exchange:
         self._transport = None if transport is None else _UserTransport(transport)
         self._lanes = Lanes(self._open_client)
 
-    async def send(self, request: Request, secret: Hidden, max_bytes: int, progress: Progress) -> Reply | Failure:
+    async def send(
+        self, request: Request, secrets: Sequence[Hidden], max_bytes: int, progress: Progress
+    ) -> Reply | Failure:
         """Send a request; return the reply, or why there is none. Raises only if cancelled."""
         # An error is returned and raised by the caller, outside of any except block: httpx's errors hold the request
         # with its headers, so chained to ours they would carry the token. The frames of a traceback hold the reply.
         response = None
         progress.received = 0
         try:
-            async with self._response(request, secret, progress) as response:
+            async with self._response(request, secrets, progress) as response:
                 request_id = response.headers.get("x-request-id", "")[:200]
                 progress.request_id = redacted_line(request_id, 80)
                 status = response.status_code
                 leads_on = status == HTTPStatus.SEE_OTHER and "location" in response.headers
                 if status == HTTPStatus.OK or (request.is_operation and (response.is_success or leads_on)):
-                    return await read_reply(response, max_bytes, secret, progress, may_be_empty=request.is_operation)
-                return await read_failure(response, secret, is_operation=request.is_operation)
+                    return await read_reply(response, max_bytes, secrets, progress, may_be_empty=request.is_operation)
+                return await read_failure(response, secrets, is_operation=request.is_operation)
         except FuncsError as error:
             error.status = 0 if response is None else response.status_code
             return Failure(error.with_traceback(None))
@@ -134,15 +141,15 @@ class Exchange:
             )
 
     async def open(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, secret: Hidden
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, secrets: Sequence[Hidden]
     ) -> Opened | Failure:
         """Send a request as it is; return its reply before the body, or why there is none. Redirects are replies."""
-        request = Request(method, url, body or None, headers, self.connection.header)
+        request = Request(method, url, body or None, headers, self.connection.credentials)
         try:
             async with AsyncExitStack() as stack:
-                response = await stack.enter_async_context(self._response(request, secret, Progress()))
+                response = await stack.enter_async_context(self._response(request, secrets, Progress()))
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
-                    return await read_failure(response, secret)
+                    return await read_failure(response, secrets)
                 return Opened(response, self._pieces(response), stack.pop_all())
         except FuncsError as error:
             return Failure(error.with_traceback(None))
@@ -150,17 +157,20 @@ class Exchange:
             return self._failure(error, url)
 
     @asynccontextmanager
-    async def _response(self, request: Request, secret: Hidden, progress: Progress) -> AsyncIterator[httpx.Response]:
+    async def _response(
+        self, request: Request, secrets: Sequence[Hidden], progress: Progress
+    ) -> AsyncIterator[httpx.Response]:
         async with self._lanes.client() as (client, retire):
             progress.attempts += 1
             headers = httpx.Headers({} if request.body is None else _JSON)
             headers.update(httpx.Headers(request.headers, encoding="latin-1"))  # whatever the case of their names
             is_ready = isinstance(request.body, bytes | AsyncIterable | None)
             body: Any = request.body if is_ready else msgspec.json.encode(request.body)
+            places = [credential.place for credential in request.credentials]
             response = await client.send(
                 client.build_request(request.method, request.url, headers=headers, content=body, timeout=_TIMEOUT),
                 stream=True,
-                auth=partial(_with_token, secret, request.token_header) if request.token_header else None,
+                auth=partial(_with_secrets, places, secrets, self.connection),
             )
             if self._transport is None:
                 response.stream = _Body(response.stream, retire)
@@ -260,12 +270,42 @@ def _has_unread(stream: Any) -> bool:
         return True
 
 
-def _with_token(secret: Hidden, header: str, request: httpx.Request) -> httpx.Request:
-    """Add the token at the last moment, so that no variable on the way holds it."""
-    scheme = "Bearer " if header == "Authorization" else ""
-    if secret.reveal():
-        request.headers[header] = scheme + secret.reveal()
+def ask(method: str, url: str, headers: Mapping[str, str], body: str = "") -> httpx.Response:
+    """Send a request outside of a connection, follow no redirect, and read at most a part of a large reply."""
+    proxy = environment_proxy(httpx.URL(url))
+    options: dict[str, Any] = {"trust_env": False, "timeout": _ASKED_SECONDS, "proxy": proxy and proxy.url}
+    with httpx.Client(**options) as client, client.stream(method, url, headers=headers, content=body) as response:
+        return httpx.Response(response.status_code, content=next(response.iter_bytes(_MAX_ASKED), b""))
+
+
+def _with_secrets(
+    places: Sequence[SecretPlace], secrets: Sequence[Hidden], connection: Connection, request: httpx.Request
+) -> httpx.Request:
+    """Add the secrets at the last moment, so that no variable on the way holds them."""
+    for place, secret in zip(places, secrets, strict=False):  # that of a login is in its body
+        if not secret.reveal():
+            continue
+        if not connection.hides(str(request.url)):
+            raise unencrypted(str(request.url))
+        is_pair = place.prefix != BASIC or isinstance(secret, Password)
+        _put(request, place, secret if is_pair else Password(*secret.reveal().partition(":")[::2]))
     return request
+
+
+def _put(request: httpx.Request, place: SecretPlace, secret: Hidden) -> None:
+    match place.where:
+        case "query":
+            # In place of what a link to the next page repeats of it; the rest stays as it is written.
+            path, _, query = request.url.raw_path.decode().partition("?")
+            own = f"{quote_url(place.name, safe='')}="
+            others = [part for part in query.split("&") if part and not part.startswith(own)]
+            query = "&".join([*others, own + quote_url(secret.reveal(), safe="")])
+            request.url = request.url.copy_with(raw_path=f"{path}?{query}".encode())
+        case "cookie":
+            cookies = filter(None, [request.headers.get("Cookie"), f"{place.name}={secret.reveal()}"])
+            request.headers["Cookie"] = "; ".join(cookies)
+        case _:
+            request.headers[place.name] = place.prefix + secret.reveal()
 
 
 @dataclass(eq=False)

@@ -1,28 +1,44 @@
-"""Tokens that may need the user: a login with email and password, and the system's keyring."""
+"""Tokens that may need the user: a login with email and password or at a provider, and the system's keyring."""
 
 from __future__ import annotations
 
 import getpass
+import math
 import sys
 import time
 import warnings
 from contextlib import suppress
+from hmac import compare_digest
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from jupyter_funcs.connection.secrets import Hidden, Secret
-from jupyter_funcs.connection.tokens import CachedToken, LogIn
+from jupyter_funcs.connection.secrets import AccessToken, Hidden, Secret, redacted_line
+from jupyter_funcs.connection.tokens import RENEW_SECONDS, CachedToken, LogIn, Make, TokenSource, is_plain
 from jupyter_funcs.core.background import in_thread
-from jupyter_funcs.core.errors import AuthenticationError, ConfigError, FuncsError
-from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.errors import AuthenticationError, ConfigError, FuncsError, ServiceConnectionError
+from jupyter_funcs.core.json_decoding import JsonObject, Values, only, read_object
+from jupyter_funcs.core.text import clip, inert, quote
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 T = TypeVar("T")
 
 _KEYRING_SECONDS = 1.5
+_LOGIN_SECONDS = 180.0  # for a user to log in at a provider
+# How a token is got, the most convenient first, and the names of the addresses where OpenID Connect describes them.
+FLOWS = ("client", "browser", "device")
+_ENDPOINTS = {
+    "token": "token_endpoint",
+    "browser": "authorization_endpoint",
+    "device": "device_authorization_endpoint",
+}
+_WELL_KNOWN = "/.well-known/openid-configuration"
+_DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+_PENDING = {"authorization_pending", "slow_down"}
 
 
 class Login(CachedToken):
@@ -78,8 +94,8 @@ class Login(CachedToken):
 class FromKeyring(CachedToken):
     """An entry of the keyring; if the keyring can't be used, the user is asked for the token."""
 
-    def __init__(self, label: str, base_url: str, user: str) -> None:
-        super().__init__(label)
+    def __init__(self, label: str, base_url: str, user: str, make: Make = Secret) -> None:
+        super().__init__(label, make)
         self._base_url, self._user = base_url, user
 
     def ask_missing(self, login: LogIn) -> None:  # noqa: ARG002  # the base class's signature
@@ -88,7 +104,7 @@ class FromKeyring(CachedToken):
             return
         prompt = f"{problem.what}\nToken (not shown, kept in memory): "
         token = ask_hidden(prompt, f"the token of the {self.label}", problem)
-        self.cache(Secret(token.reveal()))
+        self.cache(self._make(token.reveal()))
 
     def _read(self) -> str:
         try:
@@ -102,6 +118,256 @@ class FromKeyring(CachedToken):
                 f"Add it: keyring set '{_entry(self._base_url)}' '{self._user}'",
             )
         return found
+
+
+class OAuth(CachedToken):
+    """A token of an OAuth 2 or OpenID Connect provider, for a client's own secret or after a login in the browser."""
+
+    renews = True
+    renew_seconds = RENEW_SECONDS
+    _refresh: Secret | None = None
+    _flows: JsonObject | None = None
+    _ends = math.inf
+    _provider: _Provider
+
+    def __init__(
+        self,
+        label: str,
+        about: Values,
+        profile: str,
+        secret: TokenSource | None,
+        may_ask: Callable[[str], bool],
+    ) -> None:
+        super().__init__(label, self._made)
+        self._about = about
+        self._profile = profile
+        self._secret = secret
+        self._may_ask = may_ask
+        self._scheme: JsonObject = {}
+
+    def bind(self, scheme: JsonObject, ask: Callable[..., Any]) -> None:
+        """Learn from a document where the provider is, and how to ask there."""
+        self._provider = _Provider(ask)
+        if scheme != self._scheme:
+            self._scheme, self._flows = scheme, None
+
+    def ask_missing(self, login: LogIn) -> None:  # noqa: ARG002  # the base class's signature
+        """Log in at the provider, in a browser of this machine or of another, unless there is a token."""
+        if (missing := self.missing()) is None:
+            return
+        flow, urls = self._flow()
+        if flow == "client":
+            raise missing
+        text = self._by_device(urls) if flow == "device" else self._by_browser(urls)
+        self.cache(self._made(text))
+
+    def _read(self) -> str:
+        flow, urls = self._flow()
+        if self._refresh is None and "keep" in self._about:
+            with suppress(KeyringUnavailableError, ConfigError):
+                self._refresh = Secret(keyring_get(urls["token"], self._entry))
+        if (refresh := self._refresh) is not None:
+            with suppress(AuthenticationError):  # it has ended as well
+                return self._fetched(lambda client: client.refresh_token(urls["token"], refresh.reveal()))
+            self._refresh = None
+        if flow == "client":
+            return self._fetched(lambda client: client.fetch_token(urls["token"], grant_type="client_credentials"))
+        raise AuthenticationError(
+            f"You are not logged in, or the login has ended: {self.label}.",
+            f'Log in with %funcs connect {self._profile}, or jf.connect("{self._profile}").ready().',
+        )
+
+    @property
+    def _entry(self) -> str:
+        return f"{self._about['client_id']} {self._profile}"
+
+    def _made(self, text: str) -> Secret:
+        is_own = self._flow()[0] == "client"
+        return AccessToken(text, self._ends, {"client_id": self._about["client_id"]} if is_own else {})
+
+    def _flow(self) -> tuple[str, JsonObject]:
+        """Return the flow that gets a token, and its addresses."""
+        if self._flows is None and hasattr(self, "_provider"):
+            listed = self._scheme.get("flows", {})
+            self._flows = self._discovered() or {
+                name: {key: self._checked(url) for key, url in urls.items()} for name, urls in listed.items()
+            }
+        wanted = [self._about["flow"]] if "flow" in self._about else FLOWS[self._secret is None :]
+        flow = next((name for name in wanted if name in (self._flows or {})), None)
+        if flow is None or self._flows is None:
+            hint = 'Add issuer = "https://…" for OpenID Connect, or another flow or client_secret_env.'
+            raise ConfigError(f"No address is known for the {self.label}.", hint)
+        return flow, self._flows[flow]
+
+    def _discovered(self) -> JsonObject:
+        """Return the flows that a provider describes, in the standard way for OpenID Connect."""
+        issuer = self._about.get("issuer") or self._scheme.get("discovery", "").removesuffix(_WELL_KNOWN)
+        if not issuer:
+            return {}
+        url = self._checked(issuer.rstrip("/") + _WELL_KNOWN)
+        about = read_object(self._sent(lambda: self._provider.ask("GET", url, {}).content))
+        if only(str, about.get("issuer")).rstrip("/") != issuer.rstrip("/"):
+            raise ConfigError(f"{quote(url)} describes another provider than {quote(issuer)}.", "Check the issuer.")
+        # Of any origin: the provider itself names them.
+        urls = {key: only(str, about.get(name)) for key, name in _ENDPOINTS.items()}
+        urls = {key: url for key, url in urls.items() if url.startswith("http") and not is_plain(url)}
+        if "token" not in urls:
+            return {}
+        return {flow: {"token": urls["token"], "start": urls.get(flow)} for flow in ("client", *urls)}
+
+    def _checked(self, url: str) -> str:
+        """Return an address that a document names, if a secret may go there."""
+        if self._may_ask(url) and not is_plain(url):
+            return url
+        origin = clip(inert("://".join(urlsplit(url)[:2])), 200)
+        raise ConfigError(
+            f"The document names {quote(origin)} for the {self.label}.",
+            f'If you trust it, add to auth in the profile: allow_server = "{origin}".',
+        )
+
+    def _client(self, **more: Any) -> Any:
+        try:
+            from authlib.oauth2.client import OAuth2Client
+        except ModuleNotFoundError:
+            raise ConfigError("OAuth needs another package.", "pip install 'jupyter-funcs[oauth]'") from None
+        secret = None if self._secret is None else self._secret().reveal()
+        is_openid = "issuer" in self._about or "discovery" in self._scheme
+        scope = " ".join(self._about.get("scopes", ())) or ("openid" if is_openid else None)
+        return OAuth2Client(self._provider, self._about["client_id"], secret, scope=scope, **more)
+
+    def _sent(self, send: Callable[[], T]) -> T:
+        """Return what a request to the provider returns, and say why there is nothing without showing it."""
+        try:
+            return send()
+        except FuncsError:
+            raise
+        except Exception as error:  # noqa: BLE001  # the library's, HTTP's and those of odd replies
+            code = str(getattr(error, "error", ""))
+            problem = type(error).__name__
+            if code:
+                problem = redacted_line(f"{code} {getattr(error, 'description', '') or ''}".strip())
+        kind = AuthenticationError if code else ServiceConnectionError
+        failure = kind(f"The {self.label} failed: {problem}.", "Check the client and its provider.")
+        failure.refused = code in _PENDING
+        raise failure
+
+    def _fetched(self, fetch: Callable[[Any], Any], client: Any = None) -> str:
+        """Return the access token of a reply, and keep what renews it."""
+        answer = self._sent(lambda: fetch(client or self._client()))
+        ends = answer.get("expires_at")
+        self._ends = ends if isinstance(ends, int) else math.inf
+        if isinstance(refresh := answer.get("refresh_token"), str):
+            self._refresh = Secret(refresh)
+            with suppress(KeyringUnavailableError):
+                if "keep" in self._about:
+                    keyring_set(self._flow()[1]["token"], self._entry, self._refresh)
+        return only(str, answer.get("access_token"))
+
+    def _by_browser(self, urls: JsonObject) -> str:
+        """Log in with a browser of this machine, which the provider sends back to a port of it."""
+        import webbrowser
+        from secrets import token_urlsafe
+
+        port = self._about.get("redirect_port", 0)
+        try:
+            redirect = _Redirect(port)
+        except OSError as error:
+            raise ConfigError(f"Port {port} can't be used: {error.strerror}.", "Check redirect_port.") from None
+        with redirect:
+            client = self._client(redirect_uri=redirect.uri, code_challenge_method="S256")
+            verifier = token_urlsafe(48)
+            url, redirect.state = client.create_authorization_url(urls["start"], code_verifier=verifier)
+            _show(f"Log in in your browser; if no window opens there: {url}")
+            webbrowser.open(url)
+            answer = redirect.wait()
+        if "code" not in answer:
+            why = redacted_line(answer.get("error", "no answer"))
+            raise AuthenticationError(f"The {self.label} failed: {why}.", "Try again.")
+        sent = {"code": answer["code"], "code_verifier": verifier}
+        return self._fetched(
+            lambda client: client.fetch_token(urls["token"], grant_type="authorization_code", **sent), client
+        )
+
+    def _by_device(self, urls: JsonObject) -> str:
+        """Log in with a browser of any machine, with a code that the user enters there."""
+        client = self._client()
+        auth = client.client_auth(client.token_endpoint_auth_method)
+        data = {"scope": client.scope} if client.scope else {}
+        reply = self._sent(lambda: self._provider.post(urls["start"], data, {}, auth).content)
+        about = read_object(reply)
+        code, place = (redacted_line(only(str, about.get(key))) for key in ("user_code", "verification_uri"))
+        if not (code and place and about.get("device_code")):
+            raise AuthenticationError(f"The {self.label} failed: the provider issued no code.", "Try another flow.")
+        _show(f"To log in, open {place} and enter the code {code}")
+        until = time.monotonic() + _LOGIN_SECONDS
+        seconds = float(only(int, about.get("interval", 5)))
+        while time.monotonic() < until:
+            time.sleep(min(max(seconds, 0.1), 60))
+            try:
+                return self._fetched(
+                    lambda client: client.fetch_token(
+                        urls["token"], grant_type=_DEVICE_GRANT, device_code=about["device_code"]
+                    ),
+                    client,
+                )
+            except AuthenticationError as error:
+                if not error.refused:  # else the user has not entered it yet
+                    raise
+        raise AuthenticationError(f"The {self.label} was not finished in time.", "Try again.")
+
+
+class _Provider:
+    """Sends the requests of the OAuth library to a provider, and follows no redirect with a secret."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self.ask = ask
+
+    def post(self, url: str, data: Mapping[str, str], headers: Mapping[str, str], auth: Any, **_: Any) -> Any:
+        headers = {**headers, "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        return self.ask("POST", *auth.prepare("POST", url, headers, urlencode(data)))
+
+
+class _Redirect(HTTPServer):
+    """The port of this machine to which a provider sends the browser back."""
+
+    timeout = 0.5
+    state = ""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Redirected)
+        self.answer: dict[str, str] = {}
+        self.uri = f"http://127.0.0.1:{self.server_port}/callback"
+
+    def wait(self) -> dict[str, str]:
+        """Return the answer with this login's state; any other request is ignored."""
+        until = time.monotonic() + _LOGIN_SECONDS
+        while not self.answer and time.monotonic() < until:
+            self.handle_request()
+        return self.answer
+
+
+class _Redirected(BaseHTTPRequestHandler):
+    timeout = 5.0
+    server: _Redirect
+
+    def do_GET(self) -> None:
+        path, _, query = self.path.partition("?")
+        answer = dict(parse_qsl(query))
+        is_ours = path == "/callback" and compare_digest(answer.get("state", "").encode(), self.server.state.encode())
+        self.send_response(200 if is_ours else 404)
+        self.send_header("Content-Type", "text/plain")
+        self.end_headers()
+        if is_ours:
+            self.server.answer = answer
+            self.wfile.write(b"You are logged in. You can close this page.")
+
+    def log_message(self, *_: Any) -> None:
+        """Write nothing: the address has the code."""
+
+
+def _show(text: str) -> None:
+    sys.stdout.write(f"{inert(text)}\n")
+    sys.stdout.flush()
 
 
 class KeyringUnavailableError(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -13,24 +13,42 @@ from urllib.parse import urlsplit, urlunsplit
 
 from jupyter_core.paths import jupyter_config_dir
 
-from jupyter_funcs.connection.login import FromKeyring, Login
-from jupyter_funcs.connection.secrets import NoSecret, Secret
-from jupyter_funcs.connection.tokens import Constant, FromCommand, FromEnvironment, FromFile, FromFunction, TokenSource
+from jupyter_funcs.connection.login import FLOWS, FromKeyring, Login, OAuth
+from jupyter_funcs.connection.secrets import NoSecret, Password, Secret
+from jupyter_funcs.connection.tokens import (
+    Constant,
+    Credential,
+    FromCommand,
+    FromEnvironment,
+    FromFile,
+    FromFunction,
+    Make,
+    SecretPlace,
+    TokenSource,
+    is_plain,
+    unencrypted,
+)
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.files import expanded, read_toml
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import did_you_mean, listed, quote
+from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _Table = dict[str, Any]  # of a TOML file
 _MAX_PROFILE_NAME = 32
 # The variable of each kind of secret, and the keys of a profile that say where it comes from.
 _VARIABLES = {"FUNCS_TOKEN": "token", "FUNCS_API_KEY": "api_key"}
 _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
-_SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
-_KEYS = {"url", "file", "keep", "kind", "allow_server", *_SOURCES}
+_ORIGINS = ("env", "file", "command", "keyring")
+_SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in _ORIGINS] + ["login"]
+_KEYS = {"url", "file", "keep", "kind", "allow_server", "allow_http", "server", "auth", *_SOURCES}
+# The keys of a scheme in a profile's `auth`, and what each of its secrets is used with.
+_USED_WITH = {"password": "user", "client_secret": "client_id"}
+_AUTH_SOURCES = [f"{kind}_{origin}" for kind in ("token", *_USED_WITH) for origin in _ORIGINS]
+_AUTH_VARIABLE = "FUNCS_AUTH_"  # and the name of a scheme
 # What a program needs of the environment. Most of the rest, such as tokens, is for others.
 _INHERITED = re.compile(
     r"(?ia)HOME|LOGNAME|PATH|SHELL|USER|LANG|LANGUAGE|LC_\w+|TZ|TE?MP|TMPDIR|(?:HTTPS?|ALL|NO)_PROXY"
@@ -42,7 +60,8 @@ _INHERITED = re.compile(
 _KINDS = ("service", "openapi", "mcp", "python")
 _PROFILE_HINT = (
     "A profile has url (or file) and one of token_env, token_file, token_command, token_keyring (or api_key_…), login; "
-    'also kind, keep, allow_server. With kind = "mcp" it may have command and env; with kind = "python", it has module.'
+    "also kind, keep, server, allow_server, allow_http, auth. "
+    'With kind = "mcp" it may have command and env; with kind = "python", it has module.'
 )
 _DOCUMENTS = (".json", ".yaml", ".yml")
 NO_TOKEN = Constant(NoSecret())
@@ -51,7 +70,6 @@ _FILE = "jupyter_funcs.toml"
 # A variable's name that can't be a token written there by mistake: few digits, and only after letters.
 _WORD = r"(?:[A-Z]{1,16}|[a-z]{1,16})\d{0,2}"
 _VARIABLE = re.compile(rf"(?a){_WORD}(?:_(?:{_WORD}|\d{{1,4}}))*")
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True)
@@ -60,9 +78,10 @@ class Connection:
     Where requests go, and with which token.
 
     `kind` is that of the source, empty until it is detected. `target` is what a source without an address runs: a
-    Python module, functions, or the command of a server. `allow_server` is the other origin that a document may name;
-    `location` is the file of a document, or the address with all that `base_url` leaves out. `env` names the
-    variables that a command gets beside those that all get.
+    Python module, functions, or the command of a server. `allow_server` is the other origin that a document may name,
+    or one's own deployment of it; `server` is the one of its servers, or the values of their variables. `auth` has the
+    sources of its schemes by `auth_name`. `location` is the file of a document, or the address with all that `base_url`
+    leaves out. `env` names the variables that a command gets beside those that all get.
     """
 
     name: str
@@ -76,20 +95,47 @@ class Connection:
     allow_server: str = ""
     location: str = ""
     env: tuple[str, ...] = ()
+    server: str | tuple[tuple[str, str], ...] = ""
+    allow_http: bool = False
+    auth: Mapping[str, TokenSource] = field(default_factory=dict)
+
+    @property
+    def credentials(self) -> tuple[Credential, ...]:
+        """The token, in the place where it goes unless a document says otherwise."""
+        prefix = "Bearer " if self.header == "Authorization" else ""
+        return (Credential(self.token, SecretPlace(self.header, prefix)),)
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether a request may carry a secret."""
+        return self.token is not NO_TOKEN or bool(self.auth)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `connect` that were passed in Python; none if a profile has them."""
+        server = self.server if isinstance(self.server, str) else dict(self.server)
+        passed = {"allow_server": self.allow_server, "server": server, "allow_http": self.allow_http}
+        return {name: value for name, value in passed.items() if value and self.where != self.name}
+
+    def hides(self, url: str) -> bool:
+        """Return whether a secret may be sent to an address: encrypted, to this machine, or as the user wants it."""
+        return self.allow_http or not is_plain(url)
 
     @property
     def place(self) -> list[Any]:
         """All of it that decides where an answer comes from, as JSON values."""
         command = list(map(str, self.target)) if self.kind == "mcp" and isinstance(self.target, list | tuple) else None
-        return [self.kind, self.base_url, self.location, self.allow_server, self.synthetic, command]
+        return [self.kind, self.base_url, self.location, self.allow_server, self.server, self.synthetic, command]
 
 
-def resolve(
+def resolve(  # noqa: PLR0913  # what `connect` takes
     where: object = None,
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
     *,
     allow_server: str = "",
+    server: str | Mapping[str, str] = "",
+    allow_http: bool = False,
 ) -> Connection | None:
     """
     Return the connection from the arguments, the environment or a profile; ``None`` for the embedded demo.
@@ -107,11 +153,32 @@ def resolve(
         connection = _document(file, given)
     else:
         connection = _resolved(where, given)
-    if not allow_server:
-        return connection
-    if connection is None or connection.kind not in {"openapi", ""}:
-        raise ConfigError("allow_server is the server of an OpenAPI document.", "Leave it out, or pass a document.")
-    return replace(connection, allow_server=_normalized(allow_server))
+    passed: dict[str, Any] = {}
+    if allow_server:
+        passed["allow_server"] = _normalized(allow_server)
+    if server:
+        passed["server"] = _server(server)
+    if passed and (connection is None or connection.kind not in {"openapi", ""}):
+        what = "allow_server and server choose the server of an OpenAPI document."
+        raise ConfigError(what, "Leave them out, or pass a document.")
+    if connection is None:
+        return None
+    connection = replace(connection, **passed, allow_http=allow_http or connection.allow_http)
+    _note_plain(connection)
+    return connection
+
+
+def _server(given: str | Mapping[str, str]) -> str | tuple[tuple[str, str], ...]:
+    """Return a choice of a server, or values of variables, as a connection holds it."""
+    return given if isinstance(given, str) else tuple((str(name), str(value)) for name, value in given.items())
+
+
+def _note_plain(connection: Connection) -> None:
+    """Refuse to send a secret unencrypted, or warn that others can read what is sent."""
+    for address in filter(is_plain, (connection.base_url, connection.allow_server)):
+        if connection.has_secrets and not connection.allow_http:
+            raise unencrypted(address)
+        warn(f"{address} is not encrypted: others on the way can read and change what is sent.")
 
 
 def _file(where: object) -> Path | None:
@@ -128,8 +195,11 @@ def _resolved(where: object, given: TokenSource | None) -> Connection | None:
     if not isinstance(where, str | None):
         raise ConfigError(f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT)
     own = os.environ.get("FUNCS_BASE_URL")
+    auth: Mapping[str, TokenSource] = {}
     if own and not where and given is None:
-        return _connection(own, _from_environment(own), "Set FUNCS_TOKEN or FUNCS_API_KEY.")
+        auth = _auth_from_environment(own)
+        given = _from_environment(own) or (NO_TOKEN if auth else None)
+        return replace(_connection(own, given, "Set FUNCS_TOKEN or FUNCS_API_KEY."), auth=auth)
     has_token = given is not None or any(map(os.environ.get, _VARIABLES))
     name = where or os.environ.get("FUNCS_PROFILE") or (None if has_token else _default_profile())
     if not name:
@@ -142,10 +212,10 @@ def _resolved(where: object, given: TokenSource | None) -> Connection | None:
     if "://" not in name:
         return _from_profile(name, given)
     if own and given is None and _origin(name) == _origin(own):
-        given = _from_environment(own)
+        given, auth = _from_environment(own), _auth_from_environment(own)
     # Without a token it may be a document for everybody.
     connection = _connection(name, given or NO_TOKEN, "")
-    return replace(connection, where=connection.location)
+    return replace(connection, where=connection.location, auth=auth)
 
 
 def profiles_file() -> Path:
@@ -201,10 +271,26 @@ def _from_environment(url: str) -> TokenSource | None:
         return None
     [name] = names
     _origin(url)  # raises if it has none
-    # If both variables are changed, the new token belongs to another service and must not be sent here.
-    source = FromEnvironment(f"variable {name}", name, lambda: same_origin(os.environ.get("FUNCS_BASE_URL", ""), url))
+    source = _variable(name, url)
     source.header = _HEADERS[_VARIABLES[name]]
     return source
+
+
+def _auth_from_environment(url: str) -> dict[str, TokenSource]:
+    """Return the secrets that the environment has for the schemes of a document."""
+    names = [name for name, text in os.environ.items() if name.startswith(_AUTH_VARIABLE) and text]
+    return {name.removeprefix(_AUTH_VARIABLE): _variable(name, url) for name in names}
+
+
+def _variable(name: str, url: str) -> TokenSource:
+    # If both variables are changed, the new token belongs to another service and must not be sent here.
+    applies = lambda: same_origin(os.environ.get("FUNCS_BASE_URL", ""), url)  # noqa: E731
+    return FromEnvironment(f"variable {name}", name, applies=applies)
+
+
+def auth_name(scheme: str) -> str:
+    """Return a scheme's name as a connection's `auth` and the variables of the environment have it."""
+    return re.sub(r"\W", "_", scheme, flags=re.ASCII).upper()
 
 
 def _from_profile(name: str, given: TokenSource | None) -> Connection:
@@ -221,11 +307,30 @@ def _from_profile(name: str, given: TokenSource | None) -> Connection:
     file = profiles_file().absolute().parent / expanded(url)
     is_file = "file" in profile or (kind == "openapi" and "://" not in url)
     key = next((key for key in _SOURCES if key in profile), None)
-    if given is None and key is not None:
-        given = _token_source(key, profile, name, file.as_uri() if is_file else _normalized(url))
+    address = file.as_uri() if is_file else _normalized(url)
+    if given is None and "login" in profile:
+        email = only(str, profile["login"])
+        given = Login(name, address, email, in_keyring=profile.get("keep") == "keyring")
+    elif given is None and key is not None:
+        given = _token_source(key, profile[key], f"profile {quote(name)}", address)
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
+    allow_server = profile.get("allow_server", "")
+    auth = {
+        auth_name(scheme): _scheme_source(scheme, table, name, address, allow_server)
+        for scheme, table in profile.get("auth", {}).items()
+    }
+    if auth and given is None:
+        given = NO_TOKEN
     connection = _document(file, given) if is_file else _connection(url, given, hint, kind)
-    return replace(connection, name=name, where=name, allow_server=profile.get("allow_server", ""))
+    return replace(
+        connection,
+        name=name,
+        where=name,
+        allow_server=allow_server and _normalized(allow_server),
+        server=_server(profile.get("server", "")),
+        allow_http=profile.get("allow_http", False),
+        auth=auth,
+    )
 
 
 def command_environment(connection: Connection) -> dict[str, str]:
@@ -273,21 +378,42 @@ def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: Token
     return Connection(name, address, NO_TOKEN, where=where or address, kind="python", target=target)
 
 
-def _token_source(key: str, profile: _Table, name: str, base_url: str) -> TokenSource:
-    value, label = profile[key], f"{key} of profile {quote(name)}"
+def _scheme_source(scheme: str, table: _Table, name: str, base_url: str, allow_server: str) -> TokenSource:
+    """Return the source of a scheme of a document: a token, a password, or a client of an OAuth provider."""
+    where = f"auth.{scheme} of profile {quote(name)}"
+    key = next((key for key in _AUTH_SOURCES if key in table), "")
+    user = table.get("user", "")
+    make: Make = (lambda text: Password(user, text.rstrip("\r\n"))) if user else Secret
+    given = _token_source(key, table[key], where, base_url, make) if key else None
+    if "client_id" not in table:
+        assert given is not None
+        given.prefix = table.get("prefix")
+        return given
+    own = [table.get("allow_server", ""), table.get("issuer", ""), allow_server or base_url]
+    return OAuth(
+        f"login to {where}",
+        table,
+        name,
+        given,
+        lambda url: any(same_origin(url, address) for address in own if address),
+    )
+
+
+def _token_source(key: str, value: Any, where: str, base_url: str, make: Make = Secret) -> TokenSource:
+    """Return the source that a key of a profile names, but for a login."""
+    label = f"{key} of {where}"
     secret, _, origin = key.rpartition("_")
     source: TokenSource
     if origin == "env":
         _text(str(value), label)
-        source = FromEnvironment(label, str(value))
-    elif origin == "login":
-        email = value if isinstance(value, str) else ""
-        source = Login(name, base_url, email, in_keyring=profile.get("keep") == "keyring")
+        source = FromEnvironment(label, str(value), make)
     elif origin == "command":
-        source = FromCommand(label, value)
+        source = FromCommand(label, value, make)
+    elif origin == "file":
+        source = FromFile(label, value, make)
     else:
-        source = FromFile(label, value) if origin == "file" else FromKeyring(label, base_url, value)
-    source.header = _HEADERS[secret or "token"]
+        source = FromKeyring(label, base_url, value, make)
+    source.header = _HEADERS.get(secret, "Authorization")
     return source
 
 
@@ -331,7 +457,7 @@ def _profile_problem(profile: _Table) -> str:
         which = "a command and the" if runs == "command" else "the unknown"
         return f"has {which} key {quote(min(unknown))}"
     if not runs:
-        return _address_problem(profile)
+        return _address_problem(profile) or _document_problem(profile)
     if not _is_words(profile.get("env", [])):
         return 'has an env that is not a list of variables, as in env = ["GITHUB_TOKEN"]'
     return _target_problem(runs, profile.get(runs))
@@ -358,6 +484,39 @@ def _address_problem(profile: _Table) -> str:
     return "" if is_document else 'has a file; its kind can only be "openapi"'
 
 
+def _document_problem(profile: _Table) -> str:
+    """Return what is wrong with what a profile says of servers and schemes."""
+    if not isinstance(profile.get("allow_http", False), bool):
+        return "has an allow_http that is neither true nor false"
+    server = profile.get("server", "")
+    if not isinstance(server, str) and not _is_words([*only(dict, server).values()] or None):
+        return 'has a server that is neither text nor values of its variables, as in server = {tenant = "acme"}'
+    auth = profile.get("auth", {})
+    if not isinstance(auth, dict):
+        return "has an auth that is not a table of schemes"
+    for scheme, table in auth.items():
+        if wrong := _scheme_problem(only(dict, table)):
+            return f"has an auth.{scheme} that {wrong}"
+    return ""
+
+
+def _scheme_problem(table: _Table) -> str:
+    """Return what is wrong with what a profile says of a scheme, as `_profile_problem`."""
+    sources = [key for key in _AUTH_SOURCES if key in table]
+    if unknown := table.keys() - {*_AUTH_KEYS, *sources}:
+        return f"has the unknown key {quote(min(unknown))}"
+    if len(sources) > 1 or not (sources or "client_id" in table):
+        return "needs one of token_env, password_env (or …_file, …_command, …_keyring), client_id"
+    for key in sources:
+        user = _USED_WITH.get(key.rpartition("_")[0], "")
+        if user and user not in table:
+            return f"has a {key} and no {user}"
+        if not (_is_words(table[key]) and key.endswith("_command")) and not _is_text(table[key]):
+            return f"has a {key} that is not text"
+    wrong = next((key for key, is_right in _AUTH_KEYS.items() if key in table and not is_right(table[key])), "")
+    return wrong and f"has a {wrong} of another kind"
+
+
 def _target_problem(key: str, target: object) -> str:
     """Return what is wrong with the module or the command of a profile."""
     if key == "module":
@@ -368,6 +527,23 @@ def _target_problem(key: str, target: object) -> str:
 
 def _is_words(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+_AUTH_KEYS: dict[str, Callable[[Any], bool]] = {
+    "user": _is_text,
+    "client_id": _is_text,
+    "prefix": lambda value: isinstance(value, str),
+    "flow": lambda value: value in FLOWS,
+    "scopes": _is_words,
+    "issuer": _is_text,
+    "allow_server": _is_text,
+    "redirect_port": lambda value: type(value) is int and 0 < value < 2**16,
+    "keep": lambda value: value == "keyring",
+}
 
 
 def _connection(url: str, given: TokenSource | None, no_token: str, kind: str = "") -> Connection:
@@ -420,11 +596,6 @@ def _normalized(url: str, *, exact: bool = False) -> str:
     if parts.scheme not in {"http", "https"} or not host or not url.isprintable() or " " in url:
         shown = "This" if "@" in url else quote(url)  # it may contain a password
         raise ConfigError(f"{shown} is not the address of a service.", "Write it as https://host.")
-    if parts.scheme == "http" and host not in _LOOPBACK:
-        raise ConfigError(
-            f"http://{host} would send your token unencrypted.",
-            "Use https://; only this machine may be reached over http://.",
-        )
     netloc = f"[{host}]" if ":" in host else host
     path, query = (parts.path, parts.query) if exact and parts.path != "/" else (parts.path.rstrip("/"), "")
     return urlunsplit((parts.scheme, f"{netloc}:{port}" if port else netloc, path, query, ""))

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from traceback import clear_frames
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import quote_plus
 
 import msgspec
 
@@ -39,7 +40,7 @@ from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 
     import httpx
 
@@ -97,10 +98,10 @@ _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
 class Reply(NamedTuple):
-    """The body of a 200, and the token that was sent, which no error may repeat."""
+    """The body of a 200, and the secrets that were sent, which no error may repeat."""
 
     data: bytes
-    secret: Hidden
+    secrets: Sequence[Hidden]
     lines: bool
     why_cut: str = ""
     is_arrow: bool = False
@@ -132,13 +133,21 @@ class Reply(NamedTuple):
         raise failed  # out here, so that the reader's error, which holds what it read, isn't chained
 
     def without_token(self) -> bytes:
-        """Return the body, with the token masked if the service repeats it."""
-        token = self.secret.reveal().encode()
-        return self.data.replace(token, b"****") if token else self.data
+        """Return the body, with the secrets masked if the service repeats them."""
+        data = self.data
+        for secret in filter(Hidden.reveal, self.secrets):
+            data = data.replace(secret.reveal().encode(), b"****")
+            data = data.replace(quote_plus(secret.reveal()).encode(), b"****")
+        return data
 
 
 async def read_reply(
-    response: httpx.Response, max_bytes: int, secret: Hidden, progress: Progress, *, may_be_empty: bool = False
+    response: httpx.Response,
+    max_bytes: int,
+    secrets: Sequence[Hidden],
+    progress: Progress,
+    *,
+    may_be_empty: bool = False,
 ) -> Reply:
     """Read the whole reply of a 200; one without content, if it may be, stands for no rows."""
     body = await _read(response, max_bytes, progress)
@@ -156,7 +165,7 @@ async def read_reply(
     kept = {name: headers[name] for name in _KEPT_HEADERS if name in headers}
     return Reply(
         body,
-        secret,
+        secrets,
         lines,
         why_cut,
         is_arrow,
@@ -255,7 +264,7 @@ class Failure(NamedTuple):
     rejects_token: bool = False
 
 
-async def read_failure(response: httpx.Response, secret: Hidden, *, is_operation: bool = False) -> Failure:
+async def read_failure(response: httpx.Response, secrets: Sequence[Hidden], *, is_operation: bool = False) -> Failure:
     """Return what a reply with a status other than 200 stands for."""
     body, status = await _read_head(response), response.status_code
     retry_after = parse_retry_after(response.headers, time.time())
@@ -263,7 +272,7 @@ async def read_failure(response: httpx.Response, secret: Hidden, *, is_operation
     if is_operation and status == HTTPStatus.NOT_FOUND:
         return Failure(FunctionError(error_text(body) or "The service has nothing of this name (404)."))
     error = _error(response, body, again)
-    if status == HTTPStatus.UNAUTHORIZED and not secret.reveal():
+    if status == HTTPStatus.UNAUTHORIZED and not any(map(Hidden.reveal, secrets)):
         what = f"The service needs a token{_after_colon(error_text(body))}"
         error = AuthenticationError(what, "Connect with token=…, or name the token's source in a profile.")
     error.status = status

@@ -114,6 +114,37 @@ class Secret(Hidden):
         return {}
 
 
+class AccessToken(Secret):
+    """A token that a provider issued for a client, and said when it ends."""
+
+    __slots__ = ("_client", "_ends")
+
+    def __init__(self, text: str, ends: float, client: JsonObject) -> None:
+        super().__init__(text)
+        self._ends = ends
+        self._client = client
+
+    @property
+    def expires_at(self) -> float:
+        """When it ends, in seconds since 1970."""
+        return min(self._ends, super().expires_at)
+
+    @property
+    def account(self) -> JsonObject:
+        """The claims of the token if it is a JWT, else the client, if it acts for itself."""
+        return super().account or self._client
+
+
+class Password(Secret):
+    """A user's name and password as HTTP's basic scheme sends them; the name may be shown."""
+
+    __slots__ = ("_password",)
+
+    def __init__(self, user: str, password: str) -> None:
+        self._password = Hidden(password or user)  # to be masked as well; a key may be sent as the name alone
+        Hidden.__init__(self, base64.b64encode(f"{user}:{password}".encode()).decode())
+
+
 class NoSecret(Secret):
     """The token of what needs none."""
 

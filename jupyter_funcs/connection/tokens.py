@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from jupyter_funcs.connection.secrets import Hidden, Secret
 from jupyter_funcs.core.background import in_thread
@@ -24,10 +25,34 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+class SecretPlace(NamedTuple):
+    """Where a request carries a secret: in a header, in its query or in a cookie."""
+
+    name: str = "Authorization"
+    prefix: str = "Bearer "
+    where: str = "header"
+
+
+Make = Callable[[str], Secret]
 LogIn = Callable[[str, Hidden], Secret]  # with an email and a password
+BASIC = "Basic "
 COMMAND_SECONDS = 15.0
-_RENEW_SECONDS = 60.0  # a command runs again this long before its token expires, so that no run uses an expired one
+RENEW_SECONDS = 60.0  # a token is renewed this long before it expires, so that no run uses an expired one
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MAX_BYTES = 64 * 1024
+
+
+def is_plain(url: str) -> bool:
+    """Return whether others can read what is sent to an address."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in _LOOPBACK
+
+
+def unencrypted(url: str) -> ConfigError:
+    """Return the error for a secret that others could read."""
+    origin = "://".join(urlsplit(url)[:2])
+    hint = "Use https://, or allow_http if you accept that; only this machine may be reached over http:// without it."
+    return ConfigError(f"{origin} would send your token unencrypted.", hint)
 
 
 class TokenSource:
@@ -36,15 +61,17 @@ class TokenSource:
     label = "token"
     renews = False  # whether it can return a new token by itself
     header = "Authorization"  # in which the token is sent
+    prefix: str | None = None  # before it there, if not as its scheme says
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, make: Make = Secret) -> None:
         self.label = label
+        self._make = make
 
     def __call__(self) -> Secret:
         """Return the current token."""
         text = self._read()
         try:
-            return Secret(text)
+            return self._make(text)
         except ConfigError as error:
             wrong = error.what
         del text  # or debuggers that show local variables would show it
@@ -58,6 +85,14 @@ class TokenSource:
 
     def _read(self) -> str:
         raise NotImplementedError
+
+
+class Credential(NamedTuple):
+    """A secret of a request: where it comes from, where it goes, and the scheme of a document that asks for it."""
+
+    source: TokenSource
+    place: SecretPlace = SecretPlace()
+    scheme: str = ""
 
 
 class Constant(TokenSource):
@@ -78,6 +113,7 @@ class FromFunction(TokenSource):
     renews = True
 
     def __init__(self, function: Callable[[], str]) -> None:
+        super().__init__(self.label)
         self._function = function
 
     def _read(self) -> str:
@@ -91,8 +127,14 @@ class FromEnvironment(TokenSource):
     If the variable is unset later, or no longer `applies` to this service, the token read last stays in use.
     """
 
-    def __init__(self, label: str, name: str, applies: Callable[[], bool] = lambda: True) -> None:
-        super().__init__(label)
+    def __init__(
+        self,
+        label: str,
+        name: str,
+        make: Make = Secret,
+        applies: Callable[[], bool] = lambda: True,
+    ) -> None:
+        super().__init__(label, make)
         self._name = name
         self._applies = applies
         self._last = super().__call__()
@@ -110,8 +152,8 @@ class FromEnvironment(TokenSource):
 class FromFile(TokenSource):
     """A file, read for each request."""
 
-    def __init__(self, label: str, path: str) -> None:
-        super().__init__(label)
+    def __init__(self, label: str, path: str, make: Make = Secret) -> None:
+        super().__init__(label, make)
         self._path = path
         self()
         mode = expanded(path).stat().st_mode
@@ -137,8 +179,8 @@ class CachedToken(TokenSource):
 
     renew_seconds = 0.0  # a new token is fetched this long before the old one expires
 
-    def __init__(self, label: str) -> None:
-        super().__init__(label)
+    def __init__(self, label: str, make: Make = Secret) -> None:
+        super().__init__(label, make)
         self._lock = threading.Lock()
 
     def __call__(self) -> Secret:
@@ -173,10 +215,10 @@ class FromCommand(CachedToken):
     """The output of a command, run without a shell and without input; its error output is never shown."""
 
     renews = True
-    renew_seconds = _RENEW_SECONDS
+    renew_seconds = RENEW_SECONDS
 
-    def __init__(self, label: str, command: str | Sequence[str]) -> None:
-        super().__init__(label)
+    def __init__(self, label: str, command: str | Sequence[str], make: Make = Secret) -> None:
+        super().__init__(label, make)
         try:
             self._words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
         except ValueError:

@@ -34,9 +34,10 @@ from jupyter_funcs.core.errors import (
 from jupyter_funcs.core.json_decoding import read_object
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from jupyter_funcs.connection.profiles import Connection
+    from jupyter_funcs.connection.tokens import Credential, TokenSource
 
 T = TypeVar("T")
 
@@ -63,7 +64,7 @@ class Terms(NamedTuple):
 class Transport:
     """Requests to one service."""
 
-    _sent: Secret | None = None
+    _sent: Sequence[Secret] = ()
     ends = math.inf
 
     def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
@@ -95,11 +96,11 @@ class Transport:
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """Send `payload` as JSON to a path of the service, and return the whole reply."""
-        url, header = self.connection.base_url + path, self.connection.header
+        url = self.connection.base_url + path
         sent = dict(headers or {})
         if terms.takes_arrow:
             sent["Accept"] = f"{ARROW}, application/json;q=0.9"
-        return await self.request(Request("POST", url, payload, sent, header), terms, progress)
+        return await self.request(Request("POST", url, payload, sent, self.connection.credentials), terms, progress)
 
     async def request(self, request: Request, terms: Terms, progress: Progress | None = None) -> Reply:
         """Send a request and return the whole reply; retry where that is safe."""
@@ -134,10 +135,12 @@ class Transport:
 
     async def _send(self, request: Request, terms: Terms, progress: Progress) -> Reply | Failure:
         """Send a request as often as its failures allow; return its reply or its last failure."""
-        renewals: list[Secret] = []
+        renewals: list[Sequence[Secret]] = []
         for done in count():
-            reply = await self._with_token(
-                lambda secret: self._exchange.send(request, secret, terms.max_bytes, progress), renewals
+            reply = await self._with_secrets(
+                request.credentials,
+                lambda secrets: self._exchange.send(request, secrets, terms.max_bytes, progress),
+                renewals,
             )
             if isinstance(reply, Reply):
                 return reply
@@ -156,19 +159,28 @@ class Transport:
     async def open(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Opened | Failure:
         """Send one request with the token, for a protocol of its own; `Exchange.open` says what this returns."""
         self.reopen_after_fork()
-        return await self._with_token(lambda secret: self._exchange.open(method, url, headers, body, secret), [])
+        return await self._with_secrets(
+            self.connection.credentials,
+            lambda secrets: self._exchange.open(method, url, headers, body, secrets),
+            [],
+        )
 
-    async def _with_token(
-        self, send: Callable[[Secret], Awaitable[T | Failure]], renewals: list[Secret]
+    async def _with_secrets(
+        self,
+        credentials: Sequence[Credential],
+        send: Callable[[Sequence[Secret]], Awaitable[T | Failure]],
+        renewals: list[Sequence[Secret]],
     ) -> T | Failure:
-        """Send a request with the token of the source; again with a new one if it is rejected, once per request."""
-        secret = self._sent = await self.secret()
-        reply = await send(secret)
+        """Send a request with the secrets of its sources; again with new ones if one is rejected, once per request."""
+        sources = [credential.source for credential in credentials]
+        secrets = self._sent = [await self.secret(source) for source in sources]
+        reply = await send(secrets)
         if isinstance(reply, Failure) and reply.rejects_token and not renewals:
-            await asyncio.to_thread(self.connection.token.reject, secret)
-            renewed = self._sent = await self.secret()
+            for source, secret in zip(sources, secrets, strict=True):
+                await asyncio.to_thread(source.reject, secret)
+            renewed = self._sent = [await self.secret(source) for source in sources]
             renewals.append(renewed)
-            if renewed.reveal() != secret.reveal():
+            if list(map(Secret.reveal, renewed)) != list(map(Secret.reveal, secrets)):
                 reply = await send(renewed)
         return reply
 
@@ -178,7 +190,7 @@ class Transport:
         reply = await self._exchange.send(
             # In no variable, because debuggers show those.
             Request("POST", self.connection.base_url + LOGIN_PATH, {"email": email, "password": password.reveal()}),
-            password,
+            [password],
             _MAX_LOGIN_BYTES,
             Progress(),
         )
@@ -195,15 +207,17 @@ class Transport:
     @property
     def user(self) -> str:
         """The user that the token sent last names; empty if none was sent or it names nobody."""
-        return "" if self._sent is None else self._sent.user
+        return next(filter(None, (secret.user for secret in self._sent)), "")
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
         await self._exchange.close()
 
-    async def secret(self) -> Secret:
-        """Return the current token of the source."""
-        source, failed = self.connection.token, ""
+    async def secret(self, source: TokenSource | None = None) -> Secret:
+        """Return the current secret of a source, the token's unless told."""
+        failed = ""
+        if source is None:
+            source = self.connection.token
         try:
             # In a thread, because a source may run a command, read a keyring or call a user's function.
             secret = source() if isinstance(source, Constant) else await asyncio.to_thread(source)
@@ -213,7 +227,8 @@ class Transport:
             failed = type(error).__name__
         if failed:  # raised here and without the error's text, which may contain the token
             raise AuthenticationError(f"The source of the token failed ({failed}).", "Call it by itself to see why.")
-        self.ends = secret.expires_at
-        if self.ends <= time.time():
+        if source is self.connection.token:
+            self.ends = secret.expires_at
+        if secret.expires_at <= time.time():
             raise AuthenticationError(f"The token for {self.connection.name} has expired.", NEW_TOKEN)
         return secret

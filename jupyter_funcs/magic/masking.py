@@ -70,7 +70,8 @@ def _in_use() -> list[str]:
     """Return the tokens of the sessions, and those in the environment."""
     from jupyter_funcs.connection.secrets import long_secrets
 
-    tokens = (os.environ.get(name, "") for name in ("FUNCS_TOKEN", "FUNCS_API_KEY"))
+    named = ("FUNCS_TOKEN", "FUNCS_API_KEY", "FUNCS_AUTH_")
+    tokens = (text for name, text in os.environ.items() if name.startswith(named))
     return [*long_secrets(), *(token for token in tokens if len(token) >= _SURELY)]
 
 

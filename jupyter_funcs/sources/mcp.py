@@ -58,7 +58,7 @@ class McpSource:
         progress.received = len(data)
         if len(data) > terms.max_bytes:
             raise too_large(terms.max_bytes)
-        return Reply(data, await self._transport.secret(), lines=False)
+        return Reply(data, [await self._transport.secret()], lines=False)
 
     def request(self, function: Function, args: Args) -> JsonObject:
         arguments = args.get(_WHOLE, {}) if function.context == _WHOLE else args

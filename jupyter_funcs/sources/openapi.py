@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from contextlib import suppress
 from functools import partial
 from html import unescape
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -15,11 +15,19 @@ from urllib.parse import urljoin, urlsplit
 from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
 from jupyter_funcs.catalog.schemas import MOST_PROPERTIES, said_of
 from jupyter_funcs.connection.http import Request
-from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, same_origin
+from jupyter_funcs.connection.profiles import Connection, same_origin
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core.background import in_thread
-from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, FuncsError, ProtocolError
+from jupyter_funcs.core.errors import (
+    TRY_AGAIN,
+    ArgumentError,
+    AuthenticationError,
+    ConfigError,
+    FuncsError,
+    PermissionDeniedError,
+    ProtocolError,
+)
 from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only
 from jupyter_funcs.core.text import clip, distinct, inert, plural, quote
@@ -39,16 +47,26 @@ from jupyter_funcs.sources.openapi_requests import (
     at_parameters,
     awaiting,
     body_rank,
-    may_ask,
     pause_before,
     place_after,
     request_of,
 )
 from jupyter_funcs.sources.openapi_schemas import SchemaReader, UnusableError
+from jupyter_funcs.sources.openapi_servers import (
+    COOKIE,
+    HEADER,
+    VARIABLE,
+    Servers,
+    credentials_of,
+    listed_places,
+    needs,
+    read_scheme,
+    source_of,
+)
 from jupyter_funcs.sources.swagger import as_openapi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.replies import Reply
@@ -61,15 +79,9 @@ _MAX_NAME, _MAX_TEXT = 200, 4000
 _CHECK_DOCUMENT = "Check the document, and where it is."
 _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no data
 _MAX_POLLS, _MAX_REDIRECTS = 1000, 3  # for one result; between more redirects there are pauses
+_MAX_ALTERNATIVES = 20  # of what an operation may be called with
+_REFUSALS = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _SHOWN = 3  # operations named in a warning
-# A header that a document may set: a legal name, and none of OpenAPI's own or of HTTP itself.
-_NAME = r"[\w!#$%&'*+.^`|~-]+"
-_COOKIE = re.compile(_NAME, re.ASCII)
-_HEADER = re.compile(
-    r"(?!(?:host|cookie2?|authorization|accept|accept-encoding|content-(?:type|length|encoding)|connection|keep-alive"
-    rf"|te|trailer|transfer-.*|upgrade|expect|proxy-.*)$){_NAME}",
-    re.IGNORECASE | re.ASCII,
-)
 _TEXT = {"type": "string"}
 _FILE = {"type": "string", "format": "file"}
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
@@ -92,7 +104,7 @@ class OpenApiSource:
             progress.attempts = 1
             return lambda: read_document(_content(connection.location), connection)
         url = connection.location or connection.base_url
-        request = Request("GET", url, headers={"Accept": _ACCEPT}, token_header=connection.header)
+        request = Request("GET", url, headers={"Accept": _ACCEPT}, credentials=connection.credentials)
         reply = await self._transport.request(request, terms._replace(max_bytes=_MAX_DOCUMENT), progress)
         begin = partial(reply.read, partial(_begun, connection=connection))
         files = await asyncio.wrap_future(in_thread(begin, "document"))
@@ -131,6 +143,11 @@ class OpenApiSource:
         except ArgumentError as error:
             error.errors = at_parameters(error.errors, function)
             raise
+        except (AuthenticationError, PermissionDeniedError) as error:
+            if error.status in _REFUSALS:
+                connection = self._transport.connection
+                error.hint = needs(connection, function.context["security"], request.credentials) or error.hint
+            raise
         before = progress.attempts, progress.said
         try:
             return await self._result(reply, request, terms._replace(purpose=Purpose.LISTING), progress)
@@ -163,7 +180,8 @@ class OpenApiSource:
     def request(self, function: Function, args: Args) -> JsonObject:
         connection = self._transport.connection
         sent = request_of(function, args, connection)
-        token = {} if connection.token is NO_TOKEN else {"token_header": sent.token_header}
+        places = listed_places(connection, sent.credentials)
+        token = {"credentials": places} if places else {}
         body: JsonObject = {}
         headers = dict(sent.headers)
         if isinstance(sent.body, Upload):
@@ -175,8 +193,13 @@ class OpenApiSource:
             body["body"] = json.loads(sent.body) if is_json else sent.body.decode()
         return {"method": sent.method, "url": sent.url, **token, "headers": headers, **body}
 
-    def identity(self, _function: Function) -> None:
-        """Add nothing: the function as listed names its server."""
+    def identity(self, function: Function) -> list[Any] | None:
+        """Return whom the schemes of a function's document name; the function as listed names its server."""
+        connection = self._transport.connection
+        credentials = credentials_of(connection, function.context["security"], function.context["server"])
+        own = [(credential.scheme, credential.source) for credential in credentials]
+        secrets = [(scheme, source()) for scheme, source in own if source is not connection.token]
+        return [[scheme, secret.account or secret.reveal()] for scheme, secret in secrets] or None
 
     async def close(self) -> None:
         await self._transport.close()
@@ -240,11 +263,11 @@ class _Document(Once):
         schemes = {
             name: self._schemas.resolved(one) for name, one in only(dict, components.get("securitySchemes")).items()
         }
-        # The header of each scheme that is an API key in a header, else an empty text.
-        self._keys = {
-            name: only(str, one.get("name"))[:_MAX_NAME] * (one.get("in") == "header") for name, one in schemes.items()
-        }
-        self._key_names = {key.casefold() for key in self._keys.values()}
+        self._schemes = {name: read_scheme(name, scheme, connection) for name, scheme in schemes.items()}
+        self._keys = {(scheme["in"], scheme["name"].casefold()) for scheme in self._schemes.values()}
+        self._servers = Servers(root, connection)
+        for scheme in self._schemes.values():
+            source_of(connection, scheme)
         self._left = _MAX_PARAMS
 
     def catalog(self) -> Catalog:
@@ -262,10 +285,12 @@ class _Document(Once):
                     functions.append(self._function(name, path, method, item))
                 except UnusableError as error:
                     unusable.append(f"{name} ({error})")
-        server, is_allowed = self._server(self._root)
+        server, is_allowed = self._servers.first(self._root)
         if not functions and not is_allowed:
             named = f"names the server {quote(server)}, which is not where it comes from"
             origin = "://".join(urlsplit(server)[:2]) if same_origin(server, server) else "https://…"
+            if unset := VARIABLE.findall(server):
+                named = f"names the server {quote(server)}, whose {unset[0]} depends on you"
             raise ConfigError(
                 f"The OpenAPI document {named if '://' in server else 'does not say at which address its server is'}.",
                 f'If you trust it, use jf.connect(…, allow_server="{origin}"), or for %funcs a profile with the line '
@@ -307,7 +332,7 @@ class _Document(Once):
     def _operation(self, method: str, item: JsonObject) -> Function:
         """Return an operation without its path."""
         operation = self._schemas.needed(item[method], "operation")
-        server, is_allowed = self._server(operation, item, self._root)
+        server, is_allowed = self._servers.first(operation, item, self._root)
         if not is_allowed:
             raise UnusableError(f"it runs on {quote(server)}")
         body = self._schemas.needed(operation.get("requestBody"), "body")
@@ -332,8 +357,8 @@ class _Document(Once):
                 "accept": accept,
                 "content_type": content_type,
                 "needs_body": body.get("required") is True,
-                "token_header": self.once(
-                    "security", operation.get("security", self._root.get("security")), self._token_header
+                "security": self.once(
+                    "security", operation.get("security", self._root.get("security")), self._security
                 ),
             },
         )
@@ -356,10 +381,10 @@ class _Document(Once):
         where, name = str(given.get("in")), only(str, given.get("name"))
         required = where == "path" or given.get("required") is True
         style = _style(given, "form" if where in {"query", "cookie"} else "simple")
-        if where == "header" and (not _HEADER.fullmatch(name) or name.casefold() in self._key_names):
+        if (where, name.casefold()) in self._keys or (where == "header" and not HEADER.fullmatch(name)):
             return (where, name), ""
         is_simple = where in {"query", "header"} or (where == "path" and style["style"] in {"simple", *DELIMITERS})
-        is_simple |= where == "cookie" and _COOKIE.fullmatch(name) is not None
+        is_simple |= where == "cookie" and COOKIE.fullmatch(name) is not None
         if not (is_simple and name.strip()) or len(name) > _MAX_TEXT:
             return (where, name), f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent" * required
         content = only(dict, given.get("content"))
@@ -438,35 +463,12 @@ class _Document(Once):
             schema = None
         return media_type or "application/json", schema
 
-    def _token_header(self, security: Any) -> str:
-        """Return the header for the token: that of an API key if the operation takes one and no bearer token."""
-        own = self._connection.header
-        keys = [self._keys.get(name, "") for one in only(list, security) for name in only(dict, one)]
-        if not any(keys) or own.casefold() in map(str.casefold, keys) or (own == "Authorization" and "" in keys):
-            return own
-        return next((key for key in keys if _HEADER.fullmatch(key)), own)
-
-    def _server(self, *places: JsonObject) -> tuple[str, bool]:
-        """Return the server that the first of some places names, its variables replaced, and whether we may ask it."""
-        given = (only(list, place.get("servers")) for place in places)
-        return self.once("servers", next(filter(None, given), ()), self._first)
-
-    def _first(self, given: Iterable[Any]) -> tuple[str, bool]:
-        """Return the first of some servers that we may ask, else the first, and whether we may."""
-        servers = []
-        base, default = self._connection.location or self._connection.base_url, "/"
-        if "://" not in base:  # a file: the user's word says where its servers are
-            base, default = f"{self._connection.allow_server}/".lstrip("/"), ""
-        for one in map(partial(only, dict), given):
-            known = only(dict, one.get("variables"))
-            parts = PLACE.split(only(str, one.get("url")))  # every second one is a name
-            parts[1::2] = [only(str, only(dict, known.get(name)).get("default")) for name in parts[1::2]]
-            with suppress(ValueError):
-                if sum(map(len, parts)) <= _MAX_TEXT:
-                    servers.append(urljoin(base, "".join(parts)).rstrip("/"))
-        servers = servers or [urljoin(base, default).rstrip("/")]
-        allowed = next((url for url in servers if may_ask(self._connection, url)), None)
-        return allowed or servers[0], allowed is not None
+    def _security(self, security: Any) -> list[list[JsonObject]]:
+        """Return the schemes of each alternative; without those of which nothing is known."""
+        alternatives = only(list, security)[:_MAX_ALTERNATIVES]
+        return [
+            [self._schemes[name] for name in only(dict, schemes) if name in self._schemes] for schemes in alternatives
+        ]
 
 
 def _as_file(param: Param) -> Param:

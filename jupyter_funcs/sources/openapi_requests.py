@@ -17,19 +17,20 @@ from urllib.parse import quote as quote_url
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.connection.http import Request
-from jupyter_funcs.connection.profiles import Connection, same_origin
 from jupyter_funcs.connection.replies import Reply, error_text
 from jupyter_funcs.connection.retries import parse_retry_after
 from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
 from jupyter_funcs.core.json_decoding import as_list, only, read_object
 from jupyter_funcs.core.text import folded, quote, spellings
+from jupyter_funcs.sources.openapi_servers import credentials_of, may_ask
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.catalog.listing import Function, Param
+    from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.core.errors import Messages
     from jupyter_funcs.core.json_decoding import Values
 
@@ -87,7 +88,8 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         data, headers["Content-Type"] = _encoded(context["content_type"], filled)
         if isinstance(data, Upload):
             headers["Content-Length"] = str(data.size)
-    return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
+    credentials = credentials_of(connection, context["security"], url)
+    return Request(context["method"], url, data, headers, credentials, is_operation=True)
 
 
 def at_parameters(errors: Messages, function: Function) -> Messages:
@@ -323,7 +325,3 @@ def _several(text: str) -> str:
 
 def escaped(text: str, safe: str = "") -> str:
     return quote_url(text, safe=safe, errors="replace")
-
-
-def may_ask(connection: Connection, url: str) -> bool:
-    return any(one and same_origin(url, one) for one in (connection.base_url, connection.allow_server))

@@ -69,7 +69,7 @@ class PythonSource:
             return result
         data, lost = result
         progress.received = len(data)
-        return Reply(data, self._connection.token(), lines=False, warning=lost_text(lost))
+        return Reply(data, [], lines=False, warning=lost_text(lost))
 
     def request(self, function: Function, args: Args) -> JsonObject:
         return {"function": function.name, "arguments": {name: recorded(value) for name, value in args.items()}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import threading
 import uuid
@@ -134,9 +135,9 @@ class ServiceAddress(NamedTuple):
     address: str
     is_given: bool
     key: str
-    connect: Callable[[str | None, str], Client[RemoteCall]]
+    connect: Callable[..., Client[RemoteCall]]
     kind: str
-    allow_server: str
+    options: str  # as JSON
     place: str
 
 
@@ -198,7 +199,7 @@ def service_address(session: Client[RemoteCall]) -> ServiceAddress:
         key,
         type(session).reconnect,
         session.kind,
-        connection.allow_server,
+        json.dumps(connection.options),
         _place(session),
     )
 
@@ -249,7 +250,7 @@ def _connect(service: ServiceAddress) -> Client[RemoteCall]:
         "Connect with a profile that the workers have too, or set FUNCS_BASE_URL and FUNCS_TOKEN for them.",
     )
     try:
-        session = service.connect(service.where or None, service.allow_server)
+        session = service.connect(service.where or None, **json.loads(service.options))
     except ConfigError as error:
         if service.is_given:
             raise without_token from None

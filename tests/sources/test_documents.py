@@ -188,7 +188,7 @@ def test_a_file_runs_where_the_user_says(
         (None, "does not say at which address", "https://…"),
         (["/v2"], "does not say at which address", "https://…"),
         (["https://shop.example/v2"], "the server 'https://shop.example/v2'", "https://shop.example"),
-        (["http://shop.example/v2"], "the server 'http://shop.example/v2'", "https://…"),
+        (["http://shop.example/v2"], "the server 'http://shop.example/v2'", "http://shop.example"),
         (["file:///etc"], "the server 'file:///etc'", "https://…"),
         (["https://u:p@shop.example"], "the server", "https://…"),
     ],
@@ -295,7 +295,7 @@ def test_a_profile_names_a_file_beside_it(
 def test_a_server_to_allow_is_an_address_for_a_document(where: Any, allow: str, said: str) -> None:
     """Anything else is refused at once, and a password isn't shown."""
     with pytest.raises(jf.ConfigError, match=said) as caught:
-        jf.connect(where, allow_server=allow)
+        jf.connect(where, allow_server=allow, token=(where and "://" in where and "a-token") or None)
     assert "p4ssw0rd" not in str(caught.value)
 
 

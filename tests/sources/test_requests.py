@@ -55,7 +55,7 @@ def test_the_request_of_an_operation_is_the_one_that_is_sent(funcs: Session, url
     assert look == {
         "method": "GET",
         "url": f"{url}/look/a%20b?q=x%20y",
-        "token_header": "Authorization",
+        "credentials": [{"in": "header", "name": "Authorization", "prefix": "Bearer ", "variable": "FUNCS_TOKEN"}],
         "headers": {"Accept": "application/json", "X-Mode": "fast"},
     }
     change = funcs.change.request(count="7", note="007")

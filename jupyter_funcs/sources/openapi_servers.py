@@ -1,0 +1,304 @@
+"""Where the operations of an OpenAPI document run, and with which credentials: as it says, and as the user allows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from jupyter_funcs.connection.http import ask
+from jupyter_funcs.connection.login import OAuth
+from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, auth_name, profiles_file, same_origin
+from jupyter_funcs.connection.tokens import BASIC, Credential, SecretPlace
+from jupyter_funcs.core.errors import ConfigError
+from jupyter_funcs.core.json_decoding import JsonObject, Once, only
+from jupyter_funcs.core.text import clip, inert, listed, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from jupyter_funcs.connection.tokens import TokenSource
+
+VARIABLE = re.compile(r"\{([^{}]*)\}")
+# A header that a document may set: a legal name, and none of OpenAPI's own or of HTTP itself.
+_NAME = r"[\w!#$%&'*+.^`|~-]+"
+COOKIE = re.compile(_NAME, re.ASCII)
+HEADER = re.compile(
+    r"(?!(?:host|cookie2?|authorization|accept|accept-encoding|content-(?:type|length|encoding)|connection|keep-alive"
+    rf"|te|trailer|transfer-.*|upgrade|expect|proxy-.*)$){_NAME}",
+    re.IGNORECASE | re.ASCII,
+)
+_LABEL = re.compile(r"(?a)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_PATH = re.compile(r"(?a)(?!\.\.?(?:/|$))[\w~-][\w.~-]*(?:/[\w~-][\w.~-]*)*")
+_PREFIX = re.compile(r'(?a)prefix "(\w{1,20})"')  # how Django REST framework's documents describe theirs
+_MAX_NAME, _MAX_URL = 200, 4000
+_FLOWS = {
+    "clientCredentials": ("client", {"token": "tokenUrl"}),
+    "authorizationCode": ("browser", {"token": "tokenUrl", "start": "authorizationUrl"}),
+    "deviceAuthorization": ("device", {"token": "tokenUrl", "start": "deviceAuthorizationUrl"}),
+}
+
+
+def may_ask(connection: Connection, url: str) -> bool:
+    return any(own and same_origin(url, own) for own in (connection.base_url, connection.allow_server))
+
+
+def _base(connection: Connection) -> str:
+    """Return what addresses in a document are relative to; of a file, where the user says that its server is."""
+    location = connection.location or connection.base_url
+    return location if "://" in location else f"{connection.allow_server}/".lstrip("/")
+
+
+class Servers(Once):
+    """The servers of a document, with the values of their variables, and which of them we may ask."""
+
+    def __init__(self, root: JsonObject, connection: Connection) -> None:
+        super().__init__()
+        self._connection = connection
+        self._base = _base(connection)
+        server = connection.server
+        self._wanted = server if isinstance(server, str) else ""
+        self._set = {} if isinstance(server, str) else dict(server)
+        self._main = only(list, root.get("servers"))
+        self._check_names()
+        self._main_urls = [url for server in self._main for url in self._urls(server)]
+        self._chosen = [self._choice()] if self._wanted else self._main
+        # What the user allows is one's own deployment if the document names it nowhere.
+        allowed = connection.allow_server
+        named = (url for servers in (self._main, *_lists(root)) for server in servers for url in self._urls(server))
+        self._is_own = bool(allowed) and not any(same_origin(url, allowed) for url in named)
+
+    def first(self, *places: JsonObject) -> tuple[str, bool]:
+        """Return the server that the first of some places names, and whether we may ask it."""
+        lists = (only(list, place.get("servers")) for place in places)
+        return self.once("servers", next(filter(None, lists), self._main), self._first)
+
+    def _first(self, servers: list[Any]) -> tuple[str, bool]:
+        is_main = servers is self._main
+        urls = [url for server in (self._chosen if is_main else servers) for url in self._urls(server)]
+        urls = urls or [urljoin(self._base, "/").rstrip("/")]
+        if self._is_own and (is_main or any(same_origin(url, main) for url in urls for main in self._main_urls)):
+            urls = [self._deployed(urls[0])]
+        allowed = [url for url in urls if may_ask(self._connection, url) and not VARIABLE.search(url)]
+        return (allowed or urls)[0], bool(allowed)
+
+    def _deployed(self, url: str) -> str:
+        """Return the address of one's own deployment, at the path that the document says unless the user says one."""
+        own = self._connection.allow_server
+        path = "" if urlsplit(own).path else url.partition("://")[2].partition("/")[2]
+        return f"{own}/{path}".rstrip("/")
+
+    def _urls(self, server: Any) -> list[str]:
+        return self.once("urls", server, self._read)
+
+    def _read(self, server: Any) -> list[str]:
+        """Return the addresses of a server: with the user's values or its defaults, and as an allowed origin has it."""
+        template = _template(server)
+        variables = only(dict, only(dict, server).get("variables"))
+        names = VARIABLE.findall(template)
+        values = {
+            name: str(default)[:_MAX_NAME]
+            for name in names
+            if isinstance(default := only(dict, variables.get(name)).get("default"), str | int)
+        }
+        own = {name: _value(name, value, template, variables) for name, value in self._set.items() if name in names}
+        urls = [_filled(template, values | own)]
+        for origin in (self._wanted, self._connection.allow_server, self._connection.base_url):
+            matched = _matched(template, origin, variables)
+            if matched.items() >= {name: value for name, value in own.items() if name in matched}.items():
+                urls.append(_filled(template, values | own | matched))
+            elif origin == self._connection.allow_server:
+                what = f"{quote(origin)} is not the server with {listed(f'{name} = {own[name]}' for name in own)}."
+                raise ConfigError(what, "Leave out server, or allow_server.")
+        return list(dict.fromkeys(filter(None, (_joined(self._base, url) for url in urls))))
+
+    def _check_names(self) -> None:
+        names = [name for server in self._main for name in VARIABLE.findall(_template(server))]
+        for name in self._set:
+            if name not in names:
+                which = f"It has {listed(map(quote, dict.fromkeys(names)))}." if names else "It has none."
+                raise ConfigError(f"No server of the document has a variable {quote(name)}.", which)
+
+    def _choice(self) -> Any:
+        """Return the server that the user names, by its address or its words."""
+        wanted = self._wanted.rstrip("/").casefold()
+        shown = []
+        for server in self._main:
+            words = [only(str, only(dict, server).get(key)) for key in ("name", "description", "url")]
+            if wanted in [text.rstrip("/").casefold() for text in (*words, *self._urls(server)) if text]:
+                return server
+            shown.append(quote(next(filter(None, words), ""), 80))
+        raise ConfigError(f"The document names no server {quote(self._wanted)}.", f"It names {listed(shown[:10])}.")
+
+
+def _template(server: Any) -> str:
+    url = only(str, only(dict, server).get("url"))
+    return url if len(url) <= _MAX_URL else ""
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    return VARIABLE.sub(lambda place: values.get(place[1], place[0]), template)
+
+
+def _absolute(base: str, url: Any) -> str:
+    """Return an address that a document has, or nothing if it is none."""
+    if not isinstance(url, str) or len(url) > _MAX_URL:
+        return ""
+    try:
+        urlsplit(joined := urljoin(base, url))
+    except ValueError:
+        return ""
+    return joined
+
+
+def _joined(base: str, url: str) -> str:
+    """Return an address without its query and fragment, which would hold the path of an operation; or nothing."""
+    scheme, host, path, *_ = urlsplit(_absolute(base, url))
+    return urlunsplit((scheme, host, path.rstrip("/"), "", ""))
+
+
+def _lists(root: JsonObject) -> Iterator[list[Any]]:
+    """Yield the servers of paths and operations."""
+    for item in only(dict, root.get("paths")).values():
+        for place in (item, *only(dict, item).values()):
+            yield only(list, only(dict, place).get("servers"))
+
+
+def _value(name: str, value: str, template: str, variables: JsonObject) -> str:
+    """Return the user's value of a variable, which leads nowhere but to what its place in the address is."""
+    options = [str(option) for option in only(list, only(dict, variables.get(name)).get("enum"))]
+    if options and value not in options:
+        which = listed(map(quote, options[:20]))
+        raise ConfigError(f"The server's {name} is not {quote(value)}.", f"It is one of {which}.")
+    before = template.partition(f"{{{name}}}")[0]
+    in_path = before.startswith("/") or "/" in before.partition("://")[2]
+    if not (_PATH if in_path else _LABEL).fullmatch(value):
+        what = "a part of a path" if in_path else "one label of a host, without dots"
+        raise ConfigError(f"The server's {name} is {what}, not {quote(value)}.", "For another host: allow_server.")
+    return value
+
+
+def _matched(template: str, address: str, variables: JsonObject) -> dict[str, str]:
+    """Return the values of variables with which the host of a template is that of an address; none if it can't be."""
+    scheme, _, rest = template.partition("://")
+    own, _, host = address.partition("://")
+    labels = rest.partition("/")[0].split(".")
+    parts = host.partition("/")[0].split(".")
+    if len(labels) != len(parts) or (scheme != own and not VARIABLE.fullmatch(scheme)):
+        return {}
+    values: dict[str, str] = dict.fromkeys(VARIABLE.findall(scheme), own)
+    for label, part in zip(labels, parts, strict=True):
+        before, *middle = VARIABLE.split(label)
+        if not middle and label.casefold() != part.casefold():
+            return {}
+        if middle:
+            name, after = middle[0], "".join(middle[1:])
+            value = part[len(before) : len(part) - len(after)]
+            options = only(list, only(dict, variables.get(name)).get("enum"))
+            if len(middle) > 2 or before + value + after != part or not _LABEL.fullmatch(value):
+                return {}
+            if (options and value not in options) or values.setdefault(name, value) != value:
+                return {}
+    return values
+
+
+# Credentials
+
+
+def listed_places(connection: Connection, credentials: Iterable[Credential] = ()) -> list[JsonObject]:
+    """Return where each secret of a request goes, and the variable in which a command of a shell finds it."""
+    own = "FUNCS_TOKEN" if connection.header == "Authorization" else "FUNCS_API_KEY"
+    return [
+        {
+            "in": place.where,
+            "name": place.name,
+            "prefix": place.prefix,
+            "variable": own if source is connection.token else f"FUNCS_AUTH_{auth_name(scheme)}",
+        }
+        for source, place, scheme in credentials or connection.credentials
+        if source is not NO_TOKEN
+    ]
+
+
+def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonObject:
+    """Return what a security scheme of a document says, in JSON types: where its secret goes, and where from."""
+    kind, where = str(scheme.get("type")), only(str, scheme.get("in"))
+    header = only(str, scheme.get("name"))[:_MAX_NAME]
+    about: JsonObject = {"scheme": clip(inert(name), _MAX_NAME), "in": "header", "name": "Authorization"}
+    prefix = _PREFIX.search(only(str, scheme.get("description"))[:_MAX_URL])
+    if kind == "apiKey" and header.casefold() == "authorization" and where == "header":
+        return {**about, "prefix": f"{prefix[1]} " if prefix else "Bearer "}
+    if kind == "apiKey" and (where == "query" or (where in {"header", "cookie"} and HEADER.fullmatch(header))):
+        return {**about, "in": where, "name": header, "prefix": ""}
+    if kind == "http" and str(scheme.get("scheme")).casefold() == "basic":
+        return {**about, "prefix": BASIC}
+    about["prefix"] = "Bearer "
+    base = _base(connection)
+    listed_flows = only(dict, scheme.get("flows"))
+    flows = {
+        flow: {at: _absolute(base, only(dict, listed_flows[key]).get(name)) for at, name in names.items()}
+        for key, (flow, names) in _FLOWS.items()
+        if key in listed_flows
+    }
+    if flows:
+        about["flows"] = flows
+    if url := _absolute(base, scheme.get("openIdConnectUrl")):
+        about["discovery"] = url
+    return about
+
+
+def credentials_of(connection: Connection, security: list[list[JsonObject]], url: str) -> tuple[Credential, ...]:
+    """Return the credentials of the first alternative for which there are all, else the token in its usual place."""
+    own = connection.credentials
+    # Those of schemes go only where the user says that the document's server is.
+    is_there = same_origin(url, connection.allow_server or connection.base_url)
+    met: list[tuple[int, tuple[Credential, ...]]] = []
+    for schemes in security:
+        sources = [source_of(connection, scheme) if is_there else None for scheme in schemes]
+        missing = sources.count(None)
+        if missing and own[0].place.prefix != "Bearer " and any(scheme["prefix"] for scheme in schemes):
+            continue  # an API key is no bearer token
+        if missing == 1 and connection.token is not NO_TOKEN:
+            scheme = schemes[sources.index(None)]
+            is_same = own[0].place.name.casefold() == scheme["name"].casefold() and scheme["in"] == "header"
+            sources = [source or connection.token for source in sources]
+            rank = 1 if is_same and scheme["prefix"] != BASIC else 2
+            met.append((rank, tuple(map(_credential, sources, schemes))))
+        elif not missing and schemes:
+            met.append((0, tuple(map(_credential, sources, schemes))))
+    return min(met, key=lambda one: one[0], default=(0, own))[1]
+
+
+def source_of(connection: Connection, scheme: JsonObject) -> TokenSource | None:
+    """Return the source for a scheme, which learns where its provider is."""
+    source = connection.auth.get(auth_name(scheme["scheme"]))
+    if isinstance(source, OAuth):
+        source.bind(scheme, ask)
+    return source
+
+
+def _credential(source: Any, scheme: JsonObject) -> Credential:
+    prefix = scheme["prefix"]
+    if source.prefix is not None:
+        prefix = f"{source.prefix} ".lstrip()
+    return Credential(source, SecretPlace(scheme["name"], prefix, scheme["in"]), scheme["scheme"])
+
+
+def needs(connection: Connection, security: list[list[JsonObject]], credentials: Iterable[Credential]) -> str:
+    """Return which schemes an operation takes and what to set; nothing if it names none."""
+    alternatives = [" and ".join(quote(scheme["scheme"], 80) for scheme in schemes) for schemes in security if schemes]
+    if not alternatives:
+        return ""
+    taken = f"The operation takes {listed(alternatives[:5])}"
+    used = [credential.source.label for credential in credentials if credential.scheme]
+    if used and all(connection.auth.get(auth_name(credential.scheme)) for credential in credentials):
+        return f"{taken}: check the {listed(used, 'and')}."
+    unset = [scheme for schemes in security for scheme in schemes if auth_name(scheme["scheme"]) not in connection.auth]
+    scheme = unset[0] if unset else security[0][0]
+    keys = "token_env"
+    if scheme["prefix"] == BASIC:
+        keys = "user and password_env"
+    elif scheme.keys() & {"flows", "discovery"}:
+        keys = "client_id, or token_env,"
+    name = connection.name if connection.where == connection.name else "NAME"
+    return f"{taken}. Set {keys} in [profiles.{name}.auth.{scheme['scheme']}] of {profiles_file()}."

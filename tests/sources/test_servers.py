@@ -1,0 +1,227 @@
+"""Requests go to the servers that a document names, as the user chooses and allows them, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.api import Session
+from jupyter_funcs.client.snippets import python
+from jupyter_funcs.connection.profiles import Connection, resolve
+from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.connection.tokens import Constant
+from jupyter_funcs.sources.openapi_servers import Servers
+from tests.growth import assert_linear
+from tests.sources.test_openapi import TOKEN, Server, document, operation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENT = "https://docs.example/openapi.json"
+TENANT = {"tenant": {"default": "your-tenant"}}
+RUN = {"/run": {"get": operation(operationId="run")}}
+
+
+def named(*urls: str, **variables: Any) -> list[dict[str, Any]]:
+    return [{"url": url, "variables": variables} for url in urls]
+
+
+def asked(servers: Any, paths: Any = RUN, url: str = DOCUMENT, **options: Any) -> str:
+    """Run the operation of a document, and return the address that was asked for."""
+    server = Server(document(paths, **({} if servers is None else {"servers": servers})))
+    funcs = jf.connect(url.replace("docs.example/", "docs.example/v1/"), transport=server, **options)
+    funcs["run"]()
+    [origin] = server.origins - {"https://docs.example/"} or {"https://docs.example/"}
+    return origin.rstrip("/") + server.seen[0]["path"]
+
+
+ACME = "https://acme.shop.example"
+REGION = {"region": {"default": "eu", "enum": ["eu", "us"]}}
+
+
+@pytest.mark.parametrize(
+    ("servers", "options", "address"),
+    [
+        # A variable has the label that the user's own address has in its place.
+        (named("https://{tenant}.shop.example/v1", **TENANT), {"allow_server": ACME}, f"{ACME}/v1"),
+        (named("https://{tenant}.shop.example/v1", tenant={}), {"allow_server": ACME}, f"{ACME}/v1"),
+        (named("https://api-{tenant}.shop.example", **TENANT), {"allow_server": "https://api-acme.shop.example"},
+         "https://api-acme.shop.example"),
+        (named("{protocol}://{tenant}.shop.example", **TENANT), {"allow_server": ACME}, ACME),
+        (named(f"{ACME}/{{region}}", **REGION), {"allow_server": ACME}, f"{ACME}/eu"),
+        (named(f"{ACME}/{{region}}", **REGION), {"allow_server": ACME, "server": {"region": "us"}}, f"{ACME}/us"),
+        (named(f"{ACME}/{{base}}", base={"default": "v1"}), {"allow_server": ACME, "server": {"base": "v2/beta"}},
+         f"{ACME}/v2/beta"),
+        (named("https://{tenant}.shop.example", **TENANT), {"allow_server": ACME, "server": {"tenant": "acme"}}, ACME),
+        # One's own deployment, at the path that the document says, unless the user says one.
+        (named("https://demo.netbox.example/api"), {"allow_server": "https://netbox.mine"}, "https://netbox.mine/api"),
+        (named("https://demo.netbox.example/api"), {"allow_server": "https://mine.example/netbox/api"},
+         "https://mine.example/netbox/api"),
+        (named("https://demo.netbox.example"), {"allow_server": "https://docs.example"}, "https://docs.example"),
+        (named("/api"), {"allow_server": "https://netbox.mine"}, "https://netbox.mine/api"),
+        (named("https://{host}/v1", host={"description": "yours"}), {"allow_server": "https://mine.example"},
+         "https://mine.example/v1"),
+        (None, {"allow_server": "https://mine.example"}, "https://mine.example"),
+        # One of several, by its address or its words; else the first that is allowed.
+        (named("/a", "/b"), {}, "https://docs.example/a"),
+        (named("/a", "/b"), {"server": "/b"}, "https://docs.example/b"),
+        (named("/a", "/b"), {"server": "https://docs.example/b/"}, "https://docs.example/b"),
+        ([{"url": "/a"}, {"url": "/b", "description": "Sandbox"}], {"server": "sandbox"}, "https://docs.example/b"),
+        ([{"url": "/a"}, {"url": "/b", "name": "test"}], {"server": "test"}, "https://docs.example/b"),
+        (named("https://other.example", "/b"), {}, "https://docs.example/b"),
+        (named("https://{region}.shop.example", "https://test.example", **REGION),
+         {"allow_server": "https://us.shop.example", "server": "https://us.shop.example"}, "https://us.shop.example"),
+    ],
+)  # fmt: skip
+def test_a_request_goes_to_the_server_that_the_user_means(servers: Any, options: Any, address: str) -> None:
+    """By `server` and `allow_server`, with the base path of the document."""
+    assert asked(servers, **options) == f"{address}/run"
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        *[({"tenant": value}, "one label of a host") for value in (
+            "evil.example/", "evil.example", "a@evil", "a:80", "a/b", "a?b", "a#b", "a\\b", "-a", "a-", "", "ä",
+            "a" * 64, "a b", "a%2Fb", "a\n",
+        )],
+        *[({"base": value}, "a part of a path") for value in ("..", "../x", "a/../b", "/a", "a//b", "a?b", "a#b", "")],
+        ({"region": "mars"}, "The server's region is not 'mars'"),
+        ({"tennant": "acme"}, "has a variable 'tennant'"),
+        ({"tenant": "beta"}, "is not the server with"),
+        ("Production", r"names no server 'Production'\.\nIt names 'https://{tenant}"),
+    ],
+)  # fmt: skip
+def test_a_value_of_a_variable_leads_nowhere_else(server: Any, said: str) -> None:
+    """Neither does one that the document doesn't list; nothing is sent."""
+    variables = {**TENANT, **REGION, "base": {"default": "v1"}}
+    served = Server(document(RUN, servers=named("https://{tenant}.shop.example/{base}/{region}", **variables)))
+    funcs = jf.connect("https://docs.example/v1/openapi.json", transport=served, server=server, allow_server=ACME)
+    with pytest.raises(jf.ConfigError, match=said):
+        _ = funcs.names
+    assert served.origins == {"https://docs.example/"}
+
+
+HOSTILE = [
+    "https://{tenant}.shop.example.evil.example",
+    "https://{tenant}@evil.example",
+    "https://evil.example/{tenant}.shop.example",
+    "https://evil.example#{tenant}.shop.example",
+    "https://{tenant}.shop.example:{tenant}@evil.example",
+    "https://evil.example\\@{tenant}.shop.example",
+    "//evil.example/{tenant}",
+    "https:{tenant}.shop.example",
+    "http://{tenant}.shop.example",
+    "https://{tenant}.shop.example:444",
+    "https://acme\u3002shop.example",
+    "https://acme.shop.example\t.evil.example",
+    "https://{tenant}",
+    "javascript://{tenant}.shop.example",
+]
+
+
+@pytest.mark.parametrize("url", HOSTILE)
+@pytest.mark.parametrize("value", ["acme", "evil.example/", "evil.example#", "x@evil.example"])
+def test_a_hostile_document_names_no_server_that_was_not_allowed(url: str, value: str) -> None:
+    """Whatever its templates and defaults are, only the two origins that the user named are asked."""
+    server = Server(document(RUN, servers=named(url, tenant={"default": value})))
+    funcs = jf.connect("https://docs.example/v1/openapi.json", transport=server, allow_server=ACME, token=TOKEN)
+    try:
+        funcs["run"]()
+    except jf.ConfigError:
+        assert server.origins <= {"https://docs.example/"}
+    assert server.origins <= {"https://docs.example/", f"{ACME}/"}
+
+
+@pytest.mark.parametrize(
+    ("servers", "said"),
+    [
+        (named("https://{host}/v1", host={"description": "yours"}), "whose host depends on you"),
+        (named("https://api.example/{version}"), "whose version depends on you"),
+        (named("https://{tenant}.shop.example", **TENANT), "the server 'https://your-tenant.shop.example'"),
+    ],
+)
+def test_a_server_that_is_not_known_says_what_to_add(servers: Any, said: str) -> None:
+    """Instead of asking a wrong address."""
+    server = Server(document(RUN, servers=servers))
+    with pytest.raises(jf.ConfigError, match=said) as caught:
+        _ = jf.connect("https://docs.example/v1/openapi.json", transport=server).names
+    assert "allow_server" in caught.value.hint
+    assert server.origins == {"https://docs.example/"}
+
+
+def test_an_operation_elsewhere_is_no_part_of_ones_own_deployment() -> None:
+    """One on the document's main server is."""
+    paths = {
+        **RUN,
+        "/same": {"get": operation(operationId="same", servers=[{"url": "https://demo.example/v2"}])},
+        "/other": {"get": operation(operationId="other", servers=[{"url": "https://uploads.example"}])},
+    }
+    server = Server(document(paths, servers=named("https://demo.example/v1")))
+    funcs = jf.connect("https://docs.example/v1/openapi.json", transport=server, allow_server="https://mine.example")
+    with pytest.warns(UserWarning, match=r"GET /other \(it runs on 'https://uploads.example'\)"):
+        assert funcs.names == ["run", "same"]
+    funcs.same()
+    assert (server.origins, server.seen[0]["path"]) == ({"https://docs.example/", "https://mine.example/"}, "/v2/same")
+
+
+def test_a_profile_chooses_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its words, or the values of its variables; a run's code says what was passed in Python."""
+    file = tmp_path / "profiles.toml"
+    url = 'kind = "openapi"\nurl = "https://docs.example/v1/openapi.json"'
+    file.write_text(
+        f'[profiles.words]\n{url}\nserver = "Sandbox"\n[profiles.values]\n{url}\nserver = {{region = "us"}}\n'
+        f"[profiles.wrong]\n{url}\nserver = 5\n[profiles.empty]\n{url}\nserver = {{}}\n"
+    )
+    monkeypatch.setenv("FUNCS_CONFIG", str(file))
+    servers = [{"url": "/{region}", "variables": REGION}, {"url": "/b", "description": "Sandbox"}]
+    for name, path in {"words": "/b/run", "values": "/us/run"}.items():
+        server = Server(document(RUN, servers=servers))
+        jf.connect(name, transport=server)["run"]()
+        assert server.seen[0]["path"] == path
+    with pytest.raises(jf.ConfigError, match="has a server that is neither text nor values"):
+        jf.connect("wrong")
+    server = Server(document(RUN, servers=servers))
+    given = {"server": {"region": "us"}}
+    run = jf.connect("https://docs.example/v1/openapi.json", transport=server, **given)["run"]
+    assert "openapi.json', server={'region': 'us'})" in python(run, {}, run.session.where)
+
+
+@pytest.mark.parametrize("url", ["http://api.example/openapi.json", DOCUMENT])
+def test_an_unencrypted_server_is_used_without_a_token(url: str) -> None:
+    """With a note; a token goes there only if the user allows it."""
+    options = {} if url.startswith("http:") else {"allow_server": "http://api.example"}
+    with pytest.warns(UserWarning, match=r"http://api\.example.* is not encrypted"):
+        connection = resolve(url, **options)
+    assert connection is not None
+    with pytest.raises(jf.ConfigError, match=r"http://api\.example.* would send your token unencrypted") as caught:
+        resolve(url, TOKEN, **options)
+    assert "allow_http" in caught.value.hint
+    with pytest.warns(UserWarning, match="not encrypted"):
+        resolve(url, TOKEN, allow_http=True, **options)
+    if options:
+        with pytest.warns(UserWarning, match="not encrypted"):
+            assert asked(named("http://api.example/v1"), **options) == "http://api.example/v1/run"
+
+
+def test_a_secret_is_not_sent_in_the_clear_wherever_it_comes_from() -> None:
+    """Also if a connection was made in another way than by `connect`."""
+    server, url = Server(document(RUN)), "http://shop.example/v1/openapi.json"
+    with pytest.raises(jf.ConfigError, match="unencrypted"):
+        _ = Session(Connection("shop", url, Constant(Secret(TOKEN)), kind="openapi"), server).names
+    assert not server.seen
+
+
+def test_many_servers_are_read_in_linear_time() -> None:
+    """Of the document, of its paths and of its operations, with long values."""
+    variables = {f"v{at}": {"default": "x" * 200} for at in range(50)}
+    template = "https://" + "".join(f"{{v{at}}}." for at in range(50)) + "example"
+
+    def read(size: int) -> None:
+        paths = {f"/{at}": {"get": {"servers": named(template, **variables)}} for at in range(size)}
+        root = document(paths, servers=named(*[template] * size, **variables))
+        Servers(root, Connection("x", "https://docs.example", None, allow_server=ACME))  # type: ignore[arg-type]
+
+    assert_linear(read, 40)
