@@ -55,6 +55,7 @@ HOMES = {
         "connection.replies",
         "core.json_decoding",
         "frames.chunks",
+        "frames.media",
         "functions.parameters",
         "panel.json_view",
         "panel.requests",

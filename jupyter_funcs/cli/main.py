@@ -7,6 +7,8 @@ import sys
 import tempfile
 import warnings
 from importlib import metadata, resources
+from itertools import chain, count
+from mimetypes import types_map
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import Session
     from jupyter_funcs.frames.export import Format
+    from jupyter_funcs.frames.media import ResultFile
 
     _Argument = tuple[tuple[str, ...], dict[str, Any]]  # of `add_argument`
 
@@ -267,6 +270,7 @@ def _write_listing(listing: pd.DataFrame, options: argparse.Namespace) -> None:
 def call(options: argparse.Namespace) -> None:
     from jupyter_funcs.catalog.form import with_json
     from jupyter_funcs.frames.export import BINARY, save
+    from jupyter_funcs.frames.media import file_of
 
     values = {}
     for word in [*options.arguments, *options.rest]:
@@ -279,13 +283,41 @@ def call(options: argparse.Namespace) -> None:
         # The shell has expanded its own variables already.
         values[name] = value if value.startswith("$") else read_value(value, {})
     function = _session(options)[options.name].with_options(timeout=options.timeout, pages=options.pages)
-    file_format = _format(options)
+    suffix = options.output.suffix.lower() if options.output else ""
+    is_of_a_file = options.format is None and suffix[1:] not in {*_FORMATS, "", "txt", "xls"} and suffix in types_map
+    file_format = "csv" if is_of_a_file else _format(options)
     if file_format in BINARY and options.output is None and sys.stdout.isatty():
         raise ArgumentError(f"A terminal can't show {BINARY[file_format]}.", "Write it to a file: -o FILE.")
     frame = function(**with_json(function.form(), values))
-    save(frame, options.output or sys.stdout, file_format)
+    if options.format is None and suffix[1:] not in _FORMATS and (file := file_of(frame)):
+        _write_file(frame, file, function.slug, options.output)
+        return
+    output = options.output
+    if is_of_a_file:
+        output = _free(output.with_suffix(".csv"))
+        _note(f"The result is a table, which is in {output}.")
+    save(frame, output or sys.stdout, file_format)
     if not len(frame):
         _note(f"{inert(function.name)} returned no rows.")
+
+
+def _write_file(frame: pd.DataFrame, file: ResultFile, name: str, output: Path | None) -> None:
+    """Write a result that is a file to a path, into a folder, or to the standard output, where that can take it."""
+    from jupyter_funcs.frames.export import save
+
+    stream = sys.stdout if file.is_text else sys.stdout.buffer
+    if output is None and stream is not sys.stdout and sys.stdout.isatty():
+        output = Path()
+    if output and output.is_dir():
+        output = _free(output / f"{name}{file.ending}")
+        _note(f"The result is in {output} ({file.about}).")
+    save(frame, output or stream, "file")
+
+
+def _free(path: Path) -> Path:
+    """Return a path that no file has, numbered if need be."""
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    return next(free for free in chain([path], numbered) if not free.exists())
 
 
 def _format(options: argparse.Namespace) -> Format:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.text import clip, inert, plural
+from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import are_days, flat, is_growth, is_growth_fraction, is_identifier, is_key, words
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def _nothing(frame: pd.DataFrame) -> str:
 
 
 def shape_text(frame: pd.DataFrame) -> str:
-    """Return the size of a frame in words: ``1,826 rows × 7 columns``."""
+    """Return the size of a result in words: ``1,826 rows × 7 columns``; the type and the size of a file."""
+    if file := file_of(frame):
+        return file.about
     rows, columns = frame.shape
     return f"{plural(rows, 'row')} × {plural(columns, 'column')}"
 

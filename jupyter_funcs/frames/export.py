@@ -29,12 +29,13 @@ from jupyter_funcs.core.text import (
     visible,
 )
 from jupyter_funcs.frames.columns import MAX_EXACT, labelled
+from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import are_days, flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-Format = Literal["table", "csv", "json", "parquet", "xlsx"]
+Format = Literal["table", "csv", "json", "parquet", "xlsx", "file"]
 BINARY: dict[Format, str] = {"xlsx": "Excel", "parquet": "Parquet"}
 
 _NOT_PARQUET = "Save it as CSV or Excel instead."
@@ -57,7 +58,8 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
 
     Row labels, unless they are plain row numbers, become the first columns. Times that are all at midnight are written
     as dates, others as ISO-8601; integers are exact. Names of several levels are joined by blanks. Text is UTF-8; a
-    lone surrogate becomes U+FFFD. A terminal shows escapes in place of control and invisible characters.
+    lone surrogate becomes U+FFFD. A terminal shows escapes in place of control and invisible characters. The format
+    ``file`` writes a result that is a text or a file (`media.file_of`) as it came.
     """
     if format not in _FORMATS:
         raise ArgumentError(f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}.")
@@ -86,6 +88,12 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
         buffer.write(content)
     else:
         raise ConfigError(f"{BINARY[format]} is binary, and this stream takes text.", "Name a file to write it to.")
+
+
+def _file(frame: pd.DataFrame) -> bytes:
+    if file := file_of(frame):
+        return file.content
+    raise ArgumentError("The result is a table, not a file.", f"Formats of tables are {listed([*_FORMATS][:-1])}.")
 
 
 def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
@@ -263,4 +271,5 @@ _FORMATS: dict[str, Callable[[pd.DataFrame], bytes]] = {
     "json": _json,
     "parquet": _parquet,
     "xlsx": _xlsx,
+    "file": _file,
 }

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
+import mimetypes
 import re
 import struct
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from jupyter_funcs.core.errors import TRY_AGAIN, ProtocolError
 from jupyter_funcs.core.json_decoding import is_compressed
-from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.core.text import clip, inert, replace_surrogates, size_text
 from jupyter_funcs.frames.columns import Column, Table, check_cells, objects, packed, texts_dtype
-from jupyter_funcs.frames.frame import UNLISTED, ListedReply, frame_of
+from jupyter_funcs.frames.frame import UNLISTED, ListedReply, frame_of, to_frame
 from jupyter_funcs.frames.pages import Page
 
 if TYPE_CHECKING:
@@ -37,20 +40,62 @@ _KINDS = {
 }
 # What separates the cells of CSV, by its media type.
 _CSV = {"text/csv": ",", "application/csv": ",", "text/tab-separated-values": "\t"}
+PARTS = "application/vnd.jupyter-funcs.parts"  # what a source makes of a reply of several texts and files
 _TEXTS = re.compile(r"text/.*|.*[/+](xml|yaml|javascript)")
 _CHARSET = re.compile(r"charset=\"?([\w-]+)", re.IGNORECASE)
 # Numbers that are written as JSON writes them; `007` is a code.
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?([eE][+-]?\d{1,3})?", re.ASCII)
 
 
+class ResultFile(NamedTuple):
+    """A result that is one text, or the bytes of a file."""
+
+    content: bytes
+    kind: str  # its media type
+    is_text: bool
+
+    @property
+    def ending(self) -> str:
+        """The suffix of its name: ``.pdf``."""
+        usual = ".txt" if self.is_text else ".bin"
+        return mimetypes.guess_extension(self.kind, strict=False) or usual
+
+    @property
+    def about(self) -> str:
+        """Its type and size in words."""
+        return f"{inert(self.kind)}, {size_text(len(self.content))}"
+
+
+def file_of(frame: pd.DataFrame) -> ResultFile | None:
+    """Return the file that a result is; ``None`` for a table."""
+    about = frame.attrs.get("funcs", {})
+    if about.get("shape") not in {"text", "file"} or frame.shape != (1, 1):
+        return None
+    value: Any = frame.iloc[0, 0]
+    kind = about.get("media_type", "text/plain")
+    if isinstance(value, str):
+        return ResultFile(replace_surrogates(value).encode(), kind, is_text=True)
+    return ResultFile(value, kind, is_text=False)
+
+
 def is_json(reply: bytes, media_type: str) -> bool:
-    """Return whether a reply is JSON, by its type or by how it begins."""
-    return not media_type or "json" in media_type.lower() or reply.lstrip()[:1] in {b"{", b"["}
+    """Return whether a reply is JSON, by its type or by itself."""
+    if not media_type or "json" in media_type.lower():
+        return True
+    if media_type == PARTS or reply.lstrip()[:1] not in {b"{", b"["}:
+        return False
+    try:
+        msgspec.json.decode(reply, type=msgspec.Raw)
+    except msgspec.DecodeError:  # a text may begin like it
+        return False
+    return True
 
 
 def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
     """Return CSV as a table, whose columns of numbers are numbers; a text as one cell; and anything else as bytes."""
     kind = media_type.partition(";")[0].strip().lower()
+    if kind == PARTS:
+        return _parts(reply)
     if kind not in _CSV and not _TEXTS.fullmatch(kind):
         return _cell(reply, kind)
     charset = _CHARSET.search(media_type)
@@ -65,6 +110,15 @@ def _cell(value: Any, kind: str) -> pd.DataFrame:
     column = packed([value]) if isinstance(value, str) else Column("object", objects([value]))
     frame = frame_of(Table("text", ["Result"], [column], 1), {})
     frame.attrs["funcs"] = {"shape": "text" if isinstance(value, str) else "file", "media_type": kind}
+    return frame
+
+
+def _parts(reply: bytes) -> pd.DataFrame:
+    """Return a row for each part: its text or bytes, its media type, and its address if any has one."""
+    frame = to_frame(reply).dropna(axis=1, how="all")
+    parts = zip(frame["Result"], frame.pop("is_file"), strict=True)
+    values = [base64.b64decode(value) if is_file else value for value, is_file in parts]
+    frame["Result"] = objects(values)
     return frame
 
 

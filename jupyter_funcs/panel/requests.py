@@ -27,7 +27,7 @@ Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]  # no NaN either
 LongText = Annotated[str, Meta(max_length=10_000_000)]
 Texts = Annotated[list[LongText], Meta(max_length=100_000)]  # of one field
 RunNumber = Number | Annotated[str, Meta(max_length=50)]  # a text names a run of an earlier kernel: "14/3"
-FileFormat = Literal["csv", "xlsx", "parquet", "json"]
+FileFormat = Literal["csv", "xlsx", "parquet", "json", "file"]
 Tab = Literal["table", "chart", "json", "code"]
 
 

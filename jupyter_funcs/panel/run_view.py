@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import html
 import io
 import os
 import traceback
@@ -19,6 +20,7 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError
 from jupyter_funcs.core.text import clip, inert, plural, quote, size_text
 from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import shape_text, table_html
+from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
 from jupyter_funcs.panel.chart_view import Chart
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.core.background import Question
+    from jupyter_funcs.frames.media import ResultFile
 
 _MOST_FAILED = 100
 _LONGEST = 300
@@ -44,7 +47,10 @@ _LONGEST_DETAILS = 4_000
 _MOST_KEPT = 10
 _MOST_COLUMNS = 12
 _LONGEST_TABLE = 60_000
+_LONGEST_TEXT = 2_000
 _MOST_CHARTS = 16  # kept
+_MOST_SHOWN = 10 * 2**20  # bytes of a file
+_PICTURES = {f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "svg+xml")}  # which run no script
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _CHANGED = "was changed in the notebook; the panel shows the reply."
 # Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.
@@ -75,7 +81,9 @@ class ResultView:
         self.table = TableView(self.frame, about := self.function.function.description)
         self._chart = Chart(self.table.flat, about)
         self._charts = Latest(_MOST_CHARTS)
-        self._first = self.table.view()  # computed once, because every change of the panel sends it
+        self._file = file_of(self.reply_frame)
+        table = TableView(self.frame.head(0)) if self._file else self.table
+        self._first = table.view()  # computed once, because every change of the panel sends it
 
     @property
     def reply_frame(self) -> pd.DataFrame:
@@ -111,6 +119,10 @@ class ResultView:
         no_reply = "This result has no JSON reply." if self.function.session.kind == "python" else ""
         if "pages" in self.frame.attrs.get("funcs", {}):
             no_reply = "The result has several replies, one per page."
+        has_json = "media_type" not in self.frame.attrs.get("funcs", {})
+        if not has_json:
+            no_reply = "The reply is a file, not JSON."
+        file = self._file
         return {
             "number": self.number,
             "function": self.function.name,
@@ -119,8 +131,22 @@ class ResultView:
             "lost": lost,
             "note": note or self.note,
             "table": self._first,
-            "json": {"possible": self.reply is not None, "why": no_reply},
+            "file": file
+            and {
+                "name": f"{self.function.slug}{file.ending}",
+                "about": file.about,
+                "kind": file.kind,
+                "shown": _shown_as(file),
+            },
+            "json": {"possible": self.reply is not None and has_json, "why": no_reply},
         }
+
+    @answers()
+    def file(self) -> str:
+        """Return a text, or the bytes of a file in base64."""
+        content = self._file.content if self._file else b""
+        as_text = self._file is None or _shown_as(self._file) == "text"
+        return content[:_MOST_SHOWN].decode(errors="ignore") if as_text else base64.b64encode(content).decode()
 
     @answers()
     def table_code(self, query: TableQuery) -> Json:
@@ -147,7 +173,8 @@ class ResultView:
         self, ending: FileFormat, name: Name, filtered: TableQuery | None, *, replace: bool, download: bool
     ) -> Json:
         """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
-        name = _file_name(name, ending)
+        file = self._file if ending == "file" else None
+        name = _file_name(name, file.ending[1:] if file else ending)
         view = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return view | {"said": f"{name} exists already.", "exists": True}
@@ -165,10 +192,21 @@ class ResultView:
         if os.path.lexists(path) and path.is_symlink():
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
         export.save(frame, path, ending)
-        rows = plural(self.table.rows, "row")
+        rows = file.kind if file else plural(self.table.rows, "row")
         if len(frame) < self.table.rows:
             rows = f"{len(frame):,} of {rows}"
         return view | {"said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"}
+
+
+def _shown_as(file: ResultFile) -> str:
+    """Return how a page shows a file: as an image, in a player, as text, or not."""
+    if len(file.content) > _MOST_SHOWN:
+        return ""
+    if file.kind in _PICTURES:
+        return "image"
+    if file.kind.startswith("audio/"):
+        return "audio"
+    return "text" if file.is_text else ""
 
 
 def _file_name(text: str, ending: str) -> str:
@@ -314,10 +352,23 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     if 0 < len(line) <= LONGEST_TEXT and not session.where.startswith("["):  # a line that is cut would not work
         after = f", after <code>%funcs connect {escaped(session.where)}</code>" if session.where else ""
         lines.append(f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values{after}.")
-    table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS)
-    table = table.replace(' style="', ' style="white-space: nowrap; ')
+    if file := file_of(frame):
+        table = _file_html(file)
+    else:
+        table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS)
+        table = table.replace(' style="', ' style="white-space: nowrap; ')
     if len(table) > _LONGEST_TABLE:
-        table = "<p>Its rows are too long to be kept here.</p>"
+        table = "<p>It is too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
     kept = f'<div class="jf-kept"><p>{"<br>".join(lines)}</p>{table}</div>'
     return f'<div class="jf-still">{head}{kept}{svg(result.picture) if result.picture else ""}</div>'
+
+
+def _file_html(file: ResultFile) -> str:
+    """Return a picture or the beginning of a text; what any other file is has been said."""
+    shown = _shown_as(file)
+    if shown == "image":
+        source = f"data:{file.kind};base64,{base64.b64encode(file.content).decode()}"
+        return f'<img alt="{escaped(file.about)}" src="{source}" style="max-width: 320px; max-height: 240px">'
+    lines = file.content[:_LONGEST_TEXT].decode(errors="ignore").splitlines() if shown == "text" else []
+    return f"<pre>{html.escape(chr(10).join(map(inert, lines)))}</pre>"

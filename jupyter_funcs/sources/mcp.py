@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import json
 import os
@@ -36,6 +37,8 @@ T = TypeVar("T")
 _MOST_TOOLS, _MOST_PAGES, _MAX_LISTING = 10_000, 1000, 64 * 2**20  # the last in bytes
 _MOST_NAMES = 5  # of tools left out, in one warning
 _DEFINITIONS = ("$defs", "definitions")
+_IN_WORDS = {"text", "resource_link"}  # blocks that are no files
+_OF_A_LINK = ("name", "title", "uri", "description", "mimeType", "size")
 _WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
 
 
@@ -54,11 +57,11 @@ class McpSource:
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         arguments = self.request(function, args)["params"]["arguments"]
-        data = await self._repeat(partial(_call, function, arguments, progress), terms, progress)
+        data, media_type = await self._repeat(partial(_call, function, arguments, progress), terms, progress)
         progress.received = len(data)
         if len(data) > terms.max_bytes:
             raise too_large(terms.max_bytes)
-        return Reply(data, [await self._transport.secret()], lines=False)
+        return Reply(data, [await self._transport.secret()], lines=False, media_type=media_type)
 
     def request(self, function: Function, args: Args) -> JsonObject:
         arguments = args.get(_WHOLE, {}) if function.context == _WHOLE else args
@@ -199,7 +202,9 @@ def _returned(schema: JsonObject) -> JsonObject | None:
     return {**only(dict, members["result"]), **{key: schema[key] for key in _DEFINITIONS if key in schema}}
 
 
-async def _call(function: Function, arguments: JsonObject, progress: Progress, link: Link, ask: Ask) -> bytes:
+async def _call(
+    function: Function, arguments: JsonObject, progress: Progress, link: Link, ask: Ask
+) -> tuple[bytes, str]:
     if link.functions is None:
         with collect_warnings([]):
             await asyncio.to_thread(await _list(link, type(ask)()))
@@ -212,21 +217,59 @@ async def _call(function: Function, arguments: JsonObject, progress: Progress, l
     return await asyncio.to_thread(_data, ask.result, function.name.casefold())
 
 
-def _data(result: JsonObject, name: str) -> bytes:
-    """Return the result of a call as JSON: what is structured in it, else its texts."""
-    texts = [_text(block) for block in only(list, result.get("content")) if isinstance(block, dict)]
+def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
+    """Return the result of a call and its media type: what is structured in it, else its texts, with its files."""
+    blocks = [block for block in only(list, result.get("content")) if isinstance(block, dict)]
+    texts = list(map(_text, blocks))
     if result.get("isError") is True:
         text = redacted_line("\n".join(texts)) or "it gave no reason."
         if text.casefold().startswith("unknown tool") or f"tool {name} not found" in text.casefold():
             raise NotFoundError(text, "See %funcs find, after %funcs refresh.")
         raise FunctionError(f"The function failed: {text}", "Check its arguments first.")
     value = result.get("structuredContent")
+    if not all(block.get("type") in _IN_WORDS for block in blocks):
+        return _files(blocks, value)
     if value is None:
-        values = list(map(_value, texts))
+        values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
         value = values[0] if len(values) == 1 else values or None
     elif isinstance(value, dict) and value.keys() == {"result"}:  # how the SDK's servers wrap what isn't an object
         value = value["result"]
+    return _encoded(value), ""
+
+
+def _files(blocks: list[JsonObject], value: Any) -> tuple[bytes, str]:
+    """Return a file with its media type, or all files and texts; what is structured is in place of the texts."""
+    from jupyter_funcs.frames.media import PARTS
+
+    if value is not None:
+        others = [block for block in blocks if block.get("type") != "text"]
+        blocks = [{"text": _encoded(value).decode(), "mimeType": "application/json"}, *others]
+    parts = list(map(_part, blocks))
+    if len(parts) > 1:
+        return _encoded(parts), PARTS
+    [part] = parts
+    content = part["Result"].encode("utf-8", "replace")
+    return base64.b64decode(content) if part["is_file"] else content, part["media_type"]
+
+
+def _encoded(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _link(block: JsonObject) -> JsonObject:
+    """Return what a link to a resource says; nothing of a text."""
+    return {key: block[key] for key in _OF_A_LINK if key in block and "text" not in block}
+
+
+def _part(block: JsonObject) -> JsonObject:
+    """Return the text or the bytes of a block, its media type and its address; the text of a link is its name."""
+    own = block | only(dict, block.get("resource"))
+    part = {"Result": _link(block).get("name") or _text(block), "media_type": "text/plain", "is_file": False}
+    with suppress(ValueError):  # it isn't base64
+        if base64.b64decode(data := only(str, own.get("data", own.get("blob")))):
+            part = {"Result": data, "media_type": "application/octet-stream", "is_file": True}
+    part["media_type"] = only(str, own.get("mimeType")) or part["media_type"]
+    return part | {"uri": own.get("uri")}
 
 
 def _text(block: JsonObject) -> str:

@@ -10,7 +10,17 @@ from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK evaluates the annotations
-from mcp_types import ImageContent, TextContent, ToolAnnotations
+from mcp_types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+    ToolAnnotations,
+)
 from pydantic import BaseModel, Field
 
 app = MCPServer("Small server")
@@ -114,10 +124,42 @@ def nothing() -> None:
     return None
 
 
+def _blob(content: bytes, uri: str, kind: str | None) -> EmbeddedResource:
+    blob = base64.b64encode(content).decode()
+    return EmbeddedResource(type="resource", resource=BlobResourceContents(uri=uri, blob=blob, mime_type=kind))
+
+
+def _text(content: str, uri: str, kind: str | None) -> EmbeddedResource:
+    resource = TextResourceContents(uri=uri, text=content, mime_type=kind)
+    return EmbeddedResource(type="resource", resource=resource)
+
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0"
+IMAGE = ImageContent(type="image", data=base64.b64encode(PNG).decode(), mime_type="image/png")
+LINK = ResourceLink(type="resource_link", name="Report", uri="file:///report.pdf", mime_type="application/pdf")
+FILES: dict[str, list[Any]] = {
+    "image": [IMAGE],
+    "audio": [AudioContent(type="audio", data=base64.b64encode(b"RIFF").decode(), mime_type="audio/wav")],
+    "pdf": [_blob(b"%PDF-1.7", "file:///r.pdf", "application/pdf")],
+    "bytes": [_blob(b"[\0", "file:///r", None)],
+    "markdown": [_text("[draft]\n# Report", "file:///r.md", "text/markdown")],
+    "csv": [_text("day,n\n2026-01-02,7\n", "file:///r.csv", "text/csv")],
+    "json": [_text('[{"n": 7}]', "file:///r.json", "application/json")],
+    "links": [LINK, LINK],
+    "text and image": [TextContent(type="text", text="Sales"), IMAGE],
+    "text, file and link": [TextContent(type="text", text="Sales"), _blob(b"%PDF", "file:///r.pdf", None), LINK],
+}
+
+
+@app.tool(annotations=READS, structured_output=False)
+def files(which: str):  # noqa: ANN201  # it has no result schema
+    return FILES[which]
+
+
 @app.tool(annotations=READS)
-def mixed() -> list[ImageContent | TextContent]:
-    picture = base64.b64encode(bytes(1500)).decode()
-    return [TextContent(type="text", text="a picture"), ImageContent(type="image", data=picture, mime_type="image/png")]
+def rows_and_image() -> Annotated[CallToolResult, Point]:
+    text = TextContent(type="text", text='{"x": 1.0, "y": 2.0}')
+    return CallToolResult(content=[text, IMAGE], structured_content={"x": 1.0, "y": 2.0})
 
 
 @app.tool(annotations=READS)

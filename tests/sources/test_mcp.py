@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 from starlette.responses import HTMLResponse, RedirectResponse
 
@@ -21,6 +22,7 @@ from jupyter_funcs.client import client, remote
 from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
+from jupyter_funcs.frames.media import media_to_frame
 from jupyter_funcs.panel.run_view import running_view
 from jupyter_funcs.sources.mcp import _data
 from tests.conftest import wait_until
@@ -130,7 +132,6 @@ RESULTS: dict[str, list[dict[str, Any]]] = {
     "number": [{"Result": 7}],
     "text": [{"Result": "done"}],
     "nothing": [],
-    "mixed": [{"Result": "a picture"}, {"Result": "image (image/png, 1.5 kB)"}],
 }
 
 
@@ -138,6 +139,59 @@ RESULTS: dict[str, list[dict[str, Any]]] = {
 def test_a_result_becomes_a_table(session: Session, name: str, rows: list[dict[str, Any]]) -> None:
     """Structured content, else text; what is neither is named, not shown."""
     assert json.loads(session[name]().to_json(orient="records")) == rows
+
+
+FILES: dict[str, tuple[str, list[dict[str, Any]], str]] = {
+    "image": ("file", [{"Result": mcp_server.PNG}], "image/png"),
+    "audio": ("file", [{"Result": b"RIFF"}], "audio/wav"),
+    "pdf": ("file", [{"Result": b"%PDF-1.7"}], "application/pdf"),
+    "bytes": ("file", [{"Result": b"[\0"}], "application/octet-stream"),
+    "markdown": ("text", [{"Result": "[draft]\n# Report"}], "text/markdown"),
+    "csv": ("csv", [{"day": pd.Timestamp("2026-01-02"), "n": 7}], ""),
+    "json": ("records", [{"n": 7}], ""),
+    "links": ("records", [{"name": "Report", "uri": "file:///report.pdf", "mimeType": "application/pdf"}] * 2, ""),
+    "text and image": (
+        "records",
+        [{"Result": "Sales", "media_type": "text/plain"}, {"Result": mcp_server.PNG, "media_type": "image/png"}],
+        "",
+    ),
+    "text, file and link": (
+        "records",
+        [
+            {"Result": "Sales", "media_type": "text/plain", "uri": None},
+            {"Result": b"%PDF", "media_type": "application/octet-stream", "uri": "file:///r.pdf"},
+            {"Result": "Report", "media_type": "application/pdf", "uri": "file:///report.pdf"},
+        ],
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("which", "expected"), FILES.items(), ids=FILES)
+def test_files_are_the_bytes_that_were_sent(
+    session: Session, which: str, expected: tuple[str, list[dict[str, Any]], str]
+) -> None:
+    """One is a cell with its media type, as in a reply over HTTP; of several each is a row, and so are links."""
+    frame = session["files"](which=which)
+    about = frame.attrs["funcs"]
+    shape, rows, media_type = expected
+    assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
+    assert (about["shape"], about.get("media_type", "")) == (shape, media_type)
+
+
+def test_what_is_structured_is_kept_beside_an_image(session: Session) -> None:
+    """In place of the texts, which say the same."""
+    frame = session["rows_and_image"]()
+    assert frame["media_type"].tolist() == ["application/json", "image/png"]
+    assert json.loads(frame["Result"][0]) == {"x": 1.0, "y": 2.0}
+    assert frame["Result"][1] == mcp_server.PNG
+
+
+def test_what_is_not_base64_is_named() -> None:
+    """The other parts are kept."""
+    broken = {"type": "image", "data": "a", "mimeType": "image/png"}
+    content, kind = _data({"content": [{"type": "text", "text": "x"}, broken]}, "f")
+    assert media_to_frame(content, kind)["Result"].tolist() == ["x", "image (image/png, 0 bytes)"]
 
 
 NOT_JSON = [

@@ -38,6 +38,40 @@ test("a user without functions is told why, instead of being asked to search", a
   await close();
 });
 
+test("a file is a picture by its address, a player, a text, or what it is", async () => {
+  const address = (element) => element.getAttribute("src").slice(0, 26);
+  const image = await staged("file-image");
+  await soon(() => assert.ok(image.$("file").querySelector("img")));
+  assert.equal(address(image.$("file").querySelector("img")), "data:image/svg+xml;base64,");
+  assert.equal(image.el.querySelectorAll("script").length, 0);
+  assert.equal(image.$("tab:table").textContent, "File");
+  assert.equal(image.$("grid"), null);
+  await image.close();
+  const audio = await staged("file-audio");
+  await soon(() =>
+    assert.equal(address(audio.$("file").querySelector("audio")), "data:audio/wav;base64,UklG"),
+  );
+  await audio.close();
+  const text = await staged("file-text");
+  await soon(() =>
+    assert.match(text.$("file").querySelector("pre").textContent, /^# Sales\n\nUp.*<b>/),
+  );
+  assert.equal(text.$("file").querySelectorAll("pre b").length, 0);
+  await text.close();
+});
+
+test("a file is saved as itself", async () => {
+  const { model, $, el, close } = await staged("file-other", { save: { said: "Saved." } });
+  assert.match($("file").textContent, /get_report\.pdf.*application\/pdf, 12\.3 kB/);
+  assert.equal(model.asked.filter(({ kind }) => kind === "file").length, 0);
+  assert.equal(el.ownerDocument.querySelectorAll('[data-jf="save:csv"]').length, 0);
+  $("save:file").click();
+  await soon(() => assert.ok(model.asked.some(({ kind }) => kind === "save")));
+  const { format, name } = model.asked.find(({ kind }) => kind === "save");
+  assert.deepEqual([format, name], ["file", "get_report.pdf"]);
+  await close();
+});
+
 test("every state is drawn", async () => {
   for (const state of Object.keys(STATES)) {
     const { root, close } = await shown(STATES[state].traits, STATES[state].answers);

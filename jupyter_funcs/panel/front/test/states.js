@@ -346,6 +346,16 @@ export const RESULT = {
   table: { rows: 10_956, count: 6, columns: COLUMNS, page: rows(0, 40) },
   json: { possible: true, why: "" },
 };
+const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="240"><script>window.parent.ran = true</script><path d="M20 220V60h80v160M140 220V20h80v200M260 220V120h80v100" fill="#1b50bd"/></svg>`;
+const MARKDOWN = "# Sales\n\nUp by **4 %** in the quarter, <b>most of it</b> in the Southeast.\n";
+/** A result that is a file, as it is shown. */
+export const fileResult = (shown, kind, name) => ({
+  ...RESULT,
+  summary: `${kind}, 12.3 kB · 0.20 s`,
+  table: { rows: 0, count: 1, columns: [], page: { ...rows(0, 0), total: 0 } },
+  file: { name, about: `${kind}, 12.3 kB`, kind, shown },
+  json: { possible: false, why: "The reply is a file, not JSON." },
+});
 const done = { ...RUN, state: "done", number: 3, result: RESULT };
 const code = [
   {
@@ -517,6 +527,7 @@ const at = (traits, after, answers = {}) => ({
   answers: { ...ANSWERS, ...answers },
   after,
 });
+const ofFile = (result, file, after) => at({ run: { ...done, result } }, after, { file: { file } });
 /** From Run, as a person begins one, whichever is seen. */
 const begun = (before) =>
   at({ run: before }, async ({ $, model }) => {
@@ -868,6 +879,10 @@ export const STATES = {
       },
     },
   }),
+  "file-image": ofFile(fileResult("image", "image/svg+xml", "get_chart.svg"), btoa(SVG)),
+  "file-audio": ofFile(fileResult("audio", "audio/wav", "get_call.wav"), btoa("RIFF")),
+  "file-text": ofFile(fileResult("text", "text/markdown", "get_note.md"), MARKDOWN),
+  "file-other": ofFile(fileResult("", "application/pdf", "get_report.pdf"), "", click("save")),
   history: at({}, click("history", "tick:9", "tick:8")),
   compare: at({}, click("history", "tick:9", "tick:8", "compare")),
   "compare-times": at({}, click("history", "tick:9", "tick:8", "compare"), {

@@ -260,8 +260,21 @@ export interface ResultView {
   /** What happened to the variable: "df no longer holds this result." */
   note: string;
   table: TableView;
+  /** Of a result that is a text or a file. */
+  file: FileView | null;
   /** Whether the reply can be shown; else why not. */
   json: { possible: boolean; why: string };
+}
+
+export interface FileView {
+  /** "get_report.pdf" */
+  name: string;
+  /** "application/pdf, 12.3 kB" */
+  about: string;
+  /** Its media type. */
+  kind: string;
+  /** How it is shown; "" if it can't be. */
+  shown: "image" | "audio" | "text" | "";
 }
 
 /** ---- The table ---- */
@@ -546,6 +559,8 @@ export interface Requests {
     };
     out: ChartView;
   };
+  /** A text, or the bytes of a file in base64. */
+  file: { in: { run: number }; out: { file: string } };
   json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
   /**
    * Where a text occurs: places on the way from the outermost value; `more` than are sent; `all`
@@ -573,7 +588,7 @@ export interface Requests {
   save: {
     in: {
       run: number;
-      format: "csv" | "xlsx" | "parquet" | "json";
+      format: "csv" | "xlsx" | "parquet" | "json" | "file";
       name: string;
       replace: boolean;
       filtered: TableQuery | null;

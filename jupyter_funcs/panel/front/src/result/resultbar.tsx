@@ -14,7 +14,7 @@ export function ResultBar({ result, id }: { result: P.ResultView; id: string }) 
   const hasVariable = result.variable || result.lost;
   return (
     <div class="jf-bar">
-      <Tabs id={id} />
+      <Tabs id={id} result={result} />
       <div class="jf-bar-right">
         {values?.changed && (
           <span

@@ -17,8 +17,10 @@ export function Save({ result, anchor, close }: Props) {
   const [filtered, setFiltered] = useState(isPart);
   const [taken, setTaken] = useState<string[] | null>(null);
   const save = useSave(result, { download, filtered });
+  const { file } = result;
+  const choices = file ? ([["file", "File"]] as typeof FORMATS) : FORMATS;
   const nameFor = (format: Format) =>
-    `${result.variable || result.lost || result.function}.${format}`;
+    file?.name ?? `${result.variable || result.lost || result.function}.${format}`;
 
   const start = async (format: Format, name: string, replace = false) => {
     const exists = await save(format, name, replace);
@@ -27,7 +29,8 @@ export function Save({ result, anchor, close }: Props) {
     return exists;
   };
   const saveAs = async (name: string, replace: boolean) => {
-    const format = FORMATS.find(([ending]) => name.toLowerCase().endsWith(`.${ending}`))?.[0];
+    const ending = FORMATS.find(([ending]) => name.toLowerCase().endsWith(`.${ending}`))?.[0];
+    const format = file ? "file" : ending;
     if (!format) throw new Error("End the name with .csv, .xlsx, .parquet or .json.");
     return start(format, name, replace);
   };
@@ -45,9 +48,10 @@ export function Save({ result, anchor, close }: Props) {
       />
     );
 
-  const rows = filtered ? "the rows of the table" : plural(result.table.rows, "row");
+  const all = file ? "the file" : plural(result.table.rows, "row");
+  const rows = filtered ? "the rows of the table" : all;
   const head = download ? `Download ${rows}` : `Save ${rows} in this folder`;
-  const formats = FORMATS.map(([format, label]) => ({
+  const formats = choices.map(([format, label]) => ({
     label,
     small: nameFor(format),
     jf: `save:${format}`,

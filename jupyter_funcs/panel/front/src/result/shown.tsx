@@ -5,9 +5,10 @@ import type * as P from "../core/protocol";
 import { useUniqueId } from "../core/useUniqueId";
 import { Grid } from "../table/grid";
 import { Code } from "./code";
+import { File } from "./file";
 import { JsonTree } from "./jsontree";
 import { ResultBar } from "./resultbar";
-import { TAB_LABELS } from "./tabs";
+import { tabLabel } from "./tabs";
 import { Warnings } from "./warnings";
 
 /**
@@ -29,10 +30,11 @@ export function Shown({ result }: { result: P.ResultView }) {
         id={id}
         role="tabpanel"
         aria-disabled={run.running ? "true" : undefined}
-        aria-label={TAB_LABELS[tab]}
+        aria-label={tabLabel(tab, result)}
         data-jf="view"
       >
-        {hadTable.current && (
+        {result.file && tab === "table" && <File run={result.number} file={result.file} />}
+        {hadTable.current && !result.file && (
           <div class="jf-view" hidden={tab !== "table"} key={result.number}>
             <Grid result={result} />
           </div>

@@ -2,7 +2,7 @@ import { download } from "../core/download";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 
-export type Format = "csv" | "xlsx" | "parquet" | "json";
+export type Format = P.Requests["save"]["in"]["format"];
 
 export const FORMATS: [Format, string][] = [
   ["csv", "CSV"],
