@@ -174,7 +174,8 @@ class Contents(Once):
         params = tuple(
             param.changed(sort_value=0, schema=self.once(0, param.schema, self._digest)) for param in function.params
         )
-        returns = self.once(0, function.returns, self._digest)
+        # Rows that many replies share are further inside.
+        returns = self.once(-2, function.returns, partial(self._digest, level=-2))
         return msgspec.to_builtins(function.changed(sort_value=0, params=params, returns=returns))
 
     def _digest(self, part: Any, level: int = 0) -> str:

@@ -415,8 +415,8 @@ def _kind_of(schema: Values) -> tuple[str, list[str]]:
         return "object", []
     if not kinds and "items" in schema:
         return "array", []
-    if "number" in kinds and (kinds == {"integer", "number"} or schema.get("format") == "decimal"):
-        return "number", []
+    if "number" in kinds:
+        kinds -= {"integer", "string" if schema.get("format") == "decimal" else ""}
     return kinds.pop() if len(kinds) == 1 else "", []
 
 

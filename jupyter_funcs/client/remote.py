@@ -241,6 +241,7 @@ def _choices_in(frame: pd.DataFrame, field: Field) -> _KnownChoices:
     The first column after it whose texts repeat, such as a sector, gives the groups.
     """
     at = dt.datetime.fromisoformat(frame.attrs["funcs"]["time"]).timestamp()
+    frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), "string"))
     texts = [column for column in frame.columns if frame[column].dtype == "string"]
     own = [column for column in frame.columns if str(column).casefold() == field.name.casefold()]
     column = next(iter(own or texts), None)

@@ -239,6 +239,21 @@ def test_a_cached_result_is_the_same_until_the_schema_changes() -> None:
     assert run_keys("", function.function, CallOptions(), [{}]) != run_keys("", other, CallOptions(), [{}])
 
 
+def test_declared_options_list_the_values_of_a_parameter() -> None:
+    """Though a column of them has no dtype of text."""
+    schema = {"type": "array", "items": {"type": "object", "properties": {"code": TEXT | {"enum": ["a", "b"]}}}}
+    responses = {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
+    listing = {"operationId": "listCodes", "responses": responses}
+    asked = param("kind", description="Use function 'listCodes' to get list of kinds.")
+    run = {"operationId": "run", "responses": responses, "parameters": [asked]}
+    function = serving(Server(document({"/codes": {"get": listing}, "/run": {"get": run}})), [{"code": "b"}])
+    lists = function.session["listCodes"]
+    lists()
+    field = function.fields[0]
+    assert field.source == "listCodes"
+    assert [choice.value for choice in function.known_choices(field, {})] == ["b"]
+
+
 def test_a_function_is_pickled_with_its_schema() -> None:
     function = replying(page(SPEND), []).function
     assert pickle.loads(pickle.dumps(function)) == function
