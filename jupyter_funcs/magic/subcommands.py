@@ -107,7 +107,7 @@ def _is_assigned() -> bool:
 
 
 def _function_and_values(line: Line) -> tuple[RemoteFunction, Values]:
-    """Return the function that a line names, and its arguments."""
+    """Return the function that a line names, with the line's options, and its arguments."""
     from jupyter_funcs.catalog.form import with_json
 
     name, values = line.call()
@@ -125,7 +125,7 @@ def _function_and_values(line: Line) -> tuple[RemoteFunction, Values]:
         option = f"--{argument.replace('_', '-')}"
         if option in OPTIONS and line.subcommand in taken_by(option):
             raise function.option_error(argument, f"{option} {OPTIONS[option].value}".rstrip())
-    return function, with_json(function.form(), values)
+    return _with_options(function, line), with_json(function.form(), values)
 
 
 def _refuse_unnamed(line: Line) -> None:
@@ -152,7 +152,6 @@ def describe(line: Line) -> pd.DataFrame:
 
 def call(line: Line) -> Any:
     function, values = _function_and_values(line)
-    function = _with_options(function, line)
     if not line.options.dry_run:
         return function.submit(**values) if line.options.background else function(**values)
     request = function.request(**values)
@@ -166,7 +165,6 @@ def sweep(line: Line) -> Any:
     table = line.value(tables[0]) if tables else None
     line = replace(line, words=[word for word in line.words if not is_table(word)])
     function, values = _function_and_values(line)
-    function = _with_options(function, line)
     if not line.options.dry_run:
         return function.start_sweep(values, table) if line.options.background else function.sweep(table, **values)
     requests = _requests(function, table, values)
@@ -219,7 +217,7 @@ def panel(line: Line) -> Any:
     is_waiting = line.options.wait
     if line.words:
         function, values = _function_and_values(line)
-        opened = _with_options(function, line).panel(**values)
+        opened = function.panel(**values)
     elif line.cell is not None and line.cell.strip():
         raise ArgumentError("The cell has arguments, but the line names no function.", "Write %%funcs panel NAME.")
     elif is_waiting:
@@ -275,10 +273,7 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     """Lock the functions named, or those run so far and those locked already; or compare them with the lock."""
     from jupyter_funcs.records import lock as lock_file
 
-    try:
-        folder = Path.cwd()
-    except OSError:
-        raise ConfigError("The notebook's folder no longer exists.", "Change to another one: %cd FOLDER.") from None
+    folder = _folder()
     before = lock_file.read(folder)
     locked = list(before.functions) if before is not None else []
     if is_check:
@@ -294,6 +289,13 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     path = lock_file.write(folder, session.address or "demo", functions).path
     shown = listed((inert(function.name) for function in functions), "and")
     print(f"Locked {plural(len(functions), 'function')} in {path}: {shown}.")
+
+
+def _folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        raise ConfigError("The notebook's folder no longer exists.", "Change to another one: %cd FOLDER.") from None
 
 
 def _names(catalog: Catalog, words: list[str], locked: list[str]) -> list[str]:
