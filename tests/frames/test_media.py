@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from typing import Any
 
 import httpx
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.core.errors import ProtocolError
+from jupyter_funcs.core.errors import ConfigError, ProtocolError
 from jupyter_funcs.frames.media import media_to_frame
 from tests.growth import assert_linear
 
@@ -64,10 +63,8 @@ def test_a_reply_of_any_media_type_is_a_frame(
 
 def test_an_operation_that_shows_a_web_page_is_left_out() -> None:
     session = session_of(["text/html"], b"", "text/html", [])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        assert list(session) == []
-    assert "its reply is a web page" in str(caught[0].message)
+    with pytest.raises(ConfigError, match="its reply is a web page"):
+        list(session)
 
 
 @pytest.mark.parametrize(
