@@ -18,7 +18,7 @@ from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import Connection, same_origin
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_line
-from jupyter_funcs.core.background import in_thread
+from jupyter_funcs.core.background import in_thread, loop_time
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ArgumentError,
@@ -86,7 +86,8 @@ _TEXT = {"type": "string"}
 _FILE = {"type": "string", "format": "file"}
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
 _FILES_HINT = "Keep the files that a document refers to in its folder, or at its origin."
-_AT_ONCE = 8  # files read from an address
+_MIN_LEFT = 5.0  # seconds for reading what is there, however many files there are
+_AT_ONCE = 16  # files read from an address
 _YAML = re.compile(rb"^[\"']?(?:openapi|swagger)[\"']? *:", re.MULTILINE)
 
 
@@ -116,6 +117,8 @@ class OpenApiSource:
 
     async def _other(self, url: str, request: Request, terms: Terms, left: int) -> bytes | FuncsError:
         """Return a file that the document refers to at its own origin, or why there is none."""
+        if terms.until - loop_time() < _MIN_LEFT:
+            return ProtocolError("there was no time left to ask for it")
         try:
             terms = terms._replace(max_bytes=min(left, MAX_FILE), counts=False)
             return (await self._transport.request(request._replace(url=url), terms)).without_token()

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 import jupyter_funcs as jf
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection
-from jupyter_funcs.sources import openapi_files
+from jupyter_funcs.sources import openapi, openapi_files
 from jupyter_funcs.sources.openapi import read_document
 from tests import growth
 from tests.faults.canary import CANARY
@@ -176,6 +176,22 @@ def test_a_file_of_another_origin_and_one_that_is_not_served_are_named(origin: A
             assert funcs.names == ["GET /b"]
         funcs.close()
     assert [path for path, _ in seen] == ["evil.json", "gone.json", "v9/x.json"]
+
+
+@pytest.mark.fault(161)
+def test_what_is_there_is_listed_if_there_is_no_time_for_more_files(
+    origin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of files may take longer than a listing."""
+    url, seen, files = origin
+    files["many.json"] = referring("v1/shared.json#/components/parameters/Day")["api.json"]
+    seen.clear()
+    monkeypatch.setattr(openapi, "_MIN_LEFT", 1e6)
+    funcs = jf.connect(f"{url}/many.json", token=CANARY)
+    with pytest.warns(UserWarning, match="can't be read: there was no time left to ask for it"):
+        assert funcs.names == ["GET /b"]
+    funcs.close()
+    assert [path for path, _ in seen] == ["many.json"]
 
 
 UNREADABLE: dict[str, tuple[str, Any, str]] = {

@@ -182,7 +182,7 @@ SWAGGER: dict[str, Callable[[int], dict[str, Any]]] = {
     },
     "path items": lambda n: {
         "paths": paths(n, {"$ref": "#/x-item"}),
-        "x-item": {"get": OK, "parameters": [{**query(TEXT, f"a{at}"), "in": "formData"} for at in range(n)]},
+        "x-item": {"get": OK, "parameters": [query(TEXT, f"a{at}") for at in range(n)]},
     },
     "bodies": lambda n: {
         "paths": paths(n, {"post": {**OK, "parameters": [{"$ref": "#/parameters/B"}]}}),

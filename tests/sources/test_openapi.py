@@ -297,6 +297,29 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("path", "names", "args", "sent"),
+    [
+        ("/v1/{+name}:run", ["name"], {"name": "a/b c/d?e#f%2F"}, "/v1/a/b%20c/d%3Fe%23f%252F:run"),
+        ("/{gone}", ["gone"], {"gone": "a/b"}, "/a%2Fb"),
+        ("/{n}/{+gone}", ["n", "gone"], {"gone": "a/b", "n": 1}, "/1/a/b"),
+        ("/{q}", ["q", "path.q"], {"path.q": "a", "q": "b"}, "/a"),
+    ],
+)
+def test_each_place_of_a_path_is_a_field(path: str, names: list[str], args: Any, sent: str) -> None:
+    """Also one that no parameter describes; with a plus, its value may be several steps, but none that leads up."""
+    params = [param(name, "path") for name in ("name", "n") if name in names] + [param("q")] * ("q" in names)
+    server, run = served(operation(*params), path)
+    assert [field.name for field in run.fields] == names
+    assert run.fields[-1].required
+    run(**args)
+    assert server.seen[0]["path"] == sent
+    for step in ("..", ".", *(["a/../b"] if "+" in path else [])):
+        with pytest.raises(jf.ArgumentError, match="it is a part of the address"):
+            run(**args | {names[-1]: step})
+    assert len(server.seen) == 1
+
+
 def test_schemas_are_bounded() -> None:
     """References stay in the document; what is circular, remote, missing or too large may be any JSON."""
     many = {f"S{at}": {"properties": {"next": {"$ref": f"#/components/schemas/S{at + 1}"}}} for at in range(300)}
