@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
 from jupyter_funcs.functions.parameters import Parameter
 from jupyter_funcs.service.builtin import companies
-from jupyter_funcs.service.engine.reference import Reference
+from jupyter_funcs.service.engine.tables import Reference
 from jupyter_funcs.service.publishing.traces import redacted_trace
 from tests.examples import row_id
 from tests.growth import assert_linear, seconds

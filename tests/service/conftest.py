@@ -25,8 +25,7 @@ from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Reference
-from jupyter_funcs.service.engine.tables import CARDS, Cards, arrow_schema
+from jupyter_funcs.service.engine.tables import CARDS, Brand, Cards, Company, DataSet, Reference, arrow_schema
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
 from jupyter_funcs.service.web.app import create_app
 from tests.servers import cheap_hashes

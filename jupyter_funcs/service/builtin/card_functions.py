@@ -12,7 +12,7 @@ from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy,
 from jupyter_funcs.service.builtin import queries
 from jupyter_funcs.service.builtin.queries import query
 from jupyter_funcs.service.engine import calendar
-from jupyter_funcs.service.engine.reference import Reference
+from jupyter_funcs.service.engine.tables import Reference
 from jupyter_funcs.service.publishing.registry import PublishedFunction, function
 
 if TYPE_CHECKING:

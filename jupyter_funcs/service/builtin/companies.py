@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.service.engine import calendar
-from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
+from jupyter_funcs.service.engine.tables import Brand, Company, DataSet, Kpi, Reference, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

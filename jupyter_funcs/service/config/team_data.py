@@ -17,8 +17,7 @@ from jupyter_funcs.service.config.settings import BRAND, Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamTables, no_column
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period
 from jupyter_funcs.service.engine.calendar import periods as fiscal_quarters
-from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
-from jupyter_funcs.service.engine.tables import Cards
+from jupyter_funcs.service.engine.tables import Brand, Cards, Company, DataSet, Kpi, Reference, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from jupyter_funcs.core.json_decoding import JsonObject
-    from jupyter_funcs.service.engine.reference import Reference
+    from jupyter_funcs.service.engine.tables import Reference
 
     Executable: TypeAlias = "ir.Expr | Query | Compiled"
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.files import lock
+from jupyter_funcs.service.engine import tables
 from jupyter_funcs.service.engine.calls import (
     CallCancelledError,
     MemoryLimitError,
@@ -41,9 +42,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.engine.calls import Executable
-    from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.statements import Statements
-    from jupyter_funcs.service.engine.tables import Cards
+    from jupyter_funcs.service.engine.tables import Cards, Reference
 
     # Raises if the call was cancelled.
     Check = Callable[[], None]
@@ -134,15 +134,11 @@ class DuckDBEngine:
     def table(self, name: str, check: Check = lambda: None) -> ir.Table:
         import ibis
 
-        from jupyter_funcs.service.engine import tables
-
         schema = self._loaded_cards(check).schema if name == "cards" else tables.SCHEMAS[name]
         return ibis.table(schema, name=name)
 
     def prepared(self, query: Query, check: Check) -> Statement | None:
         """Return the SQL of a query that was compiled beforehand, for tables as these."""
-        from jupyter_funcs.service.engine import tables
-
         ready = query.ready()
         statement = ready.get(query.key) if ready else None
         if not statement or (statement["reads_cards"] and self._loaded_cards(check).schema != tables.CARDS):
@@ -159,7 +155,7 @@ class DuckDBEngine:
     @cached_property
     def names(self) -> frozenset[tuple[str, ...]]:
         """The names of all tables that a query may read, in lower case."""
-        from jupyter_funcs.service.engine import sandbox, tables
+        from jupyter_funcs.service.engine import sandbox
 
         names = {
             (*place, table) for table in (*tables.SCHEMAS, "cards") for place in ((), ("main",), ("memory", "main"))
@@ -250,7 +246,6 @@ class DuckDBCall:
         return rows if len(rows) > _FEW_ROWS or not len(rows) else rows.to_pylist()
 
     def _fetched(self, result: Executable, *, or_table: bool = False) -> Any:
-        rows: list[JsonObject] = []
         with self._executed(result) as (cursor, schema):
             # Not by the schema, which a worker may have written.
             names = schema.names
@@ -259,18 +254,21 @@ class DuckDBCall:
                 return self._table(cursor).cast(schema).to_pylist(maps_as_pydicts="strict")
             if or_table and _PLAIN.issuperset(kinds):
                 return self._table(cursor).rename_columns(names)
-            # The first rows tell how many make a small batch.
-            texts = [at for at, kind in enumerate(kinds) if _ANY_LENGTH.search(kind)]
-            size = 1
-            wanted = _FIRST_ROWS
-            while batch := cursor.fetchmany(wanted):
-                rows += [dict(zip(names, row, strict=True)) for row in batch]
-                values = (row[at] for at in texts for row in batch)
-                size += sum(len(value if isinstance(value, str | bytes) else str(value)) for value in values)
-                check_size(len(rows), len(names))
-                check_bytes(size)
-                wanted = min(max(_BATCH_BYTES * len(rows) // size, 1), _BATCH_ROWS)
-                self.check_cancelled()
+            return self._rows(cursor, names, [at for at, kind in enumerate(kinds) if _ANY_LENGTH.search(kind)])
+
+    def _rows(self, cursor: duckdb.DuckDBPyConnection, names: list[str], texts: list[int]) -> list[JsonObject]:
+        """Return the rows of a result; `texts` are the places of its columns whose values have any length."""
+        rows: list[JsonObject] = []
+        size = 1
+        wanted = _FIRST_ROWS  # these tell how many make a small batch
+        while batch := cursor.fetchmany(wanted):
+            rows += [dict(zip(names, row, strict=True)) for row in batch]
+            values = (row[at] for at in texts for row in batch)
+            size += sum(len(value if isinstance(value, str | bytes) else str(value)) for value in values)
+            check_size(len(rows), len(names))
+            check_bytes(size)
+            wanted = min(max(_BATCH_BYTES * len(rows) // size, 1), _BATCH_ROWS)
+            self.check_cancelled()
         return rows
 
     def arrow(self, result: Executable) -> pa.Table:

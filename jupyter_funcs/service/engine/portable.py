@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from jupyter_funcs.core.json_decoding import Values
-    from jupyter_funcs.service.engine.reference import Reference
+    from jupyter_funcs.service.engine.tables import Reference
 
 MOST_LITERAL_ROWS = 500
 """The most rows of a table in memory that become literals; the backend loads a larger one into a temporary table."""
@@ -27,7 +27,7 @@ def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
     node = expression.as_table().op()
     node = node.replace(
         {
-            table: ibis.memtable(tables.rows(reference, named[table]), schema=table.schema).op()
+            table: ibis.memtable(reference.rows(named[table]), schema=table.schema).op()
             for table in node.find(ops.UnboundTable)
             if table in named
         }

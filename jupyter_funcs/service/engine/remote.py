@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from jupyter_funcs.service.engine.reference import Reference
-    from jupyter_funcs.service.engine.tables import Cards
+    from jupyter_funcs.service.engine.tables import Cards, Reference
 
 IN_MEMORY = "duckdb://"
 """The URL of an in-memory DuckDB."""

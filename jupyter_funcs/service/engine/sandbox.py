@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_funcs.core.json_decoding import JsonObject
-    from jupyter_funcs.service.engine.reference import Reference
-    from jupyter_funcs.service.engine.tables import Cards
+    from jupyter_funcs.service.engine.tables import Cards, Reference
 
 OWN = "own"
 """The catalog name of an attached database."""
@@ -53,7 +52,7 @@ def open_database(
         # Without it, each query reads the files' metadata again. GLOBAL, because other cursors run the queries.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
         for name, columns in tables.SCHEMAS.items():
-            con.register("loaded", tables.arrow_table(columns, tables.rows(reference, name)))
+            con.register("loaded", tables.arrow_table(columns, reference.rows(name)))
             con.execute(f"CREATE TABLE {name} AS FROM loaded")
             con.unregister("loaded")
         if database:

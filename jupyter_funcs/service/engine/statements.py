@@ -300,13 +300,7 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
         node, queries = waiting.pop()
         _check_node(node, dialect)
         if isinstance(node, sge.Table) and not isinstance(node.this, sge.Func):
-            name = _name(node, dialect)
-            if name not in tables and not (len(name) == 1 and _has(queries, *name)):
-                shown = ".".join(name)
-                near = suggestion(shown, [".".join(table) for table in tables])
-                raise ValueError(
-                    f"A query can't read {quoted(shown)}.{near}\nUse a table of the service, or a query in WITH."
-                )
+            _check_table(_name(node, dialect), tables, queries)
         if own := itself.get(id(node)):
             queries = own, queries
         children = list(node.iter_expressions())
@@ -319,6 +313,14 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
                 # Not ClickHouse's WITH (SELECT 1) AS x, whose name is that of a value.
                 queries = queries if part.args.get("scalar") else (alias, queries)
         waiting += [(child, queries) for child in children if not isinstance(child, sge.With)]
+
+
+def _check_table(name: tuple[str, ...], tables: Collection[tuple[str, ...]], queries: _Queries) -> None:
+    if name in tables or (len(name) == 1 and _has(queries, *name)):
+        return
+    shown = ".".join(name)
+    near = suggestion(shown, map(".".join, tables))
+    raise ValueError(f"A query can't read {quoted(shown)}.{near}\nUse a table of the service, or a query in WITH.")
 
 
 def _name(table: _Node, dialect: Any) -> tuple[str, ...]:
@@ -336,22 +338,10 @@ def _has(queries: _Queries, name: str) -> bool:
 
 def _check_node(node: _Node, dialect: Any) -> None:
     is_own = dialect is _DUCKDB
-    called = _called(node)
-    is_operator = isinstance(node, sge.Binary | sge.Unary) and not called
-    is_function = not (_FUNCTION_NAMES if is_own else _ALL_FUNCTION_NAMES).isdisjoint(called)
-    is_known = is_function or is_operator or type(node).__name__ in _NODE_NAMES
-    if not is_known and not called:
-        raise ValueError(f"A query may only read. Use one SELECT, without {node.key.upper()}.")
-    if not is_known:
-        raise ValueError(
-            f"A query can't call {quoted(called[0])}: it isn't among the functions that are known to read nothing else."
-            "\nUse another function, or compute it in Python."
-        )
-    # ClickHouse's own.
-    if odd := next((key for key in ("settings", "format") if isinstance(node, sge.Query) and node.args.get(key)), ""):
-        raise ValueError(f"A query may only read. Use one SELECT, without {odd.upper()}.")
-    if odd := next((text for text in _unquoted(node, names_too=not is_own) if not _WORD.fullmatch(text)), ""):
-        raise ValueError(f"A query can't contain {quoted(odd)} as a name. Use a name of letters and digits.")
+    _check_kind(node, _FUNCTION_NAMES if is_own else _ALL_FUNCTION_NAMES)
+    for text in _unquoted(node, names_too=not is_own):
+        if not _WORD.fullmatch(text):
+            raise ValueError(f"A query can't contain {quoted(text)} as a name. Use a name of letters and digits.")
     if isinstance(node, sge.Dot) and (called := _called(node.expression)):
         raise ValueError(
             f"A query can't call {quoted(called[0])} after a dot. Write {called[0]}(…) with all its arguments."
@@ -359,8 +349,25 @@ def _check_node(node: _Node, dialect: Any) -> None:
     called = _called(node.this) if isinstance(node, sge.Table | sge.Lateral) else []
     tables = _TABLE_FUNCTIONS if is_own else _ALL_TABLE_FUNCTIONS
     if called and (tables.isdisjoint(called) or node.args.get("db")):
-        known_ones = quoted_list(sorted(_TABLE_FUNCTIONS))
-        raise ValueError(f"A query can't read from {quoted(called[0])}.\nUse a table of the service, or {known_ones}.")
+        readable = quoted_list(sorted(_TABLE_FUNCTIONS))
+        raise ValueError(f"A query can't read from {quoted(called[0])}.\nUse a table of the service, or {readable}.")
+
+
+def _check_kind(node: _Node, functions: frozenset[str]) -> None:
+    called = _called(node)
+    is_operator = isinstance(node, sge.Binary | sge.Unary) and not called
+    is_allowed = is_operator or type(node).__name__ in _NODE_NAMES or not functions.isdisjoint(called)
+    if called and not is_allowed:
+        raise ValueError(
+            f"A query can't call {quoted(called[0])}: it isn't among the functions that are known to read nothing else."
+            "\nUse another function, or compute it in Python."
+        )
+    # The last two are ClickHouse's own.
+    odd = [] if is_allowed else [node.key]
+    if isinstance(node, sge.Query):
+        odd += filter(node.args.get, ("settings", "format"))
+    if odd:
+        raise ValueError(f"A query may only read. Use one SELECT, without {odd[0].upper()}.")
 
 
 def _unquoted(node: _Node, *, names_too: bool) -> Iterator[str]:

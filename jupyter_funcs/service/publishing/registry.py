@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import inspect
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from jupyter_funcs.core.errors import Messages
     from jupyter_funcs.core.json_decoding import JsonObject, Values
     from jupyter_funcs.service.publishing.results import ReplyForm
 
@@ -101,10 +102,7 @@ class PublishedFunction:
                 errors[parameter.name] = wrong
             if not wrong or (parameter.many and value):  # the valid items of a list, for the rules
                 values[parameter.name] = value
-        names = [parameter.name for parameter in self.parameters]
-        for unknown in [name for name in args if name not in names][:_MAX_UNKNOWN]:
-            takes = f"It takes {quoted_list(names)}." if names else "It takes no arguments."
-            errors[unknown] = [f"{self.name} has no argument {quoted(unknown)}.{suggestion(unknown, names)} {takes}"]
+        errors |= self._unknown(args)
         sent = frozenset(
             parameter.name
             for parameter in self.parameters
@@ -116,6 +114,14 @@ class PublishedFunction:
         if errors:
             raise ArgumentsError(errors)
         return values
+
+    def _unknown(self, args: Values) -> Messages:
+        names = [parameter.name for parameter in self.parameters]
+        takes = f"It takes {quoted_list(names)}." if names else "It takes no arguments."
+        unknown = [name for name in args if name not in names][:_MAX_UNKNOWN]
+        return {
+            name: [f"{self.name} has no argument {quoted(name)}.{suggestion(name, names)} {takes}"] for name in unknown
+        }
 
 
 @overload

@@ -205,12 +205,13 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
         if taken:
             raise ResultError(f"The index and a column are both named {quoted(taken[0])}. Rename one of them.")
         frame = frame.reset_index()
-    texts = [
-        " ".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
-        for name in list[Any](frame.columns)
-    ]
+    texts = [*map(_column_name, list[Any](frame.columns))]
     _refuse_repeated(texts)
     return pd.DataFrame({text: _as_text(frame.iloc[:, at]) for at, text in enumerate(texts)}, copy=False)
+
+
+def _column_name(name: Any) -> str:
+    return " ".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
 
 
 def _as_text(series: pd.Series) -> pd.Series:

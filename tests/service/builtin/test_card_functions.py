@@ -18,7 +18,7 @@ import pytest
 
 from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.engine.calendar import Period
-from jupyter_funcs.service.engine.reference import Brand, Company, Reference
+from jupyter_funcs.service.engine.tables import Brand, Company, Reference
 from jupyter_funcs.service.publishing.registry import ArgumentsError
 from tests.examples import row_id
 from tests.service.conftest import LIST

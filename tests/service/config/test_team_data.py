@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.engine.reference import Reference
-    from jupyter_funcs.service.engine.tables import Cards
+    from jupyter_funcs.service.engine.tables import Cards, Reference
     from tests.service.conftest import Wire
 
 ALPH, BETA = "ALPH US EQUITY", "BETA LN EQUITY"

@@ -33,9 +33,8 @@ from jupyter_funcs.service.engine.backends import EngineURL
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.portable import portable
-from jupyter_funcs.service.engine.reference import Brand, Reference
 from jupyter_funcs.service.engine.remote import RemoteEngine
-from jupyter_funcs.service.engine.tables import Cards
+from jupyter_funcs.service.engine.tables import Brand, Cards, Reference
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.publishing.worker_pool import Workers
