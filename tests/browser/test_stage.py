@@ -100,6 +100,16 @@ _LAYOUT = """() => {
 }"""
 
 
+def test_a_drawing_is_shown_and_its_script_does_not_run(stage: str, page: Page) -> None:
+    """Its own size, at most as wide as the panel."""
+    page.goto(f"{stage}#state=file-image&width=1280&theme=dark")
+    picture = page.locator('[data-jf="file"] img')
+    expect(picture).to_be_visible()
+    page.wait_for_function("document.querySelector('[data-jf=file] img').naturalWidth > 0")
+    look(page, "stage-file-image-dark")
+    assert page.evaluate("window.ran") is None
+
+
 def test_folded_inputs_keep_the_focus(stage: str, page: Page) -> None:
     """Narrow: what folds the inputs or opens them hides what has the focus, and hands it on."""
     for state in states(page, stage, 480, "light"):
