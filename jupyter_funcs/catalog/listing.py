@@ -7,6 +7,7 @@ import json
 import keyword
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
@@ -64,6 +65,7 @@ _ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
 # The local service ends the descriptions of functions on demo data with this.
 _SYNTHETIC = "(synthetic demo data)"
 CHANGES_DATA = "Changes data."
+DEPRECATED = "Deprecated."
 
 
 class Encoding(StrEnum):
@@ -124,7 +126,8 @@ class Function(_CatalogEntry, frozen=True, kw_only=True):
     One function of the catalog, as listed; unknown fields are in ``model_extra``.
 
     `changes_data` is whether its source says that a run may change something; such a run is never cached, and
-    is retried only if nothing was sent. `returns` is the JSON Schema of its replies, if the catalog declares one.
+    is retried only if nothing was sent. `title` is shown in place of the name, and `short_name` makes the slug where no
+    other function has it. `returns` is the JSON Schema of its replies, if the catalog declares one.
     """
 
     id: int = 0
@@ -149,6 +152,8 @@ class Function(_CatalogEntry, frozen=True, kw_only=True):
     context: Any = None
     returns: Any = None
     changes_data: bool = False
+    title: str = ""
+    short_name: str = ""
 
     @property
     def group(self) -> str:
@@ -159,6 +164,12 @@ class Function(_CatalogEntry, frozen=True, kw_only=True):
     def about(self) -> str:
         """The description, and first of all whether a run changes data."""
         return " ".join(filter(None, [CHANGES_DATA * self.changes_data, self.description]))
+
+    @property
+    def notes(self) -> str:
+        """Whether a run changes data, and whether its catalog advises against it."""
+        is_deprecated = self.description.startswith(DEPRECATED)
+        return " ".join([CHANGES_DATA] * self.changes_data + [DEPRECATED] * is_deprecated)
 
     @property
     def synthetic(self) -> bool:
@@ -190,15 +201,26 @@ class Contents(Once):
 class Catalog:
     """The functions of one user, by sort value and then in listing order."""
 
-    def __init__(self, functions: Iterable[Function]) -> None:
+    def __init__(self, functions: Iterable[Function], left_out: Iterable[tuple[str, str]] = ()) -> None:
         self.functions = tuple(functions)
+        self.left_out = dict(left_out)
+        """What can't be run, with the reason."""
         self._names = [function.name for function in self.functions]
-        self.slugs = identifiers(self._names, lower=True)
+        long = identifiers(self._names, lower=True)
+        named = zip(self.functions, long, strict=True)
+        short = [
+            _identifier(function.short_name, lower=True) if function.short_name else slug for function, slug in named
+        ]
+        uses = Counter([*long, *short])
+        self.slugs = tuple(brief if uses[brief] == 1 else slug for brief, slug in zip(short, long, strict=True))
         by_slug = dict(zip(self.slugs, self.functions, strict=True))
         # By identity: two functions may be equal in every field.
         self._slug_of = {id(function): slug for slug, function in by_slug.items()}
         by_id = {str(function.id): function for function in reversed(self.functions) if function.id}
-        self._exact = by_id | by_slug | {function.name: function for function in reversed(self.functions)}
+        by_name = {function.name: function for function in reversed(self.functions)}
+        by_slug = dict(zip(long, self.functions, strict=True)) | by_slug
+        self.by_attribute = by_name | by_slug
+        self._exact = by_id | by_slug | by_name
         self._spellings = spellings(self._names)
 
     def __len__(self) -> int:
@@ -216,6 +238,10 @@ class Catalog:
         if found := self.peek(name):
             return found
         wanted = str(name).strip()
+        if reason := self.left_out.get(wanted):
+            raise NotFoundError(
+                f"{wanted} was left out of your catalog: {reason}.", "%funcs describe lists all of these."
+            )
         hint = did_you_mean(wanted, self._names)
         raise NotFoundError(
             f"There is no function {quote(wanted)} in your catalog.",
@@ -264,20 +290,20 @@ ReadCatalog = Callable[[], Catalog]
 
 def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]:
     """Return a legal, distinct Python identifier for each name, without keywords and leading underscores."""
-    legal = []
-    for name in names:
-        # NFKC, as Python itself compares identifiers.
-        plain = unicodedata.normalize("NFKC", name[:LONGEST])
-        if lower and name.isalnum():  # listOrders, as an OpenAPI document may name it
-            plain = _CAMEL.sub("_", plain)
-        plain = "".join(char if f"a{char}".isidentifier() else "_" for char in (plain.lower() if lower else plain))
-        plain = re.sub("_+", "_", plain).strip("_") or "unnamed"
-        if not plain.isidentifier():  # it starts with a digit or the like
-            plain = f"f_{plain}" if lower else f"p_{plain}"
-        if keyword.iskeyword(plain) or (lower and keyword.issoftkeyword(plain)):
-            plain += "_"
-        legal.append(plain)
-    return tuple(distinct(legal, "{}_{}", 2))
+    return tuple(distinct([_identifier(name, lower=lower) for name in names], "{}_{}", 2))
+
+
+def _identifier(name: str, *, lower: bool) -> str:
+    # NFKC, as Python itself compares identifiers.
+    plain = unicodedata.normalize("NFKC", name[:LONGEST])
+    if lower and name.isalnum():  # listOrders, as an OpenAPI document may name it
+        plain = _CAMEL.sub("_", plain)
+    plain = "".join(char if f"a{char}".isidentifier() else "_" for char in (plain.lower() if lower else plain))
+    plain = re.sub("_+", "_", plain).strip("_") or "unnamed"
+    if not plain.isidentifier():  # it starts with a digit or the like
+        plain = f"f_{plain}" if lower else f"p_{plain}"
+    is_keyword = keyword.iskeyword(plain) or (lower and keyword.issoftkeyword(plain))
+    return f"{plain}_" if is_keyword else plain
 
 
 def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:

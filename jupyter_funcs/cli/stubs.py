@@ -11,13 +11,14 @@ import inspect
 import types
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
-from jupyter_funcs.api import RemoteFunction, Session
 from jupyter_funcs.catalog.listing import identifiers
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.files import atomic_write_text, named_error, read_small
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from jupyter_funcs.api import RemoteFunction, Session
 
 
 # mypy compares each overload with all earlier ones. In a larger catalog, funcs["…"] has the type of any function.
@@ -45,6 +46,7 @@ _HEAD = '''\
 
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 from typing import Any, Literal, Self, overload
 
 from pandas import DataFrame  # type: ignore[import-untyped, unused-ignore]
@@ -116,9 +118,9 @@ def stub(session: Session) -> str:
     if overloads:
         parts.append("    @overload\n")
     parts += ["    def __getitem__(self, name: str | int, /) -> RemoteFunction: ...\n\n", "class Funcs(_ByName):\n"]
-    # The session's own attributes take precedence, as at run time.
-    attributes = [function.slug for function in functions if not hasattr(Session, function.slug)]
-    parts += [f"    {slug}: _{slug}\n" for slug in attributes] or ["    ...\n"]
+    # A name that the session uses itself ends in an underscore, as at run time.
+    pairs = zip(session.attributes, functions, strict=True)
+    parts += [f"    {name}: _{function.slug}\n" for name, function in pairs] or ["    ...\n"]
     return "".join([*parts, _TAIL])
 
 

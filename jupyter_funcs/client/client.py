@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
+from collections import Counter
 from concurrent import futures
 from contextlib import suppress
 from dataclasses import replace
@@ -293,7 +294,8 @@ class Client(ABC, Generic[CallT_co]):
             trouble = str(error)
         status = Status(self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind)
         has_token = self._connection.token is not NO_TOKEN
-        return replace(status, has_token=has_token, answered=answered, schemes=self._schemes())
+        left_out = Counter(self.listed.left_out.values() if self.listed else ())
+        return replace(status, has_token=has_token, answered=answered, schemes=self._schemes(), left_out=left_out)
 
     def _schemes(self) -> str:
         """Return the schemes of the functions listed, and for which there is a credential."""
@@ -302,6 +304,14 @@ class Client(ABC, Generic[CallT_co]):
         names = dict.fromkeys(scheme["scheme"] for scheme in named)
         are_set = {name: auth_name(name) in self._connection.auth for name in names}
         return ", ".join(f"{name} {'set' if is_set else 'not set'}" for name, is_set in are_set.items())
+
+    def left_out(self) -> pd.DataFrame:
+        """Return what the catalog lists and can't be run, with the reasons."""
+        from jupyter_funcs.frames.tables import Listing
+
+        found = Listing([*self.catalog.left_out.items()], columns=["name", "why"])
+        found.nothing = "Nothing was left out of the catalog. %funcs describe NAME shows a function."
+        return found
 
     def redact(self, text: str) -> str:
         """Return a text without the tokens in use."""
@@ -368,20 +378,27 @@ class Client(ABC, Generic[CallT_co]):
         if self.listed is None and _is_completing():
             raise AttributeError(f"The functions are not listed yet: {name!r}.")
         catalog = self.catalog
-        slugs, names = catalog.slugs, self.names
-        if name not in slugs and name not in names:
+        wanted = name.removesuffix("_")
+        function = catalog.by_attribute.get(wanted if hasattr(type(self), wanted) else name)
+        if function is None:
             # A completer that tries names doesn't show suggestions, which take time.
-            close = [] if _is_completing() else nearest(name, slugs)
+            close = [] if _is_completing() else nearest(name, catalog.slugs)
             hint = f"Did you mean {listed(close)}?" if close else "List them with funcs.find() or funcs.names."
             raise NoFunctionError(f"There is no function {quote(name)} in your catalog.", hint)
-        return self._bind(catalog, catalog.functions[(slugs if name in slugs else names).index(name)])
+        return self._bind(catalog, function)
+
+    @property
+    def attributes(self) -> list[str]:
+        """The slugs; one that the session uses itself ends in an underscore, as in ``funcs.login_()``."""
+        slugs = self.listed.slugs if self.listed else ()
+        return [f"{slug}_" if hasattr(type(self), slug) else slug for slug in slugs]
 
     def __reduce__(self) -> NoReturn:
         # A session holds connections and a token.
         raise TypeError("A session can't be pickled or copied; connect again where you need it.")
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(self.listed.slugs if self.listed else ())]
+        return [*super().__dir__(), *self.attributes]
 
     def _ipython_key_completions_(self) -> list[str]:
         return [function.name for function in self.listed or ()]

@@ -14,7 +14,6 @@ from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.choices import Choices, refused, suggest
 from jupyter_funcs.catalog.fields import Field, by_name, listing_args, part_named, read_fields, with_parts
 from jupyter_funcs.catalog.form import Args, Form
-from jupyter_funcs.catalog.listing import CHANGES_DATA, Function, Param
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.values import Variable, in_words, shorten
 from jupyter_funcs.client import questions
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from jupyter_funcs.catalog.listing import Function, Param
     from jupyter_funcs.client.client import Client
     from jupyter_funcs.core.json_decoding import JsonObject, Values
 
@@ -293,7 +293,7 @@ class RemoteCall:
             for field in with_parts(self.fields)
         ]
         described = Listing(rows, columns=["name", "kind", "known from", "required", "default", "options", "help"])
-        described.note = CHANGES_DATA * self.function.changes_data
+        described.note = self.function.notes
         described.nothing = f"{self.name} takes no parameters. {described.note}".rstrip()
         return described
 

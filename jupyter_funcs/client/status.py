@@ -5,9 +5,13 @@ from __future__ import annotations
 import html
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.text import inert, plural, size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class StatusTable:
@@ -53,6 +57,7 @@ class Status(StatusTable):
     has_token: bool = True
     answered: float | None = None
     schemes: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def remaining(self) -> float:
@@ -67,6 +72,7 @@ class Status(StatusTable):
             ("answered", "" if self.answered is None else f"in {self.answered:.2f} s"),
             ("user", self.user or "not named by the token" * self.has_token),
             ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
+            ("left out", "; ".join(f"{count:,}: {reason}" for reason, count in self.left_out.items())),
             ("token", ends_in(self.ends) if self.has_token else ""),
             ("schemes", self.schemes),
             ("trouble", self.trouble),

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from decimal import Decimal
+from html import unescape
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,21 @@ _ACTIVE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0d\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
     "|(?<![\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]"
+)
+# What Markdown and HTML add to words. Each pattern ends or fails at the next such mark, so that the time is linear.
+_ATTRIBUTES = r"(?:\s[^<>=]*+=[^<>]*+)?\s*+/?"
+_TAGS = "a|b|blockquote|center|dd|details|dl|dt|em|font|h[1-6]|hr|i|img|pre|small|span|strong|su[bp]|summary"
+_MARKS = (
+    (re.compile(r"(?s)<!--.*?(?:-->|\Z)"), ""),
+    (re.compile(r"(?i)</?code>"), "`"),
+    (re.compile(rf"(?i)<li{_ATTRIBUTES}>"), "\n- "),
+    (re.compile(r"(?i)</(?:p|h[1-6]|div|ul|ol|tr)>"), "\n\n"),
+    (re.compile(r"(?i)<br */?>"), "\n"),
+    (re.compile(rf"(?i)</?(?:{_TAGS}|table|tbody|p|div|ul|ol|li|t[drh]|thead|tt|u){_ATTRIBUTES}>"), ""),
+    (re.compile(r"!?\[([^\[\]]*)\]\((https?://[^()\s]*)\)"), r"\1 (\2)"),
+    (re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]*[^*\s])\1(?![\w*])"), r"\2"),
+    (re.compile(r"(?m)^ {0,3}#{1,6} +"), ""),
+    (re.compile(r"\n(?:[ \t]*\n){2,}"), "\n\n"),
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_NAME = 200  # comparing two names takes time proportional to the product of their lengths
@@ -126,6 +142,13 @@ def code_of(value: Any, begin: str = "", end: str = "", indent: str = "") -> str
     items = [code_of(item, name, ",", f"{indent}    ") for name, item in pairs]
     first, last = "{}" if isinstance(value, dict) else "[]"
     return "\n".join([f"{indent}{begin}{first}", *items, f"{indent}{last}{end}"])
+
+
+def prose(text: str) -> str:
+    """Return Markdown or HTML as plain text, without emphasis and tags; an address of a link comes after its words."""
+    for pattern, plain in _MARKS:
+        text = pattern.sub(plain, text)
+    return unescape(text).strip()
 
 
 def clip(text: str, length: int = 200) -> str:

@@ -102,8 +102,7 @@ def _strings(code: PartialCode, values: Iterable[str], kind: str) -> Offer:
 def _attributes(owner: Any, typed: str) -> Offer:
     """Offer the slugs of a session's functions, then the attributes of its class; jedi would evaluate each of them."""
     names = [name for name in {*dir(type(owner)), *vars(owner)} if name.startswith("_") <= typed.startswith("_")]
-    catalog = None if isinstance(owner, RemoteFunction) else owner.listed
-    slugs = catalog.slugs if catalog else ()
+    slugs = [] if isinstance(owner, RemoteFunction) else owner.attributes
     return Offer(typed, dict.fromkeys([*slugs, *sorted(names)]), "function")
 
 

@@ -144,6 +144,8 @@ def find(line: Line) -> pd.DataFrame:
 
 
 def describe(line: Line) -> pd.DataFrame:
+    if not (line.words or line.cell):
+        return line.session.left_out()
     function, values = _function_and_values(line)
     if values:
         raise ArgumentError(f"%funcs describe takes only a name, not {listed(values, 'and')}.", "Leave that out.")

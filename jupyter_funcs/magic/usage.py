@@ -62,7 +62,9 @@ SUBCOMMANDS = {
         "%funcs find panel daily",
         "Without words it lists the whole catalog.",
     ),
-    "describe": Subcommand("NAME", "show a function's parameters as a table", "%funcs describe get_panel_daily"),
+    "describe": Subcommand(
+        "[NAME]", "show a function's parameters, or what was left out", "%funcs describe get_panel_daily"
+    ),
     "call": Subcommand(
         "NAME k=v …",
         "run a function and return a DataFrame",

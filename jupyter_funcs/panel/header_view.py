@@ -59,8 +59,8 @@ class HeaderView:
         """Return the `FunctionView` of the protocol, without its example."""
         return {
             "id": slug,
-            "name": _shown(function.name),
-            "about": clip(inert(" ".join(function.description.split())), _LONGEST_ABOUT),
+            "name": _shown(function.title or function.name),
+            "about": clip(inert(" ".join(function.description.removeprefix(function.title).split())), _LONGEST_ABOUT),
             "group": _shown(function.group),
             "favourite": function.name in self.session.favourites.names,
             "changesData": function.changes_data,

@@ -6,13 +6,12 @@ import asyncio
 import json
 import re
 from functools import partial
-from html import unescape
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param
+from jupyter_funcs.catalog.listing import DEPRECATED, Catalog, Encoding, Function, Param
 from jupyter_funcs.catalog.schemas import MOST_PROPERTIES, said_of
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import Connection, same_origin
@@ -30,7 +29,7 @@ from jupyter_funcs.core.errors import (
 )
 from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only
-from jupyter_funcs.core.text import clip, distinct, inert, plural, quote
+from jupyter_funcs.core.text import clip, distinct, inert, plural, prose, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources.openapi_files import MAX_FILE, UNREAD, DocumentFiles, decoded, is_too_deep
 from jupyter_funcs.sources.openapi_requests import (
@@ -75,7 +74,8 @@ if TYPE_CHECKING:
 
 _MAX_DOCUMENT = 32 * 2**20  # bytes
 _MAX_PARAMS = 100_000  # of all operations
-_MAX_NAME, _MAX_TEXT = 200, 4000
+_MAX_NAME, _MAX_TEXT, _MAX_MARKED = 200, 4000, 20_000
+_NOT_WORD = re.compile(r"\W", re.ASCII)
 _CHECK_DOCUMENT = "Check the document, and where it is."
 _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no data
 _MAX_POLLS, _MAX_REDIRECTS = 1000, 3  # for one result; between more redirects there are pauses
@@ -275,19 +275,19 @@ class _Document(Once):
 
     def catalog(self) -> Catalog:
         functions: list[Function] = []
-        unusable: list[str] = []
+        unusable: list[tuple[str, str]] = []
         for path, item in only(dict, self._root.get("paths")).items():
             try:
                 item = self._schemas.needed(item, "path")  # noqa: PLW2901  # it may refer to another
             except UnusableError as error:
-                unusable.append(f"{clip(inert(path), _MAX_NAME)} ({error})")
+                unusable.append((clip(inert(path), _MAX_NAME), str(error)))
                 continue
             for method in (method for method in _METHODS if method in item):
                 name = f"{method.upper()} {clip(inert(path), _MAX_NAME)}"
                 try:
                     functions.append(self._function(name, path, method, item))
                 except UnusableError as error:
-                    unusable.append(f"{name} ({error})")
+                    unusable.append((name, str(error)))
         server, is_allowed = self._servers.first(self._root)
         if not functions and not is_allowed:
             named = f"names the server {quote(server)}, which is not where it comes from"
@@ -301,14 +301,14 @@ class _Document(Once):
             )
         if unusable:
             more = " …" if len(unusable) > _SHOWN else ""
-            reasons = "; ".join(unusable[:_SHOWN]) + more
-            hint = _FILES_HINT if any(UNREAD in reason for reason in unusable) else ""
+            reasons = "; ".join(f"{name} ({reason})" for name, reason in unusable[:_SHOWN]) + more
+            hint = _FILES_HINT if any(UNREAD in reason for _, reason in unusable) else ""
             total = len(functions) + len(unusable)
             if not functions:
                 raise ConfigError(f"No operation of the OpenAPI document can be run: {reasons}", hint)
             warn(f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}")
         names = distinct([one.name for one in functions], "{} ({})", 2)
-        return Catalog(one.changed(name=name) for one, name in zip(functions, names, strict=True))
+        return Catalog((one.changed(name=name) for one, name in zip(functions, names, strict=True)), unusable)
 
     def _function(self, name: str, path: str, method: str, item: JsonObject) -> Function:
         if not path.startswith("/"):
@@ -321,7 +321,9 @@ class _Document(Once):
         if undescribed := list(self._undescribed(path, function)):
             function = function.changed(params=(*function.params, *undescribed))
         context = {**function.context, "path": path}
-        return function.changed(name=function.name or name, entry_point=name, context=context)
+        end = f"{_NOT_WORD.sub('_', path)}_{method}"  # as FastAPI ends the names of its functions
+        short = function.name.removesuffix(end) if function.name.endswith(end) else ""
+        return function.changed(name=function.name or name, short_name=short, entry_point=name, context=context)
 
     def _undescribed(self, path: str, function: Function) -> Iterator[Param]:
         """Yield a required text for each place of a path that no parameter describes."""
@@ -344,12 +346,16 @@ class _Document(Once):
         for param in (*self._parameters(item, operation), *sent):
             place = param.name if param.name not in params else f"{param.context['in']}.{param.name}"
             params[place] = param.changed(name=place)
-        said = (only(str, operation.get(key)).strip().removesuffix(".") for key in ("summary", "description"))
+        texts = (prose(only(str, operation.get(key))[:_MAX_MARKED]) for key in ("summary", "description"))
+        title, text = (text.removesuffix(".") for text in texts)
+        deprecated = [DEPRECATED] if operation.get("deprecated") is True else []
+        said = "\n\n".join(dict.fromkeys(filter(None, (title, text))))
         group = next((tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)), "")
         accept, returns = self._reply(operation)
         return Function(
             name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME),
-            description=clip(unescape("\n\n".join(filter(None, dict.fromkeys(said)))), _MAX_TEXT),
+            description=clip(" ".join([*deprecated, said]), _MAX_TEXT),
+            title=clip(inert(title), _MAX_NAME),
             params=tuple(params.values()),
             group_name=clip(inert(group), _MAX_NAME),
             changes_data=method != "get",
@@ -393,13 +399,14 @@ class _Document(Once):
         content = only(dict, given.get("content"))
         schema = next((only(dict, each).get("schema") for each in content.values()), given.get("schema"))
         context = {"in": where, "name": name, **style, "json": bool(content)}
-        return (where, name), self._param(context, schema, required=required, text=only(str, given.get("description")))
+        param = self._param(context, schema, required=required, text=only(str, given.get("description")))
+        return (where, name), _as_deprecated(param) if given.get("deprecated") is True else param
 
     def _param(self, context: JsonObject, schema: Any, *, required: bool, text: str = "") -> Param:
         text = text or only(str, said_of("description", schema, self._root))
-        return Param(
+        param = Param(
             name=self.once("name", context["name"], inert),
-            description=self.once("text", text, lambda text: clip(unescape(text), _MAX_TEXT)),
+            description=self.once("text", text, lambda text: clip(prose(text[:_MAX_MARKED]), _MAX_TEXT)),
             required=required,
             schema=self.once("parameter schema", schema, self._schemas.schema)
             if schema or context["in"] == "body"
@@ -407,6 +414,7 @@ class _Document(Once):
             context=context,
             encoding=Encoding.JSON,
         )
+        return _as_deprecated(param) if said_of("deprecated", schema, self._root) is True else param
 
     def _body(self, body: JsonObject) -> tuple[list[Param], str]:
         """Return the parameters for the body, which is JSON or a form, and its media type."""
@@ -472,6 +480,10 @@ class _Document(Once):
         return [
             [self._schemes[name] for name in only(dict, schemes) if name in self._schemes] for schemes in alternatives
         ]
+
+
+def _as_deprecated(param: Param) -> Param:
+    return param.changed(description=f"{DEPRECATED} {param.description}".strip())
 
 
 def _as_file(param: Param) -> Param:

@@ -51,7 +51,8 @@ def test_every_field_of_a_listing_is_read() -> None:
     """Every field that a service may list is read and can be dumped unchanged."""
     (function,) = parse([FUNCTION])
     param = {**PARAM, "modelExtra": {}, "encoding": "text"}
-    assert msgspec.to_builtins(function) == {**FUNCTION, "params": (param,), "modelExtra": {}}
+    of_other_sources = {"title": "", "shortName": ""}
+    assert msgspec.to_builtins(function) == {**FUNCTION, **of_other_sources, "params": (param,), "modelExtra": {}}
     assert (function.asset_name, function.author_user_name, function.params[0].sort_value) == ("Card Spend", "ada", 3)
     assert function.model_extra == {}
 

@@ -10,12 +10,13 @@ from email.parser import BytesParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from IPython.core.completer import provisionalcompleter
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import jupyter_funcs as jf
-from jupyter_funcs.cli import mcp
+from jupyter_funcs.cli import mcp, stubs
 from jupyter_funcs.cli.main import main
 from jupyter_funcs.client import snippets
 from jupyter_funcs.client.snippets import curl
@@ -565,3 +566,113 @@ def test_a_file_is_given_by_its_path_on_every_path(
         page.panel.close()
     is_sent = way not in {"visitor", "assistant"}
     assert [parts_of(request)[0][3] for request in api.seen] == [b"1"] * is_sent
+
+
+# Texts and names
+
+PLAIN = "2*3*4, a * b * c, a<b and c>d, <id>, __name__, **kwargs"
+TEXTS = {
+    "<p>Gets <b>x</b>.</p><p>And <a href='https://e.org'>y</a><br/>z</p>": "Gets x.\n\nAnd y\nz",
+    "The <code>a</code> &amp; **b** [doc](https://e.org)": "The `a` & b doc (https://e.org)",
+    "<ul><li>one</li><li class='x'>two</li></ul>": "- one\n- two",
+    "# Title\n\n\n\n*one* and ***two***": "Title\n\none and two",
+    "![logo](https://e.org/x.png) <!-- hidden -->shown": "logo (https://e.org/x.png) shown",
+    PLAIN: PLAIN,
+    "&lt;script&gt;": "<script>",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_markdown_and_html_are_text(connected: Any, text: str) -> None:
+    """Without emphasis and tags, for an operation and its parameters, and never as a page's own."""
+    run = running(connected, param("a", description=text), description=text)
+    assert run.function.description == TEXTS[text].removesuffix(".")
+    assert run.fields[0].help.split() == TEXTS[text].split()
+
+
+def test_what_is_deprecated_says_so(connected: Any) -> None:
+    """In the catalog, a table of parameters, the help, the docstring, the stubs and the panel."""
+    old = param("old", deprecated=True, description="How.")
+    run = running(connected, old, param("new"), deprecated=True, summary="Lists orders")
+    funcs = run.session
+    assert list(funcs.find()["description"]) == ["Deprecated. Lists orders"]
+    described = run.describe()
+    assert list(described["help"]) == ["Deprecated. How.", ""]
+    assert described.note == "Deprecated."
+    assert run.__doc__.startswith("Deprecated. Lists orders")
+    assert "Deprecated. How." in stubs.stub(funcs)
+    panel = run.panel()
+    assert panel._state.inputs.fields[0]["help"] == "Deprecated. How."
+    card = panel._state.header.card(run)
+    assert (card["name"], card["about"]) == ("Lists orders", "Deprecated. Lists orders")
+    panel.close()
+    changing = running(connected, method="post", deprecated=True, body={"properties": {"a": {"deprecated": True}}})
+    assert changing.describe().note == "Changes data. Deprecated."
+    assert changing.fields[0].help == "Deprecated."
+
+
+FASTAPI = {
+    "/orders": {"get": operation(operationId="list_orders_orders_get", summary="List Orders", description="All.")},
+    "/orders/{order_id}": {
+        "get": operation(param("order_id", "path"), operationId="read_orders__order_id__get"),
+        "delete": operation(param("order_id", "path"), operationId="drop_orders__order_id__delete"),
+    },
+    "/v2/orders/{order_id}": {
+        "delete": operation(param("order_id", "path"), operationId="drop_v2_orders__order_id__delete"),
+    },
+}
+
+
+def test_a_name_that_a_framework_made_has_a_short_one(api: Api, connected: Any) -> None:
+    """Where no other function has it; the long one works wherever it did."""
+    funcs = connected(FASTAPI)
+    short = ["list_orders", "read", "drop_orders_order_id_delete", "drop_v2_orders_order_id_delete"]
+    assert list(funcs.catalog.slugs) == short
+    long = "list_orders_orders_get"
+    assert funcs.names[0] == long
+    assert funcs.list_orders is funcs.list_orders_orders_get is funcs[long] is funcs["list_orders"]
+    assert funcs.list_orders.code({}) == "funcs.list_orders()"
+    with shell_with(funcs) as shell:
+        for name in (long, "list_orders"):
+            shell.run_line_magic("funcs", f"call {name} -q")
+    assert [request["path"] for request in api.seen] == ["/orders"] * 2
+    assert {run.function for run in funcs.history.runs} == {long}
+    panel = funcs.panel(long)
+    card = panel._state.header.card(funcs.list_orders)
+    assert (card["name"], card["about"]) == ("List Orders", "All")
+    panel.close()
+
+
+@pytest.mark.parametrize("name", ["login", "status", "find", "names", "close", "panel", "history"])
+def test_a_name_that_the_session_uses_itself_has_an_underscore(api: Api, connected: Any, name: str) -> None:
+    """Tab shows it; in brackets, on a line and in the panel the name is as listed."""
+    funcs = connected({"/run": {"get": operation(operationId=name)}})
+    assert funcs[name] is getattr(funcs, f"{name}_")
+    assert {f"{name}_", name} <= set(dir(funcs))
+    assert eval(funcs[name].code({}), {"funcs": funcs}).shape == (1, 1)  # our own code
+    with shell_with(funcs) as shell:
+        assert len(shell.run_line_magic("funcs", f"call {name} -q")) == 1
+        shell.user_ns["funcs"] = funcs
+        typed = f"funcs.{name}"
+        with provisionalcompleter():
+            offered = [completion.text for completion in shell.Completer.completions(typed, len(typed))]
+    assert any(f"{name}_" in text for text in offered)
+    assert funcs.panel(name).form.function == name
+    with pytest.raises(AttributeError):
+        _ = funcs.gone_
+
+
+def test_what_is_left_out_is_counted_and_named(connected: Any) -> None:
+    """By its reason in the status, all of it by describe, and whoever asks for one is told why."""
+    page = {"200": {"content": {"text/html": {}}}}
+    paths = {f"/page{at}": {"get": operation() | {"responses": page}} for at in range(5)}
+    funcs = connected({**paths, "/run": {"get": operation(operationId="run")}})
+    with pytest.warns(UserWarning, match="Left out 5 of 6"):
+        assert funcs.names == ["run"]
+    assert ("left out", "5: its reply is a web page") in funcs.status(asks=False).rows
+    with shell_with(funcs) as shell:
+        table = shell.run_line_magic("funcs", "describe")
+    assert list(table["name"]) == [f"GET /page{at}" for at in range(5)]
+    assert set(table["why"]) == {"its reply is a web page"}
+    with pytest.raises(jf.NotFoundError, match="GET /page3 was left out of your catalog: its reply is a web page"):
+        _ = funcs["GET /page3"]
