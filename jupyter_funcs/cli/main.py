@@ -329,10 +329,14 @@ def _format(options: argparse.Namespace) -> Format:
 
 
 def login(options: argparse.Namespace) -> None:
-    from jupyter_funcs.connection.login import Login, ask_password
+    from jupyter_funcs.connection.login import Login, OAuth, ask_password
 
     session = _session(options)
-    source = session.remote.transport.connection.token
+    connection = session.remote.transport.connection
+    if any(isinstance(scheme, OAuth) for scheme in connection.auth.values()):
+        print(session.ready().status())
+        return
+    source = connection.token
     if not isinstance(source, Login) or not source.in_keyring:
         what = "This profile has no login whose token is stored in the keyring."
         raise ConfigError(what, 'Add login = "EMAIL" and keep = "keyring" to a profile, and use --profile NAME.')

@@ -174,7 +174,8 @@ class OAuth(CachedToken):
             return self._fetched(lambda client: client.fetch_token(urls["token"], grant_type="client_credentials"))
         raise AuthenticationError(
             f"You are not logged in, or the login has ended: {self.label}.",
-            f'Log in with %funcs connect {self._profile}, or jf.connect("{self._profile}").ready().',
+            f'Log in with %funcs connect {self._profile}, or jf.connect("{self._profile}").ready(); '
+            f"with keep in a shell: jupyter funcs login --profile {self._profile}.",
         )
 
     @property

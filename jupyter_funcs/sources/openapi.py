@@ -293,7 +293,11 @@ class _Document(Once):
             named = f"names the server {quote(server)}, which is not where it comes from"
             origin = "://".join(urlsplit(server)[:2]) if same_origin(server, server) else "https://…"
             if unset := VARIABLE.findall(server):
-                named = f"names the server {quote(server)}, whose {unset[0]} depends on you"
+                raise ConfigError(
+                    f"The OpenAPI document names the server {quote(server)}, whose {unset[0]} depends on you.",
+                    f'Use jf.connect(…, server={{"{unset[0]}": "…"}}), in a profile server = {{{unset[0]} = "…"}}; '
+                    "for another host, allow_server.",
+                )
             raise ConfigError(
                 f"The OpenAPI document {named if '://' in server else 'does not say at which address its server is'}.",
                 f'If you trust it, use jf.connect(…, allow_server="{origin}"), or for %funcs a profile with the line '

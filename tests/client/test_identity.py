@@ -157,6 +157,7 @@ def test_a_folder_holds_the_results_of_one_source_and_account(
         {"kind": "mcp", "target": ("serve", "two.db")},
         {"kind": "mcp", "target": ("serve one.db",)},
         {"allow_server": "https://api.example"},
+        {"server": (("tenant", "acme"),)},
         {"where": "work"},
         {"header": "X-Api-Key"},
         {"synthetic": True},

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 import jupyter_funcs as jf
+from jupyter_funcs.cli import main
 from jupyter_funcs.connection import login
 from tests.connection.test_login import keyrings as keyrings  # noqa: PLC0414  # a fixture
 from tests.connection.test_login import shown
@@ -261,7 +262,11 @@ def test_a_user_logs_in_with_a_browser(
 
 
 def test_a_login_is_kept_in_the_keyring(
-    urls: tuple[Api, str, str], connect: Connect, browser: list[str], keyrings: Any
+    urls: tuple[Api, str, str],
+    connect: Connect,
+    browser: list[str],
+    keyrings: Any,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Its refresh token is, so that the next session asks nobody."""
     _, _, url = urls
@@ -270,6 +275,8 @@ def test_a_login_is_kept_in_the_keyring(
     assert len(browser) == 1
     assert list(connect(oauth(url, "authorizationCode"), table).look()["n"]) == [1]
     assert len(browser) == 1
+    main.main(["login", "--profile", "shop"])
+    assert "schemes   oc set" in capsys.readouterr().out
     [(entry, kept)] = keyrings.InMemory.kept.items()
     assert entry == (f"jupyter_funcs {url}/token", "me shop")
     assert kept.startswith("c4n4ry-refresh")
