@@ -153,10 +153,11 @@ class Form:
 
     def __getitem__(self, name: str) -> Any:
         """Return the value as it was set; ``None`` if it is not set (see `is_set`)."""
-        held = self._held(self.field(name))
+        held = self.held(self.field(name))
         return None if held is UNSET else held
 
-    def _held(self, field: Field) -> Any:
+    def held(self, field: Field) -> Any:
+        """Return the value of a field or a part as it was set, or `UNSET`."""
         name = field.root or field.name
         whole = self.values.get(name, UNSET)
         return part_at(opened(self._by_name[name], whole), field.inside) if field.inside else whole
@@ -169,7 +170,7 @@ class Form:
     def _put(self, field: Field, value: Any) -> None:
         """Set a field, or the part of one in an object of its own; `UNSET` clears it."""
         name = field.root or field.name
-        if value is not UNSET or self._held(field) is not UNSET:
+        if value is not UNSET or self.held(field) is not UNSET:
             held = self.values.get(name, UNSET)
             try:
                 value = with_part(opened(self._by_name[name], held), field.inside, value)
@@ -189,7 +190,7 @@ class Form:
         """Return whether a value is set for a field, by its wire name."""
         held = self.values.get(name, UNSET)
         if held is UNSET and name not in self._by_name and (part := part_named(self.fields, name)):
-            held = self._held(part)
+            held = self.held(part)
         return held is not UNSET and not (isinstance(held, Each) and not held.values)
 
     def __contains__(self, name: object) -> bool:

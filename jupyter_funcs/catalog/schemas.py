@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from contextvars import ContextVar
+from copy import copy
 from decimal import Decimal
 from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,6 +34,8 @@ _MAX_ABOUT = 500  # characters of what is said of a column
 _UNITS = ("x-unit", "x-units", "unit", "units")
 _DECIMAL = "^(?!^[-+.]*$)[+-]?0*"  # how pydantic's patterns of decimals begin
 MOST_PROPERTIES = 200  # of an object that is a group of fields; a larger one is one field
+_MOST_TEMPLATES = 3  # levels of objects in a template
+_BLANK: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": []}
 _DEFINITIONS = ("$defs", "definitions")
 
 
@@ -251,6 +254,26 @@ def said_of(word: str, schema: Any, root: Any) -> Any:
             return part[word]
         parts += [referred(part.get("$ref"), root), *_parts_of(part)[:_MOST_STEPS]]
     return None
+
+
+def template_of(schema: Values) -> Any:
+    """Return an object with the keys that a schema requires, of several the first; ``None`` if it requires none."""
+    return _template(schema, schema, _MOST_TEMPLATES) or None
+
+
+def _template(part: Any, root: Values, levels: int) -> Any:
+    either = said_of("anyOf", part, root) or said_of("oneOf", part, root)
+    first = next((inner for inner in only(list, either) if inner != _NULL), part)
+    for word in ("const", "default"):
+        if (said := said_of(word, first, root)) is not None:
+            return said
+    if options := only(list, said_of("enum", first, root)):
+        return options[0]
+    named, required = properties_of(first, partial(referred, root=root))
+    kind = as_list(said_of("type", first, root))[0]
+    if kind != "object" and not named:
+        return copy(_BLANK.get(str(kind)))
+    return {name: _template(named[name], root, levels - 1) for name in named if name in required and levels}
 
 
 def _parts_of(schema: Values) -> list[Any]:

@@ -11,11 +11,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.choices import texts_in
-from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name, with_parts
+from jupyter_funcs.catalog.schemas import template_of
 from jupyter_funcs.catalog.values import (
     CONSTANTS,
     EXAMPLES,
     JSON_PREFIX,
+    UNSET,
     Each,
     Variable,
     accept,
@@ -29,18 +31,21 @@ from jupyter_funcs.catalog.values import (
     has_variable,
     is_iterable,
     key_of,
+    opened,
+    part_at,
+    parts_in,
     spelled,
     takes,
 )
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.line import Entered
-from jupyter_funcs.core.text import clip, inert, listed, meant, quote, recorded, replace_surrogates
+from jupyter_funcs.core.text import clip, inert, listed, meant, quote, recorded, replace_surrogates, visible
 from jupyter_funcs.panel.requests import Json, LongText, Name, NotText, Number, PageValue, PageValues, Text, answers
 from jupyter_funcs.panel.sources import PAGE, FieldSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
@@ -54,6 +59,8 @@ _LONGEST_HELP = 20_000
 _BRIEF = 220
 _LONGEST_BRIEF = 600
 _MOST_SHOWN = 12  # required and optional fields without a default, before the rest is under More options
+_MOST_ROWS = 200  # of a list of objects; a longer one is JSON
+_LONGEST_SCHEMA = 4000  # characters that are shown
 _MOST_NAMED = 3  # values that aren't listed
 # Of a refusal.
 _MOST_FIXES = 3
@@ -70,6 +77,7 @@ _KNOWN = {
 
 # Values of other types for fields that take text, too.
 _OTHERS = (("5", "a number"), ('["a", "b"]', "a list"), ("[1, 2]", "a list"))
+_ROW = re.compile(r"\.\d+(?=\.|$)")
 # An item of a list in one line: in quotes, with doubled ones inside, or up to the next comma.
 _ITEM = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?=\s*(?:,|$))|([^,]+))')
 _YES = {"yes", "true", "y"}
@@ -93,7 +101,7 @@ class FormView:
         form.shows_labels = True
         form.variables = notebook.variables
         self._lock = threading.RLock()  # options arrive on the background loop
-        self._fields = by_name(form.fields)
+        self._fields = by_name(with_parts(form.fields))  # of a list of objects, the parts of each
         fields = self._fields.items()
         self._sources = {name: FieldSource(field, function, form, self._on_source) for name, field in fields}
         self._forget()
@@ -126,23 +134,24 @@ class FormView:
     def fields(self) -> list[Json]:
         """What each field takes, as the `FieldView` of the protocol without its options."""
         more = self._more()
-        return [self._field_view(field, more=name in more) for name, field in self._fields.items()]
+        return [self._field_view(field, more=name in more) for name, field in by_name(self.form.fields).items()]
 
     def pages(self) -> dict[str, Json]:
         """Return the first options of the fields to choose in, each as the `OptionPage` of the protocol."""
         return {
-            view["name"]: self._sources[view["name"]].page()
-            for view in self.fields
-            if view["control"] in {"choice", "several"}
+            name: source.page()
+            for name, source in self._sources.items()
+            if _control(source.field, listed=source.is_listed) in {"choice", "several"}
         }
 
     def _more(self) -> set[str]:
         """Return the optional fields with a default or of JSON, and those after the first dozen of the rest."""
-        optional = {name: field for name, field in self._fields.items() if not (field.required or field.rule)}
-        more = {name for name, field in optional.items() if field.default is not None or field.kind is Kind.JSON}
-        first = [name for name in self._fields if name not in more][:_MOST_SHOWN]
+        fields = by_name(self.form.fields)
+        optional = {name: field for name, field in fields.items() if not (field.required or field.rule)}
+        more = {name for name, field in optional.items() if field.default is not None or _is_json(field)}
+        first = [name for name in fields if name not in more][:_MOST_SHOWN]
         more = optional.keys() - first
-        return more if 1 < len(more) < len(self._fields) else set()
+        return more if 1 < len(more) < len(fields) else set()
 
     def _field_view(self, field: Field, *, more: bool) -> Json:
         has_list = self._sources[field.name].is_listed
@@ -156,7 +165,7 @@ class FormView:
         brief = _brief(inert(field.brief), help_text)
         return {
             "name": field.name,
-            "label": self._label(field.name),
+            "label": _label(field),
             "control": control,
             "required": field.required,
             "more": more,
@@ -173,7 +182,27 @@ class FormView:
             "integer": field.kind is Kind.INTEGER,
             "strict": field.is_declared(),
             "constants": constants(field),
+            **self._inside(field),
         }
+
+    def _inside(self, field: Field) -> Json:
+        """Return the views of a field's parts; of JSON without parts, its schema and where to begin."""
+        if field.fields:
+            return {"parts": [self._field_view(part, more=False) for part in field.fields]}
+        if not _is_json(field):
+            return {}
+        template = template_of(field.schema or {})
+        text = json.dumps(template, ensure_ascii=False, indent=2) if isinstance(template, dict | list) else ""
+        schema = json.dumps(field.schema, ensure_ascii=False, indent=1)
+        return {"template": clip(text, _LONGEST_SCHEMA), "schema": visible(clip(schema, _LONGEST_SCHEMA))}
+
+    def _parts(self, more: Iterable[str]) -> dict[str, Field]:
+        """Return the fields and the parts of what is set, and some more, by name."""
+        shown: dict[str, Field] = {}
+        for name, whole in by_name(self.form.fields).items():
+            held = parts_in(whole, opened(whole, self.form.values.get(name, UNSET)))
+            shown |= {part.name: part for part, value in held if part is whole or value is not UNSET}
+        return shown | {name: self.form.field(name) for name in more if name not in shown}
 
     def values(self, ran: Args | None = None) -> Json:
         """Return the values, what is wrong, and whether they changed since `ran`, as the `Values` of the protocol."""
@@ -189,19 +218,21 @@ class FormView:
             name, preset = self.preset
             return {
                 "seq": self.seq,
-                "fields": {name: self._state(field, args, errors, warnings) for name, field in self._fields.items()},
+                "fields": {
+                    name: self._state(field, args, errors, warnings) for name, field in self._parts(errors).items()
+                },
                 "runs": form.runs,
                 "valid": not errors,
                 "missing": [name for name in errors if not form.is_set(name)],
                 "wrong": [name for name in errors if form.is_set(name)],
-                "advice": [f"Fill in {listed(map(self._label, names))}." for names in unmet],
+                "advice": [f"Fill in {listed(_label(self._fields[name]) for name in names)}." for names in unmet],
                 "preset": name if same_args(preset, args) else "",
                 "changed": ran is not None and not same_args(ran, args),
             }
 
     def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> Json:
         name = field.name
-        source = self._sources[name]
+        source = self._source(field)
         is_set = self.form.is_set(name)
         wrong = [*self._refused.get(name, ())]
         if is_set or self._pressed:
@@ -228,9 +259,11 @@ class FormView:
 
     def _value(self, field: Field, args: Args) -> Any:
         """Return a value as the page shows it: as it would be sent if it is valid, else as it was set."""
-        if field.name not in self.form.values:
+        value = self.form.held(field)
+        if value is UNSET:
             return None
-        value = self.form.values[field.name]
+        if count := _count_rows(field, opened(field, value)):
+            return {"rows": count}
         is_each = isinstance(value, Each)
         variable = first_of(value) if is_each and len(value) == 1 else value
         if isinstance(variable, Variable):
@@ -239,15 +272,15 @@ class FormView:
             return {"variable": variable.name, "about": about, "each": is_each}
         is_typed = isinstance(value, str) and not field.options  # "1." may become "1.5"
         if not (is_each or is_typed or has_variable(value)):
-            value = args.get(field.name, value)
+            accepted = part_at(args, field.steps)
+            value = value if accepted is UNSET else accepted
         texts = [self._text(field, item) for item in several(value)[:_MOST_VALUES]]
         if is_each:
             return {"each": texts}
         if constant := constant_of(value):
             return {"constant": constant}
-        if field.kind is Kind.LIST or (isinstance(value, (list, tuple)) and field.kind is not Kind.JSON):
-            return texts
-        return clip(self._text(field, value), _LONGEST)
+        is_list = field.kind is Kind.LIST or (isinstance(value, (list, tuple)) and field.kind is not Kind.JSON)
+        return texts if is_list else clip(self._text(field, value), _LONGEST)
 
     def _text(self, field: Field, value: Any) -> str:
         """Return a value as a line of text; `_read` takes it back."""
@@ -266,7 +299,7 @@ class FormView:
 
     def _message(self, field: Field, text: str, more: str = "") -> dict[str, str]:
         """Return an error in the words of a form, and a value that would fix it, as the `Message` of the protocol."""
-        source = self._sources[field.name]
+        source = self._source(field)
         value = self.form[field.name]
         is_refused = field.name in self._refused
         is_order = " is before " in text
@@ -275,17 +308,19 @@ class FormView:
             named = [item for item in self._texts(field.name) if quote(item) in text]
             value = min(named, key=lambda item: text.index(quote(item)), default="")  # suggestions come after it
         use = source.nearest(value) if value and not is_order else ""
-        if field.name not in self.form.values and not is_refused:
+        if self.form.held(field) is UNSET and not is_refused:
             text = "Required"
         elif is_text and field.kind is Kind.DATE and not (source.choices or is_order):
             text = "Enter a valid date." if use else "Enter a valid date, such as 2025-11-15."
         return {"text": text + more, "use": use, "instead": value if use else ""}
 
     def _texts(self, name: str) -> list[str]:
-        return [text for item in several(self.form.values.get(name)) for text in texts_in(item)]
+        return [text for item in several(self.form[name]) for text in texts_in(item)]
 
-    def _label(self, name: str) -> str:
-        return clip(inert(self._fields[name].label), 100)
+    def _source(self, field: Field) -> FieldSource:
+        """Return the options of a field, which those of all rows share."""
+        known = self._sources.get(field.name) or self._sources.get(_ROW.sub("[]", field.name))
+        return known or self._sources[field.root]
 
     # Requests of the page
 
@@ -303,6 +338,15 @@ class FormView:
                     del self.form[name]
                 else:
                     self.form[name] = value
+
+    @answers()
+    def row(self, field: Name, at: Number | None = None) -> None:
+        """Add a row to a list of objects, or remove one."""
+        with self._lock:
+            if at is None:
+                self.form[f"{field}.{len(self.form[field] or ())}"] = {}
+            else:
+                del self.form[f"{field}.{at}"]
 
     @answers()
     def clear(self) -> None:
@@ -334,7 +378,7 @@ class FormView:
             field = self._fields.get(name)
             if not field or field.kind is not kind or clears(field, value):
                 continue
-            if self.form.values.get(name, self) is entry:
+            if self.form.held(field) is entry:
                 continue
             with suppress(ValueError):
                 if not has_variable(value):
@@ -346,11 +390,11 @@ class FormView:
     @answers(in_thread=True)
     def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> Json:
         """Return a page of the options that match a search, as the `OptionPage` of the protocol."""
-        return self._sources[self.form.field(field).name].page(query, first, grouped=grouped)
+        return self._source(self.form.field(field)).page(query, first, grouped=grouped)
 
     @answers()
     def list_again(self, field: Name) -> None:
-        source = self._sources[self.form.field(field).name]
+        source = self._source(self.form.field(field))
         if source.can_ask:
             source.ask(again=True)
 
@@ -358,7 +402,7 @@ class FormView:
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> Json:
         """Return all values that match a search, or those in one group."""
         target = self.form.field(field)
-        choices = self._sources[target.name].choices.search(query)
+        choices = self._source(target).choices.search(query)
         return {"values": _bounded(target, [choice.value for choice in choices if group in ("", choice.group)])}
 
     @answers(in_thread=True)
@@ -366,7 +410,7 @@ class FormView:
         """Return the values of a pasted column, row or list, those that aren't options, and how many were repeated."""
         target = self.form.field(field)
         lines = self._typable(target, text.splitlines())
-        values, unknown = self._sources[target.name].choices.pasted("\n".join(lines), target.kind)
+        values, unknown = self._source(target).choices.pasted("\n".join(lines), target.kind)
         once = _bounded(target, self._once(target, values))
         return {"values": once, "unknown": unknown, "repeated": len(values) - len(once)}
 
@@ -406,18 +450,18 @@ class FormView:
         if field.kind is Kind.LIST:
             return Each(tuple(self._items(line) for line in lines if line.strip()))
         # The same company may be typed and chosen.
-        choices = self._sources[field.name].choices
+        choices = self._source(field).choices
         once = dict.fromkeys(choices.begun(line) or line for line in lines)
         return Each(tuple(map(self._typed, once)))
 
     def _once(self, field: Field, values: list[str]) -> list[str]:
         """Leave out repeated values, except in a list without options, which may be a list of numbers."""
-        is_typed = _control(field, listed=self._sources[field.name].is_listed) == "list"
+        is_typed = _control(field, listed=self._source(field).is_listed) == "list"
         return values if is_typed else list(dict.fromkeys(values))
 
     def _typable(self, field: Field, texts: list[str]) -> list[str]:
         """Return texts of the page; refuse too many, and characters that can't be typed and no option has."""
-        options = self._sources[field.name].choices.values
+        options = self._source(field).choices.values
         for text in _bounded(field, texts):
             odd = _UNTYPABLE.search(text)
             if odd and text not in options:
@@ -451,7 +495,7 @@ class FormView:
             for told in (self.entered, self._refused, self._removed):
                 told.pop(name, None)
             if self.form.is_set(name):
-                self.entered[name] = self._fields[name].kind, self.form.values[name]
+                self.entered[name] = self.form.field(name).kind, self.form[name]
             self._carried[name] = False
             for source in self._sources.values():
                 if name in source.needs:
@@ -464,7 +508,7 @@ class FormView:
         with self._lock:
             gone = [value for value in self._texts(name) if source.known and value in source.gone]
             if gone:
-                value = self.form.values[name]
+                value = self.form[name]
                 left = [item for item in several(value) if item not in gone]
                 if isinstance(value, Each):
                     self.form[name] = Each(tuple(left))
@@ -488,7 +532,25 @@ def same_args(args: Args, others: Args) -> bool:
     return args.keys() == others.keys() and all(key_of(args[name]) == key_of(others[name]) for name in args)
 
 
+def _label(field: Field) -> str:
+    return clip(inert(field.label), 100)
+
+
+def _is_json(field: Field) -> bool:
+    return field.kind is Kind.JSON and not field.fields
+
+
+def _count_rows(field: Field, held: Any) -> int:
+    """Return how many rows a list of objects has, or 1 for an object; 0 if its parts can't be shown."""
+    if not field.fields or not isinstance(held, list if field.is_rows else dict):
+        return 0
+    rows = held if field.is_rows else [held]
+    return len(rows) if len(rows) <= _MOST_ROWS and all(isinstance(row, dict) for row in rows) else 0
+
+
 def _control(field: Field, *, listed: bool) -> str:
+    if field.fields:
+        return "rows" if field.is_rows else "group"
     if field.kind is Kind.YES_NO and len(field.options) == 2:
         return "flag"
     if field.kind is Kind.LIST:

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.changes import relisted
-from jupyter_funcs.catalog.values import as_several
+from jupyter_funcs.catalog.values import UNSET, as_several, parts_in
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.client.questions import form_of
 from jupyter_funcs.core import background
@@ -130,8 +130,10 @@ class PanelState:
             visit = self._visits.get(function.slug)
             if not visit:
                 form = form or function.form()
-                for name, value in form.values.items():  # %funcs panel F Symbol=[a, b]
-                    form.values[name] = as_several(form.field(name), value)
+                for name in list(form.values):  # %funcs panel F Symbol=[a, b]
+                    for part, value in list(parts_in(form.field(name), form[name])):
+                        if value is not UNSET:
+                            form[part.name] = as_several(part, value)
                 visit = Visit(function, form, notebook.ResultVariable(function.slug, self.cell))
                 self._visits[function.slug] = visit
             self._presets = self.header.presets(visit.function.name)

@@ -820,3 +820,28 @@ test("fields and options may be named as what every object of the page has", asy
     await close();
   }
 });
+
+test("an object is a group of fields, and a list of objects has rows", async () => {
+  const parts = [field("who.name", "text", { label: "Name", required: true })];
+  const columns = [field("items[].sku", "text", { label: "Sku" })];
+  const fields = [
+    field("who", "group", { label: "Who", parts }),
+    field("items", "rows", { label: "Items", parts: columns }),
+  ];
+  const states = { items: { value: { rows: 2 } } };
+  const { $, model } = await open(fields, states);
+  assert.equal($("field:who.name"), null);
+  $("open:who").click();
+  await soon(() => assert.equal($("open:who").getAttribute("aria-expanded"), "true"));
+  type($("field:who.name").querySelector("input"), "Ann");
+  type(box($, "items.1.sku"), "B-2");
+  $("add:items").click();
+  $("remove-row:items.0").click();
+  const named = [
+    ["who.name", "Ann"],
+    ["items.1.sku", "B-2"],
+  ];
+  await soon(() => assert.deepEqual(sent(model), named));
+  const rows = model.asked.filter(({ kind }) => kind === "row").map(({ at }) => at);
+  assert.deepEqual(rows, [null, 0]);
+});

@@ -158,11 +158,12 @@ export class Channel {
     const service: P.ServiceView | null = this.model.get("service");
     const options: Record<string, P.OptionPage> | null = this.model.get("options");
     if (!view?.fields || !service) return null;
-    const fields = view.fields.map((field) => ({
+    const withOptions = (field: P.FieldView): P.FieldView => ({
       ...field,
       options: options?.[field.name] ?? null,
-    }));
-    return { ...view, service, fields };
+      parts: field.parts?.map(withOptions),
+    });
+    return { ...view, service, fields: view.fields.map(withOptions) };
   }
 
   /** What the form holds, with what was typed since the kernel last wrote it. */

@@ -59,7 +59,9 @@ export type Control =
   | "date"
   | "text"
   | "list" // free chips, any text
-  | "json";
+  | "json"
+  | "group" // the parts of an object
+  | "rows"; // the parts of each object of a list
 
 export interface FieldView {
   name: string;
@@ -96,6 +98,12 @@ export interface FieldView {
   strict: boolean;
   /** What its menu offers to send. */
   constants: Constant[];
+  /** Of an object, named `customer.name`, or of each object of a list, named `items[].sku`. */
+  parts?: FieldView[];
+  /** JSON to begin with, or "". */
+  template?: string;
+  /** Of JSON: its schema. */
+  schema?: string;
 }
 
 /** What no text spells. */
@@ -196,6 +204,8 @@ export type FieldValue =
   | string[]
   | { each: string[] }
   | { constant: Constant }
+  /** Of a list of objects how many, and 1 of an object: the values of their parts are by name. */
+  | { rows: number }
   | { variable: string; about: string; each: boolean };
 
 export interface Run {
@@ -482,6 +492,8 @@ export interface Requests {
 
   set: { in: { seq: number; field: string; value: PageValue }; out: Nothing };
   clear: { in: Nothing; out: Nothing };
+  /** Remove a row of a list of objects, or add one if `at` is `null`. */
+  row: { in: { field: string; at: number | null }; out: Nothing };
   /** `grouped`: in the order of their groups. */
   options: {
     in: { field: string; query: string; grouped: boolean; from: number };

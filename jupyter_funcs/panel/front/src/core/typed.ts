@@ -57,7 +57,9 @@ export class TypedValues {
   over(values: P.Values): P.Values {
     const fields: P.Values["fields"] = Object.assign(Object.create(null), values.fields);
     for (const [name, { value }] of this.held) {
-      if (fields[name]) fields[name] = { ...fields[name], value, carried: false };
+      // What is in no field of this function was typed for the one before.
+      const isPart = name.includes(".");
+      if (fields[name] || isPart) fields[name] = { ...fields[name], value, carried: false };
     }
     return { ...values, fields };
   }

@@ -20,11 +20,13 @@ const CONTROLS: Record<P.Control, FunctionComponent<ControlProps>> = {
   text: TextBox,
   list: Chips,
   json: JsonBox,
+  group: JsonBox,
+  rows: JsonBox,
 };
 
 /** Whether each of several lists or JSON values has a line. */
 export const isByLine = (field: P.FieldView, state: P.FieldState) =>
-  isEach(state) && (field.control === "json" || isList(field));
+  isEach(state) && (CONTROLS[field.control] === JsonBox || isList(field));
 
 /** The control that fits what a field holds; `isOther`: a flag takes any text. */
 export function controlOf(field: P.FieldView, state: P.FieldState, isOther: boolean) {

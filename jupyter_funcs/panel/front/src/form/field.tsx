@@ -7,22 +7,35 @@ import { useUniqueId } from "../core/useUniqueId";
 import { controlOf, isByLine } from "./controls";
 import { FieldTools } from "./fieldmenu";
 import { isEach, isList, runsForEach, several } from "./fieldstate";
+import { Group } from "./group";
 import { type FieldMessage, Messages, messagesOf } from "./messages";
+import { hasParts } from "./parts";
 
-interface FieldProps {
+export interface FieldProps {
   field: P.FieldView;
-  /** Says that it is required. */
-  missing: boolean;
+  /** Names of fields that say that they are required. */
+  red: string[];
   onHelp: (field: P.FieldView | null) => void;
 }
 
-/** One field: its name, tools, control and what is said of it. */
-export function Field({ field, missing, onHelp }: FieldProps) {
+/** One field: a control, or an object with its parts. */
+export function Field(props: FieldProps) {
+  const { values } = usePanel();
+  const { field } = props;
+  return hasParts(field, values?.fields[field.name] ?? {}) ? (
+    <Group {...props} />
+  ) : (
+    <Single {...props} />
+  );
+}
+
+/** A name, tools, a control and what is said of it. */
+function Single({ field, red, onHelp }: FieldProps) {
   const { values } = usePanel();
   const id = useUniqueId();
   const [isOther, setOther] = useState(false);
   const state: P.FieldState = values?.fields[field.name] ?? {};
-  const messages = messagesOf(state, missing);
+  const messages = messagesOf(state, red.includes(field.name));
   const Control = controlOf(field, state, isOther);
   const place = useMessagesInSight(messages.length);
   const blur = ({ currentTarget, relatedTarget }: FocusEvent) => {
@@ -78,7 +91,7 @@ function useMessagesInSight(messages: number) {
 function lookOf(field: P.FieldView, state: P.FieldState, messages: FieldMessage[]) {
   const looks = [];
   if (field.short && !isEach(state)) looks.push("is-short");
-  if (field.control === "json" || isByLine(field, state)) looks.push("is-full");
+  if (field.control === "json" || field.parts || isByLine(field, state)) looks.push("is-full");
   if (messages.some((message) => message.isError)) looks.push("is-bad");
   else if (messages.length) looks.push("is-warn");
   return looks.join(" ");
@@ -93,19 +106,21 @@ function noteOf(field: P.FieldView, state: P.FieldState) {
   return state.carried ? "carried over" : "";
 }
 
+export const Required = () => (
+  <>
+    <span class="jf-req" aria-hidden="true">
+      *
+    </span>
+    <span class="jf-off"> (required)</span>
+  </>
+);
+
 function Name({ field, id, note }: { field: P.FieldView; id: string; note: string }) {
   return (
     <div class="jf-named">
       <label for={id} id={`${id}l`} title={field.label}>
         {field.label}
-        {field.required && (
-          <>
-            <span class="jf-req" aria-hidden="true">
-              *
-            </span>
-            <span class="jf-off"> (required)</span>
-          </>
-        )}
+        {field.required && <Required />}
       </label>
       {note && (
         <span class="jf-note" title={note}>

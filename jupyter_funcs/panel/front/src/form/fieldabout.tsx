@@ -11,6 +11,8 @@ const KINDS: Record<P.Control, string> = {
   text: "Text",
   list: "List of texts",
   json: "JSON",
+  group: "Group of fields",
+  rows: "Rows of fields",
 };
 
 /** "Whole number, 1 to 50". */
@@ -45,7 +47,10 @@ export function FieldAbout({ anchor, field, close }: AboutProps) {
         {paragraphs.map((text) => (
           <p>{text}</p>
         ))}
-        {!paragraphs.length && <p class="jf-quiet">The catalog says nothing about it.</p>}
+        {field.schema && <pre class="jf-mono">{field.schema}</pre>}
+        {!paragraphs.length && !field.strict && (
+          <p class="jf-quiet">The catalog says nothing about it.</p>
+        )}
       </div>
       <dl>
         <dt>Name</dt>

@@ -5,6 +5,7 @@ import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import { useResize } from "../core/useResize";
 import { isEach, several } from "./fieldstate";
+import { rowsOf, withParts } from "./parts";
 import { Elapsed, Progress } from "./progress";
 
 /** Pixels by which chips of one row may differ in height. */
@@ -18,7 +19,7 @@ export function Fold({ fields, edit }: { fields: P.FieldView[]; edit: () => void
   const isDefault = ({ name, required, default: text }: P.FieldView) =>
     !required && text !== null && values?.fields[name]?.value === text;
   // What is the default anyway comes last.
-  const chips = [...fields]
+  const chips = withParts(fields)
     .sort((a, b) => Number(isDefault(a)) - Number(isDefault(b)))
     .map((field) => chipText(field, values?.fields[field.name] ?? {}))
     .filter(Boolean);
@@ -53,6 +54,7 @@ function chipText(field: P.FieldView, state: P.FieldState): string {
   const { label, control, flag } = field;
   const { value } = state;
   if (value === undefined || value === null || control === "json") return "";
+  if (rowsOf(state)) return control === "rows" ? `${count(rowsOf(state))} × ${label}` : "";
   if (typeof value === "object" && "variable" in value) return `$${value.variable}`;
   if (typeof value === "object" && "constant" in value) return `${label}: ${value.constant}`;
   if (isEach(state)) return `${count(several(state).length)} × ${label}`;

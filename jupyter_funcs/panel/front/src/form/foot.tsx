@@ -3,6 +3,7 @@ import { Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import { useUniqueId } from "../core/useUniqueId";
+import { labelOf } from "./parts";
 
 interface FootProps {
   help: P.FieldView | null;
@@ -80,7 +81,7 @@ interface ReasonProps {
 function Reason({ id, isRed, go }: ReasonProps) {
   const { view, values } = usePanel();
   const { missing = [], wrong = [] } = values ?? {};
-  const label = (name: string) => view?.fields.find((field) => field.name === name)?.label ?? name;
+  const label = (name: string) => labelOf(view?.fields ?? [], name);
   const link = (name: string, at: number) => (
     <>
       {at > 0 && ", "}

@@ -5,6 +5,7 @@ import type * as P from "../core/protocol";
 import { Field } from "./field";
 import { Fold } from "./fold";
 import { Foot } from "./foot";
+import { isWithin } from "./parts";
 import { Running } from "./running";
 import { useFocusOfRun } from "./useFocusOfRun";
 import { useHelp } from "./useHelp";
@@ -32,14 +33,15 @@ function Inputs() {
   const go = (name: string) => {
     wanted.current = name;
     setTold((names) => [...names, name]);
-    if (fields.some((field) => field.more && field.name === name)) setMore(true);
+    if (fields.some((field) => field.more && isWithin(field, name))) setMore(true);
     fold(false);
   };
   useEffect(() => {
     setTold(pressed ? missing : []);
     if (!pressed || !values || values.valid) return;
-    const first = fields.find(({ name }) => missing.includes(name) || wrong.includes(name));
-    if (first) go(first.name);
+    const needs = [...missing, ...wrong];
+    const [first] = fields.flatMap((field) => needs.filter((name) => isWithin(field, name)));
+    if (first) go(first);
   }, [pressed]);
   useFocusOfRun(pane);
 
@@ -82,11 +84,12 @@ function Fields({ red, isMore, setMore, onHelp }: FieldsProps) {
   const { view, values, live } = usePanel();
   const fields = view?.fields ?? [];
   const hidden = fields.filter((field) => field.more);
-  const isUsed = ({ name }: P.FieldView) =>
-    (values?.fields[name]?.value ?? null) !== null || values?.wrong.includes(name);
+  const isUsed = (field: P.FieldView) =>
+    (values?.fields[field.name]?.value ?? null) !== null ||
+    values?.wrong.some((name) => isWithin(field, name));
   const hasMore = isMore || hidden.some(isUsed);
   const draw = (field: P.FieldView) => (
-    <Field key={field.name} field={field} missing={red.includes(field.name)} onHelp={onHelp} />
+    <Field key={field.name} field={field} red={red} onHelp={onHelp} />
   );
   return (
     <fieldset

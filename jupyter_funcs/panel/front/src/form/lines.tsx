@@ -13,7 +13,7 @@ export function Lines(props: ControlProps) {
     setDraft(value);
     set(field.name, { each: value.split("\n") });
   };
-  const isJson = field.control === "json";
+  const isJson = field.control === "json" || field.parts;
   return (
     <div class="jf-box">
       <textarea

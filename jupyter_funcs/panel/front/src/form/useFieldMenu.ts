@@ -57,7 +57,7 @@ export function useFieldMenu(props: MenuProps): MenuItem[] {
     set(name, null);
   };
 
-  const items: MenuItem[] = [eachItem(props, toggle)];
+  const items: MenuItem[] = field.parts ? [] : [eachItem(props, toggle)];
   if (total > 1) {
     items.push({
       label: `Run for each of all ${count(total)}`,
@@ -75,7 +75,7 @@ export function useFieldMenu(props: MenuProps): MenuItem[] {
       click: () => open("bind"),
     });
   }
-  if (control !== "json") {
+  if (control !== "json" && !field.parts) {
     items.push({
       label: "Paste a list…",
       icon: "list",

@@ -19,6 +19,7 @@ export function useTyped({ field, state }: ControlProps, isPart = isVariable) {
   // Enter commits, and so does leaving the box right after it, before this is drawn again.
   const latest = useRef(draft);
   latest.current = draft;
+  const begun = useRef("");
 
   const take = (text: string) => {
     setDraft(null);
@@ -26,7 +27,13 @@ export function useTyped({ field, state }: ControlProps, isPart = isVariable) {
     set(field.name, text || null);
   };
   const commit = () => {
-    if (latest.current !== null) take(latest.current);
+    if (latest.current === begun.current) setDraft(null);
+    else if (latest.current !== null) take(latest.current);
+  };
+  /** Show a text to change, which is no value until it is. */
+  const begin = (template: string) => {
+    begun.current = template;
+    setDraft(template);
   };
   const onInput = ({ currentTarget: { value } }: TargetedEvent<TextElement>) => {
     if (isPart(value)) setDraft(value);
@@ -41,5 +48,5 @@ export function useTyped({ field, state }: ControlProps, isPart = isVariable) {
     void tell(submit());
   };
   const text = draft ?? (typeof state.value === "string" ? state.value : "");
-  return { text, take, commit, onInput, onEnter };
+  return { text, take, begin, commit, onInput, onEnter };
 }
