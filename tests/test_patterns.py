@@ -167,6 +167,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.descriptions._NOT_OPTIONS": [("recommended ", "(_"), ("recommended ", "(0")],
     "catalog.descriptions._NO_BOUND": ["i", "can "],
     "catalog.descriptions._NO_OPTION": ["that", "fa"],
+    "panel.form_view._ROW": [".1", ".1."],
     "catalog.descriptions._WORD": ["a", "a1"],
     "catalog.descriptions._ENGLISH": ["t", "us", "option"],
     "catalog.descriptions._QUOTED_LIST": [('"a" (', "'\n"), ('"a" (', "'\t")],

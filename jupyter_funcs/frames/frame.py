@@ -575,12 +575,17 @@ class _Declaration:
 
     def known(self) -> dict[str, Declared | None]:
         """Return the declarations by column; ``None``, with a warning, for an unknown type."""
+        columns: dict[str, Declared | None] = {}
         for name, column in self.columns.items():
-            if column.kind not in DECLARED:
+            is_known = column.kind in DECLARED and column.kind not in _OF_CALLERS
+            columns[name] = column if is_known else None
+            if not is_known:
                 warn(f"The reply declares column {quote(name)} as {quote(column.kind)}, an unknown type: ignored.")
-        return {name: column if column.kind in DECLARED else None for name, column in self.columns.items()}
+        return columns
 
 
+# Types that callers and catalogs may declare, and replies themselves don't.
+_OF_CALLERS = {"category", "decimal"}
 # The types of pandas' table schema.
 _TABLE_TYPES = {
     "integer": "int64",

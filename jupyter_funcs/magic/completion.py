@@ -163,7 +163,7 @@ def _at_word(line: PartialLine, after: str, sessions: Sessions, *, is_cell: bool
 
 def _after_subcommand(line: PartialLine, after: str, sessions: Sessions) -> Offer | None:
     name, *rest = line.words
-    if subcommand(name).takes.startswith("NAME"):
+    if name == "describe" or subcommand(name).takes.startswith("NAME"):
         return _at_argument(sessions.for_tab(line.profile), line, after, sessions.namespace)
     if name == "lock":
         return _offer_functions(sessions.for_tab(line.profile), "", line.typed, after)

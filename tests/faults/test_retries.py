@@ -271,10 +271,10 @@ def test_a_probe_that_is_not_sent_lets_the_next_run_be_it(server: Faulty, error:
     transport = session.remote.transport
     secret = transport.secret
 
-    async def failing() -> Any:
+    async def failing(*source: Any) -> Any:
         if sources:
             raise sources.pop()
-        return await secret()
+        return await secret(*source)
 
     transport.secret = failing  # type: ignore[method-assign]  # also what no source should raise
     sources.append(error)

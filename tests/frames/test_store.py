@@ -457,7 +457,7 @@ def test_what_a_killed_process_has_left_is_removed_at_the_next_start(tmp_path: P
 @pytest.mark.fault(154)
 def test_where_no_file_can_be_locked_its_age_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unfinished file of an hour ago goes; one that may still be written stays."""
-    monkeypatch.setattr(files, "_lock", lambda *_, **__: None)
+    monkeypatch.setattr(files, "lock", lambda *_, **__: None)
     for name, ago in {"results-old.part": 7200, "results-new.part": 60}.items():
         (tmp_path / name).write_bytes(b"PAR1")
         os.utime(tmp_path / name, (time.time() - ago, time.time() - ago))
