@@ -10,7 +10,7 @@ from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.warn import warn
-from jupyter_funcs.records.recorded import RecordedClient
+from jupyter_funcs.records.history import RecordedClient
 
 if TYPE_CHECKING:
     import os

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.client import Client
     from jupyter_funcs.client.function import RemoteCall
-    from jupyter_funcs.records.recorded import RecordedClient
+    from jupyter_funcs.records.history import RecordedClient
 
 _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
-    from jupyter_funcs.records.recorded import RecordedClient
+    from jupyter_funcs.records.history import RecordedClient
     from jupyter_funcs.records.run import Run
 
 _MOST_ROWS = 200  # of the history

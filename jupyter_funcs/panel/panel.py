@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.panel.requests import Json, RequestKind
-    from jupyter_funcs.records.recorded import RecordedClient
+    from jupyter_funcs.records.history import RecordedClient
 
 _STATIC = Path(__file__).with_name("static")
 _MOST_ASKED = 200  # requests at once; a page sends a few

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.panel.form_view import LastEntered
     from jupyter_funcs.panel.run_view import ResultView
-    from jupyter_funcs.records.recorded import RecordedClient
+    from jupyter_funcs.records.history import RecordedClient
     from jupyter_funcs.records.run import Run
 
 GONE = "This result is no longer shown: another run has ended since."

@@ -1,4 +1,4 @@
-"""The runs of this kernel and of earlier ones, their cached results, and how to run one of them again."""
+"""The runs of this kernel and of earlier ones, how to run one of them again, and a client that records its runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import uuid
 import weakref
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.fields import fields_named
+from jupyter_funcs.client.client import Client
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import SweepProgress
@@ -24,6 +25,9 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.core.files import own_path
 from jupyter_funcs.core.text import clip, plain, plural, quote
 from jupyter_funcs.core.warn import warn
+from jupyter_funcs.records.favourites import Favourites
+from jupyter_funcs.records.lock import LockChecker
+from jupyter_funcs.records.presets import Presets, presets_file
 from jupyter_funcs.records.run import Run
 from jupyter_funcs.sweeps.combinations import combos
 from jupyter_funcs.sweeps.resuming import EarlierResults
@@ -36,10 +40,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.catalog.form import Args
-    from jupyter_funcs.client.client import Client
+    from jupyter_funcs.catalog.listing import Catalog
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.records.history_file import HistoryFile
+
+CallT_co = TypeVar("CallT_co", bound="RemoteCall", covariant=True)
 
 _MOST_RUNS = 10_000  # per kernel; the oldest are forgotten
 _MOST_SHOWN = 200  # rows of its table
@@ -342,3 +348,37 @@ def _is_whole(saved: Args, args: Args) -> bool:
         return bool(saved == plain(args))
     except TypeError:
         return False
+
+
+class RecordedClient(Client[CallT_co]):
+    """A client with records, which is what a panel needs of a session: its runs are in the history."""
+
+    @cached_property
+    def lock_checker(self) -> LockChecker:
+        """Compares the functions that run with ``funcs.lock``."""
+        return LockChecker(self.address or "demo")
+
+    @property
+    def history(self) -> History:
+        """The runs on this service in this kernel: ``funcs.history.get(3)``, ``funcs.history.again(3)``."""
+        return History(self)
+
+    @cached_property
+    def favourites(self) -> Favourites:
+        """The favourite and recent functions."""
+        return Favourites(self.address or "demo", own_path("favourites.json"))
+
+    @cached_property
+    def presets(self) -> Presets:
+        """The presets of this profile: named values for forms."""
+        return Presets("demo" if self._connection.synthetic else self.service, presets_file())
+
+    def on_run(self, function: RemoteCall, job: Job) -> None:
+        """Add a run that has started to the history; note how its function differs from the lock."""
+        self.history.add(function, job)
+        if note := self.lock_checker.check(function.function):
+            job.note(note)
+
+    def _replace_catalog(self, catalog: Catalog) -> None:
+        super()._replace_catalog(catalog)
+        self.__dict__.pop("lock_checker", None)
