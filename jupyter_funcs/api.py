@@ -114,7 +114,9 @@ def _connected(
         warn(f"{problem}: using the demo, with synthetic data.")
     return Session(
         Connection("demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True),
-        httpx.ASGITransport(demo.app, raise_app_exceptions=False) if transport is None else transport,
+        httpx.ASGITransport(demo.app, raise_app_exceptions=False)
+        if transport is None
+        else transport,
     )
 
 
@@ -164,7 +166,9 @@ class RemoteFunction(RemoteCall):
 
         return sweep(self, table, values)
 
-    def start_sweep(self, values: Values | None = None, table: pd.DataFrame | None = None, /, **named: Any) -> SweepJob:
+    def start_sweep(
+        self, values: Values | None = None, table: pd.DataFrame | None = None, /, **named: Any
+    ) -> SweepJob:
         """
         Start a sweep in the background, without a progress bar.
 
@@ -239,7 +243,9 @@ class Session(RecordedClient[RemoteFunction]):
         """Connect in another process."""
         return _connected(where, **options)
 
-    def panel(self, name: str | int | None = None, /, *, trusted: bool | None = None, **values: Any) -> Panel:
+    def panel(
+        self, name: str | int | None = None, /, *, trusted: bool | None = None, **values: Any
+    ) -> Panel:
         """
         Return the widget: choose a function, fill in its form, run it, view the result.
 
@@ -263,7 +269,9 @@ class Session(RecordedClient[RemoteFunction]):
 
         if name is None:
             if values:
-                raise ArgumentError("Values need a function to fill in.", 'Write funcs.panel("NAME", …).')
+                raise ArgumentError(
+                    "Values need a function to fill in.", 'Write funcs.panel("NAME", …).'
+                )
             return Panel(self, trusted=trusted)
         function = self[name]
         form = function.form(**values)

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import Session
 
 # Set on import: the notebooks' kernels and the servers that tests start take it over, and generate the data once.
-_CACHE = None if "FUNCS_CACHE_DIR" in os.environ else tempfile.TemporaryDirectory(prefix="funcs-cache-")
+_CACHE = (
+    None if "FUNCS_CACHE_DIR" in os.environ else tempfile.TemporaryDirectory(prefix="funcs-cache-")
+)
 if _CACHE is not None:
     os.environ["FUNCS_CACHE_DIR"] = _CACHE.name
 # No developer's favourites and presets in the tests, and none of the tests' among theirs.
@@ -55,7 +57,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No example fails for the time that it takes: what else the machine does is in it, and the other processes of -n 3.
-hypothesis.settings.register_profile("no clock", hypothesis.settings.default, deadline=None, max_examples=examples(100))
+hypothesis.settings.register_profile(
+    "no clock", hypothesis.settings.default, deadline=None, max_examples=examples(100)
+)
 hypothesis.settings.load_profile("no clock")
 
 # Slow all of them, and nothing of them can be imported without the browser's driver.
@@ -116,10 +120,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # The panel asks the same session either way, and the other packages' tests ask it both ways.
         over_http = item.nodeid.startswith("tests/panel/") and "[http" in item.nodeid
         # The other notebooks need matplotlib, and each a kernel of its own.
-        if over_http or (item.nodeid.startswith("notebooks/") and "/panel.ipynb" not in item.nodeid):
+        if over_http or (
+            item.nodeid.startswith("notebooks/") and "/panel.ipynb" not in item.nodeid
+        ):
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.timeout(600 if item.nodeid.startswith("tests/browser/") else 1800))
+            item.add_marker(
+                pytest.mark.timeout(600 if item.nodeid.startswith("tests/browser/") else 1800)
+            )
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -130,7 +138,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     failed: set[int] = set()
     for outcome, reports in terminalreporter.stats.items():
         for report in reports:
-            numbers = [number for name, number in getattr(report, "user_properties", ()) if name == "fault"]
+            numbers = [
+                number for name, number in getattr(report, "user_properties", ()) if name == "fault"
+            ]
             if outcome == "passed" and report.when == "call":
                 passed.update(numbers)
             elif outcome in {"failed", "error"}:
@@ -139,7 +149,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for number in ALL_FAULTS:
         said = f"{passed[number]} passed" if passed[number] else "no test"
         terminalreporter.write(
-            f"{number}: {'FAILED' if number in failed else said}".ljust(18) + "\n" * (number % 6 == 0)
+            f"{number}: {'FAILED' if number in failed else said}".ljust(18)
+            + "\n" * (number % 6 == 0)
         )
 
 
@@ -163,7 +174,9 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
             importlib.import_module("ibis.backends.duckdb")
         gc.enable()
         gc.freeze()
-        gc.set_threshold(100_000, 20, 20)  # a twentieth of the time goes into looking for garbage otherwise
+        gc.set_threshold(
+            100_000, 20, 20
+        )  # a twentieth of the time goes into looking for garbage otherwise
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -227,8 +240,12 @@ def answering() -> Callable[..., Session]:
 
     import httpx
 
-    def connect(answer: Callable[[httpx.Request], httpx.Response], token: Any = "a-token-of-the-tests") -> Session:
-        return jf.connect("https://service.example", token=token, transport=httpx.MockTransport(answer))
+    def connect(
+        answer: Callable[[httpx.Request], httpx.Response], token: Any = "a-token-of-the-tests"
+    ) -> Session:
+        return jf.connect(
+            "https://service.example", token=token, transport=httpx.MockTransport(answer)
+        )
 
     return connect
 

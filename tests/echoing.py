@@ -31,8 +31,12 @@ def giving(rows: Callable[[str], object]) -> Act:
                     return
                 given = rows(connection.argument())
                 failed = str(given) if isinstance(given, Exception) else None
-                body = json.dumps({"error": failed, "body": None if failed else json.dumps(given)}).encode()
-            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                body = json.dumps(
+                    {"error": failed, "body": None if failed else json.dumps(given)}
+                ).encode()
+            head = (
+                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            )
             connection.send(head % len(body) + body)
 
     return act

@@ -17,7 +17,10 @@ TIMES = 5
 
 
 def assert_linear(
-    use: Callable[[int], object], most: int, start: int = START, clock: Callable[[], float] = time.thread_time
+    use: Callable[[int], object],
+    most: int,
+    start: int = START,
+    clock: Callable[[], float] = time.thread_time,
 ) -> None:
     """
     Assert that a function of a size takes linear time.
@@ -44,7 +47,11 @@ def assert_linear(
 
 
 def least(
-    use: Callable[[int], object], size: int, clock: Callable[[], float], enough: float = ENOUGH, times: int = TIMES
+    use: Callable[[int], object],
+    size: int,
+    clock: Callable[[], float],
+    enough: float = ENOUGH,
+    times: int = TIMES,
 ) -> float:
     """Return the least of several times, or the first one that is below `enough`."""
     taken: list[float] = []
@@ -55,7 +62,9 @@ def least(
     return min(taken)
 
 
-def seconds(use: Callable[[int], object], size: int, clock: Callable[[], float] = time.thread_time) -> float:
+def seconds(
+    use: Callable[[int], object], size: int, clock: Callable[[], float] = time.thread_time
+) -> float:
     """Return the time that a function of a size takes, without that of the garbage collector."""
     gc.disable()
     try:

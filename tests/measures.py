@@ -88,8 +88,12 @@ class Measured:
             "tokens a line": round(counts["tokens"] / max(counts["lines"], 1), 2),
             "characters a code line": round(counts["characters"] / code, 1),
             "percent of lines over 100": round(100 * counts["long lines"] / code, 1),
-            "conditional expressions per 1,000": round(1000 * counts["conditional expressions"] / code, 1),
-            "nested ones per 1,000": round(1000 * counts["nested conditional expressions"] / code, 2),
+            "conditional expressions per 1,000": round(
+                1000 * counts["conditional expressions"] / code, 1
+            ),
+            "nested ones per 1,000": round(
+                1000 * counts["nested conditional expressions"] / code, 2
+            ),
             "tuple assignments per 1,000": round(1000 * counts["tuple assignments"] / code, 1),
             "vague names": counts["vague names"],
             "complexity": max(self.functions, default=Place(0, "")).size,
@@ -126,7 +130,9 @@ def measured(text: str, where: str) -> Measured:
 
 def tokens(text: str) -> int:
     """Return how many tokens a module has, which packing lines doesn't change."""
-    return sum(token.type not in LAYOUT for token in tokenize.generate_tokens(io.StringIO(text).readline))
+    return sum(
+        token.type not in LAYOUT for token in tokenize.generate_tokens(io.StringIO(text).readline)
+    )
 
 
 def documentation_lines(node: Documented) -> set[int]:
@@ -135,7 +141,9 @@ def documentation_lines(node: Documented) -> set[int]:
         return set()
     first = node.body[0]
     is_text = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
     )
     return set(range(first.lineno, (first.end_lineno or first.lineno) + 1)) if is_text else set()
 
@@ -185,7 +193,9 @@ def packages() -> dict[str, Measured]:
     """Return the counts of each package."""
     totals: dict[str, Measured] = defaultdict(Measured)
     for path in modules():
-        totals[package_of(path)].add(measured(path.read_text("utf-8"), path.relative_to(ROOT).as_posix()))
+        totals[package_of(path)].add(
+            measured(path.read_text("utf-8"), path.relative_to(ROOT).as_posix())
+        )
     return dict(sorted(totals.items()))
 
 
@@ -200,7 +210,11 @@ def whole(by_package: dict[str, Measured]) -> Measured:
 def project() -> dict[str, float]:
     """Return the figures of what is around the code: folders, the README, the wording."""
     folders = Counter(path.parent for path in modules())
-    entries = [path.name for path in PACKAGE.iterdir() if not path.name.startswith("__") and path.name != "py.typed"]
+    entries = [
+        path.name
+        for path in PACKAGE.iterdir()
+        if not path.name.startswith("__") and path.name != "py.typed"
+    ]
     readme = ROOT / "README.md"
     texts = [*modules(), readme, *(ROOT / "notebooks").glob("*.ipynb")]
     return {
@@ -222,22 +236,35 @@ def page_figures() -> dict[str, float]:
     """
     node = shutil.which("node")
     if node is None or not (FRONT / "node_modules/typescript").is_dir():
-        raise FileNotFoundError("the page isn't measured: it needs Node, and `npm ci` in jupyter_funcs/panel/front")
-    printed = subprocess.run([node, FRONT / "measure.mjs"], capture_output=True, text=True, check=True, timeout=60)
+        raise FileNotFoundError(
+            "the page isn't measured: it needs Node, and `npm ci` in jupyter_funcs/panel/front"
+        )
+    printed = subprocess.run(
+        [node, FRONT / "measure.mjs"], capture_output=True, text=True, check=True, timeout=60
+    )
     figures: dict[str, float] = json.loads(printed.stdout)
     return figures
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--packages", action="store_true", help="print the figures of each package")
-    parser.add_argument("--worst", action="store_true", help="print the most complex functions and the longest lines")
+    parser.add_argument(
+        "--worst",
+        action="store_true",
+        help="print the most complex functions and the longest lines",
+    )
     options = parser.parse_args()
     by_package = packages()
     total = whole(by_package)
     if options.packages:
         for name, package in by_package.items():
-            print(f"{name:20}", "; ".join(f"{figure} {value:,}" for figure, value in package.figures().items()))
+            print(
+                f"{name:20}",
+                "; ".join(f"{figure} {value:,}" for figure, value in package.figures().items()),
+            )
     if options.worst:
         for size, where in sorted(total.functions, reverse=True)[:20]:
             print(f"complexity {size:3}  {where}")

@@ -34,36 +34,61 @@ def tables() -> dict[tuple[str, str], list[list[str]]]:
     """Return the rows of each table."""
     shell = list(_commands(main._parser()))
     run, sweep = re.split(r"\n\n(?=pairs\n)", inspect.getdoc(CallOptions).partition("----\n")[2])  # type: ignore[union-attr]
-    own = [each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, errors.FuncsError)]
+    own = [
+        each
+        for each in vars(errors).values()
+        if inspect.isclass(each) and issubclass(each, errors.FuncsError)
+    ]
     return {
-        ("magic", "line"): [[f"`{usage._synopsis(name)}`", _does(name)] for name in usage.SUBCOMMANDS],
+        ("magic", "line"): [
+            [f"`{usage._synopsis(name)}`", _does(name)] for name in usage.SUBCOMMANDS
+        ],
         ("magic", "option"): [
-            [f"`{usage._spelling(name)}`", option.does, _taken_by(option)] for name, option in usage.OPTIONS.items()
+            [f"`{usage._spelling(name)}`", option.does, _taken_by(option)]
+            for name, option in usage.OPTIONS.items()
         ],
         ("python", "option of a run"): list(_call_options(run)),
         ("sweeps", "option of a sweep"): list(_call_options(sweep)),
-        ("connect", "key of a profile"): [[f"`{key}`", BY_HAND, BY_HAND] for key in sorted(_profile_keys())],
+        ("connect", "key of a profile"): [
+            [f"`{key}`", BY_HAND, BY_HAND] for key in sorted(_profile_keys())
+        ],
         ("errors", "error"): [
-            [f"`{each.__name__}`", ", ".join(f"`{base.__name__}`" for base in each.__bases__[1:]), _first(each.__doc__)]
+            [
+                f"`{each.__name__}`",
+                ", ".join(f"`{base.__name__}`" for base in each.__bases__[1:]),
+                _first(each.__doc__),
+            ]
             for each in own[1:]
         ],
         ("command-line", "command"): [
-            [f"`jupyter funcs {_synopsis(name, parser)}`", does] for name, does, parser in shell if " " not in name
+            [f"`jupyter funcs {_synopsis(name, parser)}`", does]
+            for name, does, parser in shell
+            if " " not in name
         ],
         ("command-line", "option"): [
             [f"`{option}`", ", ".join(f"`{name}`" for name in names), text]
             for (option, text), names in _by_option(shell).items()
         ],
         ("host-a-service", "admin command"): [
-            [f"`{_synopsis(name, parser)}`", does, "; ".join(f"`{option}` {text}".strip() for option, text in options)]
+            [
+                f"`{_synopsis(name, parser)}`",
+                does,
+                "; ".join(f"`{option}` {text}".strip() for option, text in options),
+            ]
             for name, does, parser in shell
             if name.startswith("admin ") and not _within(parser)
-            for options in [[each for each in _options(parser) if each[0] not in {"--config FILE", "--json"}]]
+            for options in [
+                [each for each in _options(parser) if each[0] not in {"--config FILE", "--json"}]
+            ]
         ],
         ("architecture", "package"): list(_packages(test_imports.ORDER, "jupyter_funcs")),
-        ("architecture", "part"): list(_packages(test_imports.SERVICE_ORDER, "jupyter_funcs.service")),
+        ("architecture", "part"): list(
+            _packages(test_imports.SERVICE_ORDER, "jupyter_funcs.service")
+        ),
         ("architecture", "trait"): [[f"`{name}`", BY_HAND, BY_HAND] for name in _traits()],
-        ("host-a-service", "key"): [[f"`{key}`", default, BY_HAND] for key, default in _keys(Settings)],
+        ("host-a-service", "key"): [
+            [f"`{key}`", default, BY_HAND] for key, default in _keys(Settings)
+        ],
     }
 
 
@@ -80,8 +105,14 @@ def _taken_by(option: usage.Option) -> str:
 def _call_options(text: str) -> Iterator[list[str]]:
     defaults = CallOptions()
     for name, does in re.findall(r"^(\w+)\n((?:    .*\n?)+)", text, re.MULTILINE):
-        [option] = [f"`{each}`" for each in usage.OPTIONS if f"--{name.replace('_', '-')}" == each] or [""]
-        yield [f"`{name}={getattr(defaults, name)!r}`", option, " ".join(does.split()).replace("``", "`")]
+        [option] = [
+            f"`{each}`" for each in usage.OPTIONS if f"--{name.replace('_', '-')}" == each
+        ] or [""]
+        yield [
+            f"`{name}={getattr(defaults, name)!r}`",
+            option,
+            " ".join(does.split()).replace("``", "`"),
+        ]
 
 
 def _first(text: str | None) -> str:
@@ -89,7 +120,11 @@ def _first(text: str | None) -> str:
 
 
 def _profile_keys() -> set[str]:
-    return {key for key in profiles._KEYS if not key.startswith("api_key_")} | {"command", "env", "module"}
+    return {key for key in profiles._KEYS if not key.startswith("api_key_")} | {
+        "command",
+        "env",
+        "module",
+    }
 
 
 def _packages(order: list[set[str]], root: str) -> Iterator[list[str]]:
@@ -102,7 +137,11 @@ def _packages(order: list[set[str]], root: str) -> Iterator[list[str]]:
         for name in sorted(names):
             module = root if root.endswith(name) else f"{root}.{name}"
             about = _MAY_IMPORT.sub("", _first(test_imports.docstring(module))).removesuffix(".")
-            service = ["`service`"] if name in test_imports.REACH_THE_SERVICE and root == "jupyter_funcs" else []
+            service = (
+                ["`service`"]
+                if name in test_imports.REACH_THE_SERVICE and root == "jupyter_funcs"
+                else []
+            )
             yield [f"`{name}`", about, "; ".join([*imported, *service]) or "nothing of ours"]
         below = sorted(names)
 
@@ -113,10 +152,15 @@ def _traits() -> list[str]:
 
 
 def _within(parser: argparse.ArgumentParser) -> Any:
-    return next((action for action in parser._actions if isinstance(action, argparse._SubParsersAction)), None)
+    return next(
+        (action for action in parser._actions if isinstance(action, argparse._SubParsersAction)),
+        None,
+    )
 
 
-def _commands(parser: argparse.ArgumentParser, before: str = "") -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+def _commands(
+    parser: argparse.ArgumentParser, before: str = ""
+) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
     if (within := _within(parser)) is None:
         return
     does = {each.dest: each.help or "" for each in within._choices_actions}
@@ -128,7 +172,9 @@ def _commands(parser: argparse.ArgumentParser, before: str = "") -> Iterator[tup
 def _synopsis(name: str, parser: argparse.ArgumentParser) -> str:
     words = [action for action in parser._actions if not action.option_strings]
     optional = {"?": "[{}]", "*": "[{} …]"}
-    texts = [optional.get(str(word.nargs), "{}").format(str(word.metavar or word.dest)) for word in words]
+    texts = [
+        optional.get(str(word.nargs), "{}").format(str(word.metavar or word.dest)) for word in words
+    ]
     return " ".join([name, *texts])
 
 
@@ -140,7 +186,9 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
             yield f"{', '.join(action.option_strings)} {takes}".strip(), action.help or ""
 
 
-def _by_option(shell: list[tuple[str, str, argparse.ArgumentParser]]) -> dict[tuple[str, str], list[str]]:
+def _by_option(
+    shell: list[tuple[str, str, argparse.ArgumentParser]],
+) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for name, _, parser in shell:
         for option in _options(parser) if not name.startswith("admin") else ():
@@ -151,7 +199,11 @@ def _by_option(shell: list[tuple[str, str, argparse.ArgumentParser]]) -> dict[tu
 def _keys(model: Any, before: str = "") -> Iterator[tuple[str, str]]:
     """Yield the keys of a section and of those in it, with their defaults; those of a section of columns in one row."""
     for name, field in model.model_fields.items():
-        inner = [each for each in (field.annotation, *getattr(field.annotation, "__args__", ())) if _is_section(each)]
+        inner = [
+            each
+            for each in (field.annotation, *getattr(field.annotation, "__args__", ()))
+            if _is_section(each)
+        ]
         default = str(field.default).lower() if isinstance(field.default, bool) else field.default
         if inner and not name.endswith("columns"):
             yield from _keys(inner[0], f"{before}{name}.")
@@ -171,16 +223,23 @@ def written(page: str, text: str) -> str:
             continue
         [table] = re.findall(rf"^\| {head} \|.*\n(?:\|.*\n)+", text, re.MULTILINE)
         top, line, *lines = table.splitlines()
-        before = {cells[0]: cells for cells in (re.split(r"(?<!\\) ?\| ?", each)[1:-1] for each in lines)}
+        before = {
+            cells[0]: cells for cells in (re.split(r"(?<!\\) ?\| ?", each)[1:-1] for each in lines)
+        }
         made = [[cell.replace("|", "\\|") for cell in row] for row in rows]
         if any(BY_HAND in row for row in rows):  # in the page's order
             order = [*before, *(row[0] for row in made)]
             made.sort(key=lambda row: order.index(row[0]))
             made = [
-                [hand if cell == BY_HAND else cell for cell, hand in zip(row, before.get(row[0], row), strict=True)]
+                [
+                    hand if cell == BY_HAND else cell
+                    for cell, hand in zip(row, before.get(row[0], row), strict=True)
+                ]
                 for row in made
             ]
-        text = text.replace(table, "\n".join([top, line, *(f"| {' | '.join(row)} |" for row in made)]) + "\n")
+        text = text.replace(
+            table, "\n".join([top, line, *(f"| {' | '.join(row)} |" for row in made)]) + "\n"
+        )
     return text
 
 

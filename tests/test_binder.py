@@ -60,7 +60,10 @@ def test_the_script_can_be_executed_and_the_extension_is_what_it_lists() -> None
 def test_a_plain_address_leads_to_a_notebook_that_is_there() -> None:
     """Each application that Binder may start is sent to the quickstart, by the address that it has for a notebook."""
     config = json.loads((BINDER / "jupyter_config.json").read_text("utf-8"))
-    assert {name: part["default_url"].partition("notebooks/quickstart")[0] for name, part in config.items()} == {
+    assert {
+        name: part["default_url"].partition("notebooks/quickstart")[0]
+        for name, part in config.items()
+    } == {
         "LabApp": "/lab/tree/",
         "JupyterNotebookApp": "/notebooks/",
     }
@@ -73,7 +76,10 @@ def python() -> str:
     """Return the Python that `runtime.txt` asks for, where this machine has it."""
     wanted = (BINDER / "runtime.txt").read_text("utf-8").strip().replace("-", "")
     found = shutil.which(wanted)
-    works = found is not None and not subprocess.run([found, "--version"], capture_output=True, check=False).returncode
+    works = (
+        found is not None
+        and not subprocess.run([found, "--version"], capture_output=True, check=False).returncode
+    )
     return found if found is not None and works else sys.executable
 
 
@@ -93,7 +99,11 @@ def binder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str,
         "PATH": f"{folder / 'env' / 'bin'}:{os.environ['PATH']}",
     }
     # CI has a uv, which has downloaded each package before.
-    install = [os.environ["UV"], "pip", "install", "--python", "python"] if "UV" in os.environ else ["pip", "install"]
+    install = (
+        [os.environ["UV"], "pip", "install", "--python", "python"]
+        if "UV" in os.environ
+        else ["pip", "install"]
+    )
     execute(repository, environment, *install, "-r", "binder/requirements.txt")
     built = execute(repository, environment, "./binder/postBuild")
     assert re.search(r"^FQ\d 20\d\d,", built, re.MULTILINE), built
@@ -101,14 +111,18 @@ def binder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str,
 
 
 def execute(repository: Path, environment: Mapping[str, str], *words: str) -> str:
-    done = subprocess.run(words, cwd=repository, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, cwd=repository, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_what_it_lists_installs_and_the_first_line_needs_no_load_ext(binder: tuple[Path, Mapping[str, str]]) -> None:
+def test_what_it_lists_installs_and_the_first_line_needs_no_load_ext(
+    binder: tuple[Path, Mapping[str, str]],
+) -> None:
     """In a fresh environment, as Binder's: the requirements, the script, and then a notebook's first line."""
     shown = execute(*binder, "ipython", "--no-banner", "-c", "%funcs call get_panels")
     assert "Demo Card Panel" in shown
@@ -121,13 +135,20 @@ def lab(repository: Path, environment: Mapping[str, str]) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    options = ["--ip=127.0.0.1", f"--port={port}", "--NotebookApp.base_url=/user/someone/", "--NotebookApp.token=tests"]
+    options = [
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--NotebookApp.base_url=/user/someone/",
+        "--NotebookApp.token=tests",
+    ]
     as_a_test = ["--no-browser", "--allow-root", "--ServerApp.port_retries=0"]
     command = ["jupyter-lab", *options, "--NotebookApp.trust_xheaders=True", *as_a_test]
     url = f"http://127.0.0.1:{port}/user/someone/"
     log = repository.with_name("log")
     with log.open("wb") as file:
-        server = subprocess.Popen(command, cwd=repository, env=environment, stdout=file, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(
+            command, cwd=repository, env=environment, stdout=file, stderr=subprocess.STDOUT
+        )
     try:
         for _ in range(600):
             with contextlib.suppress(httpx.HTTPError):
@@ -163,11 +184,18 @@ def offline_page() -> Iterator[tuple[Page, list[str]]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_plain_address_opens_the_quickstart_and_its_cells_run(binder: tuple[Path, Mapping[str, str]]) -> None:
+def test_the_plain_address_opens_the_quickstart_and_its_cells_run(
+    binder: tuple[Path, Mapping[str, str]],
+) -> None:
     """The first screen is the notebook, with no news before it; its first cells run, with nothing from the network."""
     if CHROMIUM is None:
-        lacking("There is no Chromium or Chrome here for the browser tests: apt-get install chromium, or the like.")
-    data = {path: path.stat().st_mtime_ns for path in Path(binder[1]["HOME"]).glob(".cache/jupyter_funcs/demo-*")}
+        lacking(
+            "There is no Chromium or Chrome here for the browser tests: apt-get install chromium, or the like."
+        )
+    data = {
+        path: path.stat().st_mtime_ns
+        for path in Path(binder[1]["HOME"]).glob(".cache/jupyter_funcs/demo-*")
+    }
     assert data
     with lab(*binder) as url, offline_page() as (page, asked):
         page.goto(f"{url}?token=tests")

@@ -29,7 +29,9 @@ PROJECT: dict[str, Any] = PYPROJECT["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 REQUIREMENTS = [
     requirement
-    for requirement in map(Requirement, PROJECT["dependencies"] + [each for extra in EXTRAS.values() for each in extra])
+    for requirement in map(
+        Requirement, PROJECT["dependencies"] + [each for extra in EXTRAS.values() for each in extra]
+    )
     if requirement.name != PROJECT["name"]
 ]
 LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
@@ -89,7 +91,9 @@ def test_the_code_reads_no_worse_than_before(name: str) -> None:
 @pytest.mark.parametrize("name", CEILINGS_OF_THE_PAGE)
 def test_the_page_reads_no_worse_than_before(name: str) -> None:
     """Each figure of the panel's page is at most its ceiling, where Node and TypeScript are installed."""
-    assert figures_of_the_page()[name] <= CEILINGS_OF_THE_PAGE[name], "see node measure.mjs --worst in panel/front"
+    assert figures_of_the_page()[name] <= CEILINGS_OF_THE_PAGE[name], (
+        "see node measure.mjs --worst in panel/front"
+    )
 
 
 def test_every_figure_has_a_ceiling() -> None:
@@ -127,7 +131,9 @@ def test_a_measure_sees_what_it_is_for() -> None:
 # Scripts
 
 
-@pytest.mark.parametrize("path", [*sorted(SCRIPTS.iterdir()), ROOT / "tests/cluster/run"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*sorted(SCRIPTS.iterdir()), ROOT / "tests/cluster/run"], ids=lambda path: path.name
+)
 def test_a_script_can_be_executed_and_parsed(path: Path) -> None:
     """Each says what runs it, has the right to be run, and is well-formed; one of bash stops at its first failure."""
     assert path.stat().st_mode & 0o111 == 0o111
@@ -150,14 +156,19 @@ def test_the_pythons_of_a_machine_are_those_that_run() -> None:
     if shutil.which(f"python{mine}"):
         assert len(lines) == 1
     for line in lines:
-        assert ran(line, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip() == mine
+        assert (
+            ran(line, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip()
+            == mine
+        )
 
 
 def test_the_check_tries_every_python_that_is_promised() -> None:
     """The oldest is the check's own; the others are tried with the wheel, and named in the metadata."""
     promised = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert PROJECT["requires-python"] == f">={promised[0]}"
-    assert f'.ci/versions "$wheel" {" ".join(promised[1:])}\n' in (SCRIPTS / "run").read_text("utf-8")
+    assert f'.ci/versions "$wheel" {" ".join(promised[1:])}\n' in (SCRIPTS / "run").read_text(
+        "utf-8"
+    )
 
 
 # A commit
@@ -174,7 +185,13 @@ def hooks() -> list[dict[str, Any]]:
 def test_a_commit_is_checked_with_what_the_environment_has() -> None:
     """No hook downloads anything: each runs a program that the extra check brings along."""
     brought = {Requirement(each).name for each in EXTRAS["check"]} | {"python"}
-    assert [hook["id"] for hook in hooks()] == ["ruff-check", "ruff-format", "mypy", "notebooks", "page"]
+    assert [hook["id"] for hook in hooks()] == [
+        "ruff-check",
+        "ruff-format",
+        "mypy",
+        "notebooks",
+        "page",
+    ]
     for hook in hooks():
         assert hook["language"] == "system"
         assert hook["entry"].split()[0] in brought
@@ -182,7 +199,9 @@ def test_a_commit_is_checked_with_what_the_environment_has() -> None:
 
 def test_the_hooks_are_what_pre_commit_takes() -> None:
     """By pre-commit's own rules."""
-    client = pytest.importorskip("pre_commit.clientlib", reason="pre_commit isn't installed: pip install -e '.[check]'")
+    client = pytest.importorskip(
+        "pre_commit.clientlib", reason="pre_commit isn't installed: pip install -e '.[check]'"
+    )
     assert client.load_config(str(ROOT / ".pre-commit-config.yaml"))
 
 
@@ -203,7 +222,9 @@ SITE = runpy.run_path(str(SCRIPTS / "site"))
         ('<script src="//cdn.example/code.js">', "loads //cdn.example/code.js"),
     ],
 )
-def test_a_site_that_leads_nowhere_or_needs_the_network_is_refused(tmp_path: Path, body: str, fault: str) -> None:
+def test_a_site_that_leads_nowhere_or_needs_the_network_is_refused(
+    tmp_path: Path, body: str, fault: str
+) -> None:
     """By each link and by all that a page loads."""
     for name, text in {"page": body, "other": '<h2 id="there">'}.items():
         (tmp_path / name).mkdir()
@@ -243,7 +264,14 @@ def test_a_release_under_another_tag_is_refused(tag: str) -> None:
 def test_every_script_is_documented() -> None:
     """A contributor learns from the guide what to run."""
     page = (GUIDE / "develop.md").read_text("utf-8")
-    for command in (".ci/run", ".ci/lowest", ".ci/release", ".ci/site", "tests/cluster/run", "pre-commit install"):
+    for command in (
+        ".ci/run",
+        ".ci/lowest",
+        ".ci/release",
+        ".ci/site",
+        "tests/cluster/run",
+        "pre-commit install",
+    ):
         assert command in page
     for path in (ROOT / "tests/benchmarks").glob("[a-z]*.py"):
         assert f".{path.stem}`" in page, path.stem
@@ -265,7 +293,9 @@ def test_contributing_leads_to_the_guide() -> None:
 
 def test_a_requirement_has_a_lower_bound() -> None:
     """One that .ci/lowest can install; the version is whoever installs it's to choose above."""
-    assert [str(requirement) for requirement in REQUIREMENTS if not has_lower_bound(requirement)] == []
+    assert [
+        str(requirement) for requirement in REQUIREMENTS if not has_lower_bound(requirement)
+    ] == []
 
 
 def has_lower_bound(requirement: Requirement) -> bool:
@@ -274,7 +304,9 @@ def has_lower_bound(requirement: Requirement) -> bool:
 
 def table() -> dict[str, str]:
     """Return the licence of each package, as the guide states it."""
-    rows = re.findall(r"^\| (`.+?) \| (.+?) \| .+ \|$", (GUIDE / "licences.md").read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (`.+?) \| (.+?) \| .+ \|$", (GUIDE / "licences.md").read_text("utf-8"), re.MULTILINE
+    )
     return {name: said for names, said in rows for name in re.findall(r"`([\w-]+)`", names)}
 
 
@@ -307,6 +339,8 @@ def test_a_licence_is_what_the_package_says(name: str) -> None:
         ("OSI Approved", set()),
     ],
 )
-def test_a_family_of_licences_is_told_by_any_of_its_spellings(said: str, families: set[str]) -> None:
+def test_a_family_of_licences_is_told_by_any_of_its_spellings(
+    said: str, families: set[str]
+) -> None:
     """A copyleft above all, which must not pass for another."""
     assert LICENCES["families"](said) == families

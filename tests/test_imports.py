@@ -90,7 +90,9 @@ def modules() -> dict[str, Path]:
     """Return the path of each module by its dotted name."""
     paths = sorted(PACKAGE.rglob("*.py"))
     return {
-        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): path
         for path in paths
     }
 
@@ -122,16 +124,25 @@ def statements() -> list[Statement]:
     found = []
     for name, tree in trees().items():
         blocks = [
-            node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         ]
         typing = {id(child) for block in blocks for child in ast.walk(block)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                found += [Statement(name, alias.name, [""], node.lineno, id(node) in typing) for alias in node.names]
+                found += [
+                    Statement(name, alias.name, [""], node.lineno, id(node) in typing)
+                    for alias in node.names
+                ]
             elif isinstance(node, ast.ImportFrom):
-                assert not node.level, f"{name}, line {node.lineno}: relative imports aren't measured here"
+                assert not node.level, (
+                    f"{name}, line {node.lineno}: relative imports aren't measured here"
+                )
                 names = [alias.name for alias in node.names]
-                found.append(Statement(name, node.module or "", names, node.lineno, id(node) in typing))
+                found.append(
+                    Statement(name, node.module or "", names, node.lineno, id(node) in typing)
+                )
     return found
 
 
@@ -141,14 +152,18 @@ def imports() -> list[Import]:
     found = []
     for importer, base, names, line, _ in statements():
         if base.split(".")[0] == "jupyter_funcs":
-            targets = {f"{base}.{name}" if f"{base}.{name}" in modules() else base for name in names}
+            targets = {
+                f"{base}.{name}" if f"{base}.{name}" in modules() else base for name in names
+            }
             found += [Import(importer, target, line) for target in sorted(targets)]
     return found
 
 
 def package(module: str, depth: int = 1) -> str:
     """Return the package of a module as the order names it."""
-    return ".".join(module.split(".")[depth:]).partition(".")[0] or module.rsplit(".", maxsplit=1)[-1]
+    return (
+        ".".join(module.split(".")[depth:]).partition(".")[0] or module.rsplit(".", maxsplit=1)[-1]
+    )
 
 
 def is_of_the_service(module: str) -> bool:
@@ -167,22 +182,38 @@ def upward(found: list[Import], order: list[set[str]], depth: int) -> list[str]:
 
 def test_imports_run_downwards() -> None:
     """Top-level, function-level and type-only imports all obey the order of the packages."""
-    ours = [one for one in imports() if not is_of_the_service(one.importer) and not is_of_the_service(one.imported)]
+    ours = [
+        one
+        for one in imports()
+        if not is_of_the_service(one.importer) and not is_of_the_service(one.imported)
+    ]
     assert len(ours) > 500
     assert not upward(ours, ORDER, 1)
 
 
 def test_imports_of_the_service_run_downwards() -> None:
     """So they do inside the service."""
-    ours = [one for one in imports() if is_of_the_service(one.importer) and is_of_the_service(one.imported)]
+    ours = [
+        one
+        for one in imports()
+        if is_of_the_service(one.importer) and is_of_the_service(one.imported)
+    ]
     assert len(ours) > 150
     assert not upward(ours, SERVICE_ORDER, 2)
 
 
 def test_the_service_and_the_rest_meet_over_the_wire() -> None:
     """The service imports only what both need, and of the client only two packages open it."""
-    into = [one for one in imports() if is_of_the_service(one.imported) and not is_of_the_service(one.importer)]
-    out = [one for one in imports() if is_of_the_service(one.importer) and not is_of_the_service(one.imported)]
+    into = [
+        one
+        for one in imports()
+        if is_of_the_service(one.imported) and not is_of_the_service(one.importer)
+    ]
+    out = [
+        one
+        for one in imports()
+        if is_of_the_service(one.importer) and not is_of_the_service(one.imported)
+    ]
     assert {package(one.importer) for one in into} == REACH_THE_SERVICE
     assert {package(one.imported) for one in out} == OF_THE_SERVICE
 
@@ -202,7 +233,9 @@ def test_no_modules_import_each_other() -> None:
 def test_an_upward_import_and_a_cycle_are_seen() -> None:
     """The measure itself sees what it is for."""
     wrong = [Import("jupyter_funcs.core.text", "jupyter_funcs.client.jobs", 1)]
-    assert upward(wrong, ORDER, 1) == ["jupyter_funcs.core.text, line 1: imports jupyter_funcs.client.jobs"]
+    assert upward(wrong, ORDER, 1) == [
+        "jupyter_funcs.core.text, line 1: imports jupyter_funcs.client.jobs"
+    ]
     assert upward([Import("jupyter_funcs.frames.frame", "jupyter_funcs.catalog.form", 1)], ORDER, 1)
     assert not upward([Import("jupyter_funcs.client.jobs", "jupyter_funcs.core.text", 1)], ORDER, 1)
 
@@ -211,7 +244,9 @@ def test_the_tree_can_be_found_ones_way_around() -> None:
     """Every package is in the order; none holds more than 20 modules."""
     packages = {package(name) for name in modules() if not is_of_the_service(name)}
     assert packages == set().union(*ORDER)
-    assert {package(name, 2) for name in modules() if is_of_the_service(name)} == set().union(*SERVICE_ORDER)
+    assert {package(name, 2) for name in modules() if is_of_the_service(name)} == set().union(
+        *SERVICE_ORDER
+    )
     for folder in {path.parent for path in modules().values()}:
         assert len(list(folder.glob("*.py"))) <= 20, folder
 
@@ -219,8 +254,14 @@ def test_the_tree_can_be_found_ones_way_around() -> None:
 @pytest.mark.parametrize("library", HOMES)
 def test_a_library_stays_in_its_modules(library: str) -> None:
     """Only the named modules of the client import a foreign library."""
-    users = {one.module for one in statements() if one.base.split(".")[0] == library and not one.is_for_typing}
-    assert {user.removeprefix("jupyter_funcs.") for user in users if not is_of_the_service(user)} == HOMES[library]
+    users = {
+        one.module
+        for one in statements()
+        if one.base.split(".")[0] == library and not one.is_for_typing
+    }
+    assert {
+        user.removeprefix("jupyter_funcs.") for user in users if not is_of_the_service(user)
+    } == HOMES[library]
 
 
 def test_class_names_are_unique() -> None:
@@ -236,7 +277,10 @@ def test_class_names_are_unique() -> None:
 @pytest.mark.parametrize(
     ("statement", "unwanted"),
     [
-        ("import jupyter_funcs", {"pandas", "httpx", "pydantic", "ipywidgets", "IPython", "msgspec", "duckdb", "ibis"}),
+        (
+            "import jupyter_funcs",
+            {"pandas", "httpx", "pydantic", "ipywidgets", "IPython", "msgspec", "duckdb", "ibis"},
+        ),
         (
             "import jupyter_funcs.magic.subcommands",
             {"pandas", "httpx", "pydantic", "ipywidgets", "msgspec", "duckdb", "ibis"},
@@ -260,7 +304,10 @@ def test_class_names_are_unique() -> None:
             "import jupyter_funcs as jf; jf.connect()['Get Panel Daily'](PanelName='Demo Card Panel', Symbol='NVRA')",
             {"ipywidgets", "IPython", "ibis", "sqlglot", "pydantic", "cryptography", "rich"},
         ),
-        ("import tests.conftest", {"pandas", "IPython", "uvicorn", "starlette", "argon2", "duckdb", "ibis"}),
+        (
+            "import tests.conftest",
+            {"pandas", "IPython", "uvicorn", "starlette", "argon2", "duckdb", "ibis"},
+        ),
     ],
 )
 def test_heavy_imports_wait(statement: str, unwanted: set[str]) -> None:
@@ -276,6 +323,8 @@ def test_the_public_surface() -> None:
     assert jupyter_funcs.__all__ == sorted(jupyter_funcs.__all__)
     for name in jupyter_funcs.__all__:
         assert getattr(jupyter_funcs, name).__doc__, name
-    assert {name for name in dir(jupyter_funcs) if not name.startswith("_")} == set(jupyter_funcs.__all__)
+    assert {name for name in dir(jupyter_funcs) if not name.startswith("_")} == set(
+        jupyter_funcs.__all__
+    )
     with pytest.raises(AttributeError):
         _ = jupyter_funcs.no_such_name

@@ -97,7 +97,11 @@ def test_a_notebook_reads_as_prose(path: Path) -> None:
     assert cells[0].cell_type == "markdown"
     assert cells[0].source.startswith("# ")
     assert "synthetic" in "".join(cell.source for cell in cells[:2])
-    in_a_row = [len(list(row)) for kind, row in itertools.groupby(cell.cell_type for cell in cells) if kind == "code"]
+    in_a_row = [
+        len(list(row))
+        for kind, row in itertools.groupby(cell.cell_type for cell in cells)
+        if kind == "code"
+    ]
     assert max(in_a_row) <= 4
 
 
@@ -120,7 +124,9 @@ def test_what_a_notebook_starts_ends_with_it(
     fails = "import psutil\n\nprint(*(each.pid for each in psutil.Process().children(recursive=True)))\n1 / 0"
     notebook.cells = [*notebook.cells[: last + 1], nbformat.v4.new_code_cell(fails)]
     client = NotebookClient(notebook, kernel_name="python3", timeout=120, shutdown_kernel=how)
-    client.create_kernel_manager().shutdown_wait_time = 60  # a kernel that ends is not killed on a busy machine
+    client.create_kernel_manager().shutdown_wait_time = (
+        60  # a kernel that ends is not killed on a busy machine
+    )
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
         client.execute()
     started = [int(pid) for pid in notebook.cells[-1].outputs[0].text.split()]

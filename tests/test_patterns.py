@@ -42,7 +42,11 @@ class Found(NamedTuple):
 
     def read(self, pumped: str | tuple[str, str], length: int) -> None:
         text = worst_text(pumped, length)
-        given: Any = text.encode("utf-8", "surrogatepass") if isinstance(self.pattern.pattern, bytes) else text
+        given: Any = (
+            text.encode("utf-8", "surrogatepass")
+            if isinstance(self.pattern.pattern, bytes)
+            else text
+        )
         if self.method != "search":
             getattr(self.pattern, self.method)(given)
             return
@@ -59,20 +63,30 @@ def found() -> dict[str, list[Found]]:
         module = ".".join(path.with_suffix("").relative_to(PACKAGE).parts)
         calls = list(_calls(ast.parse(text))) if "import re\n" in text else []
         names = vars(importlib.import_module(f"jupyter_funcs.{module}")) if calls else {}
-        for name in {owner for owner, _ in calls if owner in names and not hasattr(names[owner], "__module__")} | {
-            name for name in names if re.search(rf"(?m)^{name}(?:: .*)? = ", text)
-        }:
+        for name in {
+            owner
+            for owner, _ in calls
+            if owner in names and not hasattr(names[owner], "__module__")
+        } | {name for name in names if re.search(rf"(?m)^{name}(?:: .*)? = ", text)}:
             users = [text] if name.startswith("_") else source.values()
             for suffix, pattern in _within(names[name]):
                 key = f"{module}.{name}{suffix}"
-                methods = METHODS.get(key) or METHODS.get(f"{module}.{name}") or _methods(name, users)
+                methods = (
+                    METHODS.get(key) or METHODS.get(f"{module}.{name}") or _methods(name, users)
+                )
                 patterns[key] = [Found(pattern, method) for method in methods]
         for owner, call in calls:
             key = f"{module}.{owner}"
             if key in MADE or next(_within(names.get(owner)), None):
                 continue
-            flags = [each for each in [*call.args[1:], *(k.value for k in call.keywords)] if "re." in ast.unparse(each)]
-            pattern = re.compile(*(eval(ast.unparse(each), dict(names)) for each in [call.args[0], *flags]))
+            flags = [
+                each
+                for each in [*call.args[1:], *(k.value for k in call.keywords)]
+                if "re." in ast.unparse(each)
+            ]
+            pattern = re.compile(
+                *(eval(ast.unparse(each), dict(names)) for each in [call.args[0], *flags])
+            )
             methods = METHODS.get(key) or _kinds({ast.unparse(call.func)[3:]})
             patterns.setdefault(key, []).append(Found(pattern, *methods))
     return patterns
@@ -81,11 +95,15 @@ def found() -> dict[str, list[Found]]:
 def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     """Yield the calls of the module `re`, each with the name, function or class of the statement that it is in."""
     for statement in tree.body:
-        target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])), None)
+        target = getattr(statement, "target", None) or next(
+            iter(getattr(statement, "targets", [])), None
+        )
         owner = getattr(statement, "name", None) or (ast.unparse(target) if target else "")
         for node in ast.walk(statement):
             match node:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=name)) if name != "escape":
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=name)) if (
+                    name != "escape"
+                ):
                     yield owner, node
 
 
@@ -103,7 +121,9 @@ def _within(value: Any) -> Iterator[tuple[str, re.Pattern[Any]]]:
 
 def _methods(name: str, users: Any) -> list[str]:
     """Return the methods that a name's patterns are used with; "search" if that isn't written next to the name."""
-    call = re.compile(rf"\b{name}(?:\[[^]]*\])?\.(match|fullmatch|search|sub|subn|split|findall|finditer)\b")
+    call = re.compile(
+        rf"\b{name}(?:\[[^]]*\])?\.(match|fullmatch|search|sub|subn|split|findall|finditer)\b"
+    )
     return _kinds({method for text in users for method in call.findall(text)} or {"search"})
 
 
@@ -136,11 +156,19 @@ CUT = {
 # What to repeat, alone or after a beginning. For a new pattern, look for a part that matches much of a text before the
 # rest fails, or that begins at many places.
 PUMPED: dict[str, list[str | tuple[str, str]]] = {
-    "catalog.descriptions._ANNOUNCED": [("valid ", "a "), "known a ", ("options are", " one of"), ("values:", " (")],
+    "catalog.descriptions._ANNOUNCED": [
+        ("valid ", "a "),
+        "known a ",
+        ("options are", " one of"),
+        ("values:", " ("),
+    ],
     "catalog.descriptions._BARE_OPTION": ["01", ("aa ", "a_")],
     "catalog.descriptions._BARE_YES_NO": [("yes / ", "|\r"), ("yes /", "\na")],
     "catalog.descriptions._BOUNDS[0][0]": [("b", "%%"), ("between -1,111", "-_")],
-    "catalog.descriptions._BOUNDS[1][0]": [("from -1,111", "from -1,111 to "), ("from -1,", ",111")],
+    "catalog.descriptions._BOUNDS[1][0]": [
+        ("from -1,111", "from -1,111 to "),
+        ("from -1,", ",111"),
+    ],
     "catalog.descriptions._BOUNDS[2][0]": [(" at ", ",1"), (" at least ", ",")],
     "catalog.descriptions._BOUNDS[3][0]": [(" at ", ",1"), (" ", " is")],
     "catalog.descriptions._BOUNDS[4][0]": [(">= -1,1", ">= -1,"), ">= -"],
@@ -149,7 +177,10 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.descriptions._BOUNDS[7][0]": [(" less than ", ",1"), (" less than -", ",,")],
     "catalog.descriptions._DEFAULTS[0]": [("defaults value to -1,", '""'), ("defaults v", " +")],
     "catalog.descriptions._DEFAULTS[1]": [("by default, ", "a"), "by default, a = "],
-    "catalog.descriptions._DEFAULTS[2]": [('if none is a, "a" i', "\r "), ("if", 'if none is a, "')],
+    "catalog.descriptions._DEFAULTS[2]": [
+        ('if none is a, "a" i', "\r "),
+        ("if", 'if none is a, "'),
+    ],
     "catalog.descriptions._DEFAULTS[3]": [('"a" (the default', " '"), ('"a" (the defaul', '\t"')],
     "catalog.descriptions._DEFAULTS[4]": ["d-", ("a (the", "-_")],
     "catalog.descriptions._EXPLAINED[0]": ['"a" ', '"a'],
@@ -183,16 +214,34 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     ],
     "catalog.descriptions._OWN_UNITS": ["in a", "number of a "],
     "catalog.descriptions._UNIT": ["a", " a"],
-    "catalog.descriptions._RULES[0]": [("required on", "required only if the "), "required only if the a "],
-    "catalog.descriptions._RULES[1]": [("required only if n", "required only if no the "), ("required only if ", "cd")],
-    "catalog.descriptions._RULES[2]": [("required unless the a", "ca"), ("required unl", "required unless the ")],
-    "catalog.descriptions._RULES[3]": [("if the a parameters is absent, ", "if "), ("if the ", "if the ")],
+    "catalog.descriptions._RULES[0]": [
+        ("required on", "required only if the "),
+        "required only if the a ",
+    ],
+    "catalog.descriptions._RULES[1]": [
+        ("required only if n", "required only if no the "),
+        ("required only if ", "cd"),
+    ],
+    "catalog.descriptions._RULES[2]": [
+        ("required unless the a", "ca"),
+        ("required unl", "required unless the "),
+    ],
+    "catalog.descriptions._RULES[3]": [
+        ("if the a parameters is absent, ", "if "),
+        ("if the ", "if the "),
+    ],
     "catalog.descriptions._RULES[4]": [("either the ", "either the "), "either the a "],
-    "catalog.descriptions._RULES[5]": [("specify either the ", "specify either the "), "specify either the a "],
+    "catalog.descriptions._RULES[5]": [
+        ("specify either the ", "specify either the "),
+        "specify either the a ",
+    ],
     "catalog.descriptions._SAYS[0]": [("valid opti", "he"), "c"],
     "catalog.descriptions._SAYS[1]": [("if none, adefault", "d "), "if none, adefault"],
     "catalog.descriptions._SAYS[2]": [("use the functio", "n "), "use the function"],
-    "catalog.descriptions._SAYS[3]": [("the format is YYYY-MM-DD", ":'"), ("the format is YYYY-MM-DD", "-<")],
+    "catalog.descriptions._SAYS[3]": [
+        ("the format is YYYY-MM-DD", ":'"),
+        ("the format is YYYY-MM-DD", "-<"),
+    ],
     "catalog.descriptions.SAYS_WHERE": [("Functi", '\n"'), "\na"],
     "catalog.descriptions._SENTENCE_END": ["\t;", "\t."],
     "catalog.descriptions._SEPARATOR": ["/,", "|"],
@@ -250,7 +299,13 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "connection.http._translate": [("c", "closed"), ("c", "do")],
     "connection.profiles._INHERITED": ["LC_", ("XDG_", "A_")],
     "connection.profiles._VARIABLE": ["A1_A", "A_"],
-    "connection.replies._MARKUP": ["<", "<a ", "<script>", ("<script>", "</script "), ("<script></script", " ")],
+    "connection.replies._MARKUP": [
+        "<",
+        "<a ",
+        "<script>",
+        ("<script>", "</script "),
+        ("<script></script", " "),
+    ],
     "connection.replies._read": ["1", "0"],
     "connection.proxies._is_excepted": ["[", "a"],
     "connection.proxies.environment_proxy": [" ", ",", "a"],
@@ -401,7 +456,14 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "functions.parameters._WHOLE": ["1", "0"],
     "functions.signatures.title": ['"a', "a'"],
     "service.publishing.confinement.ran_out_of_memory": ["oom_kill ", "\noom_kill"],
-    "service.server.process._readers.header_field_re": ["a", "'", ("a:", "a "), ("a:", " "), "a'", "''"],
+    "service.server.process._readers.header_field_re": [
+        "a",
+        "'",
+        ("a:", "a "),
+        ("a:", " "),
+        "a'",
+        "''",
+    ],
     "service.web.hosts._AUTHORITY": ["-2", "--"],
     "sources.yaml_decoding._NUMBER": ["1", ("1.", "1"), ("1e", "1")],
     "service.web.requests._VALID_ID": ["a", "."],

@@ -36,13 +36,21 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
-LINKED = re.findall(r"\]\((jupyter_funcs/guide/[\w-]+\.md)\) \|", README)  # the table of pages, in its order
+LINKED = re.findall(
+    r"\]\((jupyter_funcs/guide/[\w-]+\.md)\) \|", README
+)  # the table of pages, in its order
 PAGES = {name: (ROOT / name).read_text("utf-8") for name in ["README.md", *LINKED]}
 GUIDE = "\n".join(PAGES.values())
 BLOCKS = {page: re.findall(r"```python\n(.*?)```", text, re.DOTALL) for page, text in PAGES.items()}
 # The document of the README's recipe.
-SHOP = {"openapi": "3.1.0", "info": {"title": "Shop", "version": "1"}, "servers": [{"url": "https://api.shop.example"}]}
-SHOP["paths"] = {"/items": {"get": {"operationId": "listItems", "responses": {"200": {"description": "Items"}}}}}
+SHOP = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shop", "version": "1"},
+    "servers": [{"url": "https://api.shop.example"}],
+}
+SHOP["paths"] = {
+    "/items": {"get": {"operationId": "listItems", "responses": {"200": {"description": "Items"}}}}
+}
 
 # Commands that need another machine, another service or a user; they are parsed, but not run.
 WAITING = ("demo", "serve", "admin", "token", "login", "mcp", "enable", "disable", "check")
@@ -76,15 +84,23 @@ def test_each_line_of_the_shell_is_parsed(line: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [line for line in OURS if not line.split()[2].startswith(WAITING)], ids=row_id)
-def test_each_line_of_the_shell_that_can_runs(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "line", [line for line in OURS if not line.split()[2].startswith(WAITING)], ids=row_id
+)
+def test_each_line_of_the_shell_that_can_runs(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Against the demo."""
     monkeypatch.chdir(tmp_path)
     assert main.main(shlex.split(line)[2:]) == 0
 
 
-@pytest.mark.parametrize("text", re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL), ids=lambda text: text[:20])
-def test_the_files_of_the_guide_are_read(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "text", re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL), ids=lambda text: text[:20]
+)
+def test_the_files_of_the_guide_are_read(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Profiles and the service's configuration are read by their own readers."""
     path = tmp_path / "file.toml"
     path.write_text(text, "utf-8")
@@ -115,13 +131,18 @@ def test_every_variable_of_the_environment_is_documented() -> None:
 def test_the_readme_links_every_page_of_the_guide() -> None:
     """Once each and in the order of `%funcs docs`, which has each page that there is; each begins with its title."""
     assert [f"jupyter_funcs/guide/{topic}.md" for topic in guide.TOPICS] == LINKED
-    assert sorted(LINKED) == sorted(str(path.relative_to(ROOT)) for path in reference.GUIDE.glob("*.md"))
+    assert sorted(LINKED) == sorted(
+        str(path.relative_to(ROOT)) for path in reference.GUIDE.glob("*.md")
+    )
     assert [name for name in LINKED if not PAGES[name].startswith("# ")] == []
 
 
 def test_each_page_that_is_named_exists() -> None:
     """As `%funcs docs TOPIC`, in a notebook too."""
-    texts = [*PAGES.values(), *(path.read_text("utf-8") for path in (ROOT / "notebooks").glob("*.ipynb"))]
+    texts = [
+        *PAGES.values(),
+        *(path.read_text("utf-8") for path in (ROOT / "notebooks").glob("*.ipynb")),
+    ]
     named = {topic for text in texts for topic in re.findall(r"funcs docs ([a-z-]+)`", text)}
     assert "scale-out" in named
     assert named <= set(guide.TOPICS)
@@ -132,17 +153,27 @@ def test_a_page_fits_a_terminal(topic: str) -> None:
     """Its prose and tables do, with nothing left out; code keeps its lines."""
     page = guide.guide_page(topic)
     lines = page.wrapped(80).splitlines()
-    code = [line for block in re.findall(r"```\w+\n(.*?)```", page.text, re.DOTALL) for line in block.splitlines()]
+    code = [
+        line
+        for block in re.findall(r"```\w+\n(.*?)```", page.text, re.DOTALL)
+        for line in block.splitlines()
+    ]
     assert {f"    {line}".rstrip() for line in code} <= {*lines, "    ", ""}
-    assert [line for line in lines if len(line) > 80 and line[4:] not in code and " " in line.strip()] == []
+    assert [
+        line for line in lines if len(line) > 80 and line[4:] not in code and " " in line.strip()
+    ] == []
     cells = re.findall(r"^\| (.+?) \|", prose_of(f"jupyter_funcs/guide/{topic}.md"), re.MULTILINE)
     said = " ".join(page.wrapped(10_000).split())
-    assert [cell for cell in cells if guide._LINK.sub("", cell).replace("\\|", "|").strip() not in said] == []
+    assert [
+        cell for cell in cells if guide._LINK.sub("", cell).replace("\\|", "|").strip() not in said
+    ] == []
 
 
 def test_programs_find_the_same_pages() -> None:
     """In llms.txt, beside the pages."""
-    assert (reference.GUIDE / "llms.txt").read_text("utf-8") == reference.llms(), "Run: python -m tests.reference"
+    assert (reference.GUIDE / "llms.txt").read_text("utf-8") == reference.llms(), (
+        "Run: python -m tests.reference"
+    )
 
 
 @pytest.mark.parametrize("page", dict.fromkeys(page for page, _ in reference.tables()))
@@ -163,7 +194,11 @@ def places_of_changes() -> list[tuple[str, str]]:
 def test_a_change_belongs_where_the_guide_says(place: str, names: str) -> None:
     """Each file or folder is there, and has each of its names."""
     package = ROOT / "jupyter_funcs"
-    found = [root / place for root in (package, package / "panel/front", ROOT / "tests") if (root / place).exists()]
+    found = [
+        root / place
+        for root in (package, package / "panel/front", ROOT / "tests")
+        if (root / place).exists()
+    ]
     assert found, "Is it in another folder now?"
     files = [found[0]] if found[0].is_file() else found[0].iterdir()
     text = "\n".join(path.read_text("utf-8") for path in files if path.is_file())
@@ -173,7 +208,10 @@ def test_a_change_belongs_where_the_guide_says(place: str, names: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    re.findall(r"`((?:\w+/)+\w+\.\w+)`", PAGES["jupyter_funcs/guide/architecture.md"].partition("\n## Where")[0]),
+    re.findall(
+        r"`((?:\w+/)+\w+\.\w+)`",
+        PAGES["jupyter_funcs/guide/architecture.md"].partition("\n## Where")[0],
+    ),
 )
 def test_the_architecture_names_modules_that_exist(path: str) -> None:
     """Below the package or the service."""
@@ -187,7 +225,11 @@ def test_the_architecture_names_modules_that_exist(path: str) -> None:
 def test_a_diagram_has_every_package(picture: str, order: list[set[str]]) -> None:
     """Each that is a folder or has its own place in the order, and no other."""
     drawing = (reference.GUIDE / f"architecture-{picture}.svg").read_text("utf-8")
-    named = {name for text in re.findall(r'class="name"[^>]*>([^<]+)<', drawing) for name in text.split(", ")}
+    named = {
+        name
+        for text in re.findall(r'class="name"[^>]*>([^<]+)<', drawing)
+        for name in text.split(", ")
+    }
     assert named == set().union(*order) - {"jupyter_funcs", "autoload", "service"}
 
 
@@ -233,12 +275,19 @@ def test_every_command_and_option_is_documented() -> None:
     spellings += [spelt.split("/") for spelt in usage.OPTIONS]
     for words in spellings:
         for text in (GUIDE, usage.usage()):
-            assert any(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) for word in words), words
+            assert any(
+                re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) for word in words
+            ), words
 
 
 def words_of(parser: argparse.ArgumentParser) -> set[str]:
     """Return the commands and the long options of a parser and of its subparsers."""
-    found = {word for action in parser._actions for word in action.option_strings if word.startswith("--")}
+    found = {
+        word
+        for action in parser._actions
+        for word in action.option_strings
+        if word.startswith("--")
+    }
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command, inner in action.choices.items():
@@ -249,18 +298,33 @@ def words_of(parser: argparse.ArgumentParser) -> set[str]:
 def test_every_command_and_option_of_the_shell_is_documented() -> None:
     """Each command and option of `jupyter funcs` is in the README or the guide."""
     words = sorted(words_of(main._parser()) - {"--help"})
-    assert [word for word in words if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", GUIDE)] == []
+    assert [
+        word for word in words if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", GUIDE)
+    ] == []
 
 
 @pytest.mark.slow
 def test_the_executors_of_the_guide_run(tmp_path: Path) -> None:
     """As a program, because its workers are processes: of a pool, of Dask and of ipyparallel."""
-    [code] = [block for block in re.findall(r"```py\n(.*?)```", GUIDE, re.DOTALL) if "get_executor" in block]
+    [code] = [
+        block
+        for block in re.findall(r"```py\n(.*?)```", GUIDE, re.DOTALL)
+        if "get_executor" in block
+    ]
     program = tmp_path / "program.py"
     program.write_text(f'if __name__ == "__main__":\n{textwrap.indent(code, "    ")}')
-    environment = {**os.environ, "IPYTHONDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent.parent)}
+    environment = {
+        **os.environ,
+        "IPYTHONDIR": str(tmp_path),
+        "PYTHONPATH": str(Path(__file__).parent.parent),
+    }
     done = subprocess.run(
-        [sys.executable, program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"^MCHQ +[\d.e+]+$", done.stdout, re.MULTILINE)

@@ -33,7 +33,12 @@ def left() -> tuple[int, int, int, int]:
     """Count models, threads, open files and tasks of the loop."""
     gc.collect()
     files = len(list(Path("/proc/self/fd").iterdir())) if sys.platform == "linux" else 0
-    return len(_instances), threading.active_count(), files, background.wait(background.start(tasks()))
+    return (
+        len(_instances),
+        threading.active_count(),
+        files,
+        background.wait(background.start(tasks())),
+    )
 
 
 def test_three_hundred_runs_of_panels_leave_nothing_behind(funcs: Session) -> None:
@@ -54,7 +59,12 @@ def test_three_hundred_runs_of_panels_leave_nothing_behind(funcs: Session) -> No
     before = left()
     for _ in range(150):
         use()
-    wait_until(lambda: all(now <= then + slack for now, then, slack in zip(left(), before, (0, 2, 4, 0), strict=True)))
+    wait_until(
+        lambda: all(
+            now <= then + slack
+            for now, then, slack in zip(left(), before, (0, 2, 4, 0), strict=True)
+        )
+    )
 
 
 def test_a_thousand_sessions_leave_no_connection_open(service_url: str) -> None:

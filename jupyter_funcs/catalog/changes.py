@@ -36,7 +36,9 @@ Interface = dict[str, InterfaceParam]
 def interface_of(function: Function) -> Interface:
     """Return what a caller relies on in a function as listed."""
     return {
-        name: InterfaceParam(str(field.kind), field.required, field.rule.names if field.rule else ())
+        name: InterfaceParam(
+            str(field.kind), field.required, field.rule.names if field.rule else ()
+        )
         for name, field in by_name(read_fields(function)).items()
     }
 
@@ -45,12 +47,18 @@ def relisted(before: Catalog | None, now: Catalog) -> str:
     """Describe which functions were added, removed or changed since an earlier listing; empty without one."""
     if before is None:
         return ""
-    was, are = (Counter(function.name for function in catalog) for catalog in (before, now))  # two may have one name
+    was, are = (
+        Counter(function.name for function in catalog) for catalog in (before, now)
+    )  # two may have one name
     contents = Contents()
     known = {repr(contents.of(function)) for function in before}
     others = [function.name for function in now if repr(contents.of(function)) not in known]
     changed = dict.fromkeys(name for name in others if was[name] == are[name])
-    news = {"added": [*(are - was).elements()], "removed": [*(was - are).elements()], "changed": [*changed]}
+    news = {
+        "added": [*(are - was).elements()],
+        "removed": [*(was - are).elements()],
+        "changed": [*changed],
+    }
     texts = [
         f"{len(names):,} {what} ({some([clip(inert(name), _LONGEST_NAME) for name in names])})"
         for what, names in news.items()
@@ -68,8 +76,16 @@ def changes(name: str, before: Interface, now: Interface) -> str:
     """Describe the differences between two interfaces of a function, as `drift` does."""
     renamed = _renamed(before, now)
     same = {name: name for name in before if name in now} | renamed
-    new = {name: param for name, param in now.items() if name not in before and name not in renamed.values()}
-    required = [quote(today) for then, today in same.items() if now[today].required and not before[then].required]
+    new = {
+        name: param
+        for name, param in now.items()
+        if name not in before and name not in renamed.values()
+    }
+    required = [
+        quote(today)
+        for then, today in same.items()
+        if now[today].required and not before[then].required
+    ]
     rules = dict.fromkeys(param.one_of for param in now.values() if param.one_of)
     known = {tuple(same.get(name, name) for name in param.one_of) for param in before.values()}
     required += [listed(map(quote, one_of)) for one_of in rules if one_of not in known]

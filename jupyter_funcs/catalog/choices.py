@@ -95,7 +95,11 @@ class Choices:
         """Return the only value that a text is in any case, or begins up to a space, as a ticker does."""
         begin = _caseless(text)
         at = bisect_left(self._sorted, (begin,))
-        alike = [value for spelt, value in self._sorted[at : at + 2] if f"{spelt} ".startswith(f"{begin} ")]
+        alike = [
+            value
+            for spelt, value in self._sorted[at : at + 2]
+            if f"{spelt} ".startswith(f"{begin} ")
+        ]
         return alike[0] if len(alike) == 1 else None
 
     def meant(self, text: str) -> str | None:
@@ -125,7 +129,9 @@ class Choices:
         for wanted, spellings in ((self._ticker(text), tickers), (text, labels)):
             if close := nearest(wanted, spellings):
                 pairs = list(zip(spellings, compared, strict=True))
-                return [choice.value for near in close for spelling, choice in pairs if spelling == near]
+                return [
+                    choice.value for near in close for spelling, choice in pairs if spelling == near
+                ]
         return []
 
     def _ticker(self, value: str) -> str:
@@ -140,7 +146,12 @@ class Choices:
         for choice in self.listed:
             value, label, group = map(str.casefold, choice)
             every = f"{value} {label} {group}"
-            begins = [value.startswith(wanted), label.startswith(wanted), f" {wanted}" in label, True]
+            begins = [
+                value.startswith(wanted),
+                label.startswith(wanted),
+                f" {wanted}" in label,
+                True,
+            ]
             if all(word in every for word in wanted.split()):
                 ranked[begins.index(True)].append(choice)
         return list(chain.from_iterable(ranked))

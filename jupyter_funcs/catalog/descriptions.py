@@ -87,7 +87,9 @@ _FLAG = re.compile(
     r"(?i)^bool(?:ean)?()\b|\b(?:(?:if|when)\s(?:set to\s)?|set(?: this| it)?(?: \w{1,20})? to\s|specify\s)"
     rf"[{QUOTES}]?(true|false)\b(?![\w-])"
 )
-_EITHER = re.compile(r"(?i)\b(?:either|(?:must|can|should) be(?: either)?)\s([\w-]{1,40}) or ([\w-]{1,40})(?=[.,;)]|$)")
+_EITHER = re.compile(
+    r"(?i)\b(?:either|(?:must|can|should) be(?: either)?)\s([\w-]{1,40}) or ([\w-]{1,40})(?=[.,;)]|$)"
+)
 # One option after the other: Use 'a' for … . Use 'b' for …; If 'a', …; 'a' - …
 _USED = re.compile(
     rf"(?i)(?:\b(?:use|specify|specifying|set (?:it )?to|choose)\s{_QUOTED}(?!\s(?:and|with))"
@@ -180,15 +182,25 @@ _INTEGER = r"([-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?![\w%]|[.,]\d))"
 _CLAUSE = r"(?:(?:^|[.;:,(])\s?|\b(?:is|be|and|but|or|integer|number|values?|count)\s)(?:the )?"
 _LIMIT = r"(?: is| of|:| =)?"
 # Such a sentence says what happens beyond a bound, or what may not be: "greater than 10,000 throws".
-_NO_BOUND = re.compile(r"(?i)\b(?:if|when|unless|throws?|fails?|errors?|never|can ?not|reserved|changed)\b")
+_NO_BOUND = re.compile(
+    r"(?i)\b(?:if|when|unless|throws?|fails?|errors?|never|can ?not|reserved|changed)\b"
+)
 # Patterns with the offsets of the lower and the upper bound from the numbers; None where the pattern has no such bound.
 _BOUNDS = tuple(
     (re.compile(f"(?i){pattern}"), low, high)
     for pattern, low, high in (
         (rf"\b(?:between|range:?) {_INTEGER} (?:and|to) {_INTEGER}", 0, 0),
         (rf"\b(?:from|range:?) {_INTEGER}(?: to |\s?(?:-|–|\.\.)\s?){_INTEGER}", 0, 0),
-        (rf"{_CLAUSE}(?:at least|min(?:imum)?(?: value)?{_LIMIT}|not less than|no less than) {_INTEGER}", 0, None),
-        (rf"{_CLAUSE}(?:at most|max(?:imum)?(?: value)?{_LIMIT}|not more than|no more than|up to) {_INTEGER}", None, 0),
+        (
+            rf"{_CLAUSE}(?:at least|min(?:imum)?(?: value)?{_LIMIT}|not less than|no less than) {_INTEGER}",
+            0,
+            None,
+        ),
+        (
+            rf"{_CLAUSE}(?:at most|max(?:imum)?(?: value)?{_LIMIT}|not more than|no more than|up to) {_INTEGER}",
+            None,
+            0,
+        ),
         (rf"(?:>=|≥)\s?{_INTEGER}", 0, None),
         (rf"(?:<=|≤)\s?{_INTEGER}", None, 0),
         (rf"(?:{_CLAUSE}(?:greater|more|larger) than|>)\s?{_INTEGER}", 1, None),
@@ -202,7 +214,9 @@ _UNIT = re.compile(
     r"|letters?|words?|bits?|bytes?|[kmgt]i?b|pixels?|px|ms|(?:milli|micro)?seconds?|minutes?|hours?|days?|weeks?|months?"
     r"|years?)|[^\W\d]{2,30}s)\b"
 )
-_OWN_UNITS = re.compile(r"(?i)(?:^|\b(?:in|number of|count of|how many) )([^\W\d]{2,30}(?: [^\W\d]{2,30}){0,3})")
+_OWN_UNITS = re.compile(
+    r"(?i)(?:^|\b(?:in|number of|count of|how many) )([^\W\d]{2,30}(?: [^\W\d]{2,30}){0,3})"
+)
 _COUNTS = re.compile(r"(?i)limit|size|count|top|max|num|per.?page|rows|take")
 _SIGN = re.compile(r"(?i)\b(non-?negative|positive) (?:integer|whole number|number)\b")
 
@@ -217,7 +231,11 @@ def read_marker(description: str) -> tuple[bool, str]:
 def without(text: str, *shown: bool) -> str:
     """Return a text without the sentences about options, default, source and date format, each if `shown`."""
     says = list(compress(_SAYS, shown))
-    return " ".join(said for said in _SENTENCE_END.split(text) if not any(pattern.match(said) for pattern in says))
+    return " ".join(
+        said
+        for said in _SENTENCE_END.split(text)
+        if not any(pattern.match(said) for pattern in says)
+    )
 
 
 def about(name: str, text: str, others: Mapping[str, str]) -> str:
@@ -244,7 +262,9 @@ def read_options(text: str, others: Mapping[str, str] = {}) -> Words:
         listed = tuple(dict.fromkeys(map(str.strip, words)))
         plain = set(map(folded, listed))
         of_parameters = plain <= others.keys() and not re.search("(?i)option|value|choice", lead)
-        are_times = all(word[:4].isdecimal() and word[10:11] == "T" for word in listed)  # examples of their format
+        are_times = all(
+            word[:4].isdecimal() and word[10:11] == "T" for word in listed
+        )  # examples of their format
         return listed if len(listed) > 1 and all(plain) and not (of_parameters or are_times) else ()
 
     start = _SET.match(text)
@@ -295,10 +315,14 @@ def _announced(text: str) -> list[str]:
             words = _QUOTED_WORD.findall(_NOTES.sub("", run[0]))
         return [word.rstrip(".,;") for word in words]
     listed = _LIST_END.match(text)
-    items = [*filter(None, map(str.strip, _SEPARATOR.split(_NOTES.sub("", listed[0] if listed else ""))))]
+    items = [
+        *filter(None, map(str.strip, _SEPARATOR.split(_NOTES.sub("", listed[0] if listed else ""))))
+    ]
     while items and re.match(r"(?i)defaults?\b", items[-1]):
         items.pop()
-    if len(items) > 1 and all(_BARE_OPTION.fullmatch(item) and not _NO_OPTION.search(item) for item in items):
+    if len(items) > 1 and all(
+        _BARE_OPTION.fullmatch(item) and not _NO_OPTION.search(item) for item in items
+    ):
         return items
     return _EXPLAINED_WORD.findall(text) if _EXPLAINED_WORD.match(text) else []
 
@@ -308,7 +332,10 @@ def read_flag(text: str, default: str | None) -> Words:
     named = [*_QUOTED_WORD.findall(text), *filter(None, [default])]
     for pair in _YES_NO:
         if named and all(word.casefold() in pair for word in named):
-            write = next((change for change in (str.upper, str.lower) if change(named[0]) == named[0]), str.capitalize)
+            write = next(
+                (change for change in (str.upper, str.lower) if change(named[0]) == named[0]),
+                str.capitalize,
+            )
             return tuple(map(write, pair))
     return ()
 
@@ -319,10 +346,14 @@ def read_default(text: str, options: Words) -> str | None:
     for pattern in _DEFAULTS:
         if named := pattern.search(text):
             value = next(filter(None, named.groups()))
-            return None if value.casefold() in {"none", "null"} else spelt.get(value.casefold(), value)
+            return (
+                None if value.casefold() in {"none", "null"} else spelt.get(value.casefold(), value)
+            )
     for lead in re.finditer(_DEFAULT_LEAD, text, re.IGNORECASE):  # default is Age Group
         for option in options:
-            if re.match(rf"(?i){re.escape(option)}(?!\w)", text[lead.end() : lead.end() + len(option) + 1]):
+            if re.match(
+                rf"(?i){re.escape(option)}(?!\w)", text[lead.end() : lead.end() + len(option) + 1]
+            ):
                 return option
     return None
 
@@ -339,7 +370,11 @@ def read_rule(
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
             if found := pattern.search(sentence):
-                others = [spelt[folded(word)] for word in _SEPARATOR.split(found[1]) if folded(word) in spelt]
+                others = [
+                    spelt[folded(word)]
+                    for word in _SEPARATOR.split(found[1])
+                    if folded(word) in spelt
+                ]
                 together = {*others, name}
                 if len(together) > 1:
                     named = sorted(together, key=lambda other: places.get(other, len(places)))

@@ -110,7 +110,9 @@ class Field:
     """How many parts it may have at all levels."""
     choices: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
     """A memo of `catalog.values`."""
-    _rows: dict[int | str, Field] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _rows: dict[int | str, Field] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def steps(self) -> tuple[str | int, ...]:
@@ -180,7 +182,12 @@ class Field:
     @property
     def brief(self) -> str:
         """The help without the sentences that a control already shows: options, default, source, date format."""
-        shown = (bool(self.options), self.default is not None, self.source is not None, self.kind is Kind.DATE)
+        shown = (
+            bool(self.options),
+            self.default is not None,
+            self.source is not None,
+            self.kind is Kind.DATE,
+        )
         return descriptions.without(self.help, *shown)
 
 
@@ -201,7 +208,10 @@ _KINDS_BY_NAME = (
     # PeriodToDate and YearToDate are flags, not dates.
     (Kind.TEXT, re.compile(r".*(?:year|quarter|month|week|period|season|life|[qmyw])_to_date")),
     (Kind.DATE, re.compile(r"(?:.*_)?(?:start|end|from|to|begin|as_?of)?date")),
-    (Kind.DATE, re.compile(r"(?:.*_)?(?:time|date)_?(?:after|before|since|until|from|to|start|end)")),
+    (
+        Kind.DATE,
+        re.compile(r"(?:.*_)?(?:time|date)_?(?:after|before|since|until|from|to|start|end)"),
+    ),
 )
 _KINDS_BY_WORDS = tuple(
     (kind, re.compile(f"(?i){pattern}"))
@@ -219,7 +229,13 @@ _KINDS_BY_WORDS = tuple(
     }.items()
 )
 
-_FIRST_OF = (("start", "end"), ("from", "to"), ("after", "before"), ("since", "until"), ("begin", "end"))
+_FIRST_OF = (
+    ("start", "end"),
+    ("from", "to"),
+    ("after", "before"),
+    ("since", "until"),
+    ("begin", "end"),
+)
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_+")
 
 
@@ -240,7 +256,11 @@ def with_parts(fields: Iterable[Field]) -> Iterator[Field]:
 
 def part_named(fields: Iterable[Field], name: str) -> Field | None:
     """Return the part of a field with a dotted name, such as ``customer.name`` or ``items.0.name``."""
-    fields = [one for one in fields if one.name == name or name.startswith((f"{one.name}.", f"{one.name}[]."))]
+    fields = [
+        one
+        for one in fields
+        if one.name == name or name.startswith((f"{one.name}.", f"{one.name}[]."))
+    ]
     for one in sorted(fields, key=lambda one: one.name != name):
         parts: Iterable[Field] = one.fields
         at = name[len(one.name) + 1 :].partition(".")[0]
@@ -275,7 +295,14 @@ def _parts(group: Field) -> Iterator[Field]:
         name = f"{group.name}.{key}"
         part = _read(param, name, spelt, places, Schemas())
         inside = (*group.inside, key)
-        yield replace(part, name=name, root=group.root or group.name, inside=inside, rule=None, not_before=None)
+        yield replace(
+            part,
+            name=name,
+            root=group.root or group.name,
+            inside=inside,
+            rule=None,
+            not_before=None,
+        )
 
 
 def read_fields(function: Function, schemas: Schemas | None = None) -> tuple[Field, ...]:
@@ -305,7 +332,9 @@ def schema_problems(functions: Iterable[Function]) -> list[str]:
     ]
 
 
-def listing_args(field: Field, listing: Sequence[Field], values: Values) -> tuple[JsonObject, list[str]]:
+def listing_args(
+    field: Field, listing: Sequence[Field], values: Values
+) -> tuple[JsonObject, list[str]]:
     """Return the arguments for the function that lists a field's values, and the names of those still missing."""
     required = {other.name: other for other in listing if other.required}
     by_name = {folded(name): value for name, value in values.items()}
@@ -318,14 +347,22 @@ def listing_args(field: Field, listing: Sequence[Field], values: Values) -> tupl
 
 
 def _read(
-    param: Param, identifier: str, spelt: Mapping[str, str], places: Mapping[str, int], schemas: Schemas
+    param: Param,
+    identifier: str,
+    spelt: Mapping[str, str],
+    places: Mapping[str, int],
+    schemas: Schemas,
 ) -> Field:
     label = " ".join(_words(param.name))
     marked, shown = descriptions.read_marker(param.description)
     declared = schemas.read(param.schema) or Declaration("")
     shown = shown or " ".join(declared.description.split())
     # What a catalog declares is not read from words.
-    own = declared.kind if declared.kind not in _TEXTS else _KINDS_BY_CODE.get(param.type, declared.kind)
+    own = (
+        declared.kind
+        if declared.kind not in _TEXTS
+        else _KINDS_BY_CODE.get(param.type, declared.kind)
+    )
     # Part of a list of options would be wrong; the options, default and bounds in a text are of no JSON object.
     is_file = param.encoding is Encoding.FILE
     is_read = len(shown) <= descriptions.LONGEST and declared.kind != Kind.JSON and not is_file
@@ -334,10 +371,16 @@ def _read(
     options = declared.options
     if not options and own in _HAVE_OPTIONS:
         options = descriptions.read_options(own_text, spelt)
-    default = descriptions.read_default(own_text, options) if declared.default is None else declared.default
+    default = (
+        descriptions.read_default(own_text, options)
+        if declared.default is None
+        else declared.default
+    )
     if not (options or own):
         options = descriptions.read_flag(own_text, default)
-    kind, how = _kind(param.name, own_text, options, Kind.FILE if is_file and own != Kind.LIST else own)
+    kind, how = _kind(
+        param.name, own_text, options, Kind.FILE if is_file and own != Kind.LIST else own
+    )
     sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt, places)
     low, high = declared.minimum, declared.maximum
     has_bounds = (low, high) != _NO_BOUNDS
@@ -346,7 +389,11 @@ def _read(
     source = descriptions.read_source(text)
     rule = Rule(*sentence[:2]) if sentence else None
     # The marker counts only if the listing has no `required` flag, which no other sentence switches off.
-    required = marked and rule is None if param.required is None else param.required and not (sentence and sentence[2])
+    required = (
+        marked and rule is None
+        if param.required is None
+        else param.required and not (sentence and sentence[2])
+    )
     evidence = {"kind": how}
     for part, is_declared, is_described in (
         ("required", param.required is not None, marked),
@@ -405,7 +452,9 @@ def _kind(name: str, text: str, options: tuple[str, ...], declared: str) -> tupl
     if options:
         return Kind.CHOICE, Evidence.DESCRIBED
     words = "_".join(_words(name)).casefold()
-    return next((kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(words)), Kind.TEXT), Evidence.ASSUMED
+    return next(
+        (kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(words)), Kind.TEXT
+    ), Evidence.ASSUMED
 
 
 def _words(name: str) -> list[str]:

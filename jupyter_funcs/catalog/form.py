@@ -36,7 +36,17 @@ from jupyter_funcs.catalog.values import (
 )
 from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.line import JsonList
-from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, meant, quote, recorded, spellings, visible
+from jupyter_funcs.core.text import (
+    did_you_mean,
+    folded,
+    inert,
+    listed,
+    meant,
+    quote,
+    recorded,
+    spellings,
+    visible,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -107,7 +117,9 @@ class Form:
         Called with a field's wire name after each change of its value.
     """
 
-    def __init__(self, function: HasFields, /, *, validate: bool | None = None, **values: Any) -> None:
+    def __init__(
+        self, function: HasFields, /, *, validate: bool | None = None, **values: Any
+    ) -> None:
         if not hasattr(function, "fields"):
             what = f"A form needs a function, not {quote(function)} ({type(function).__name__})."
             raise ArgumentError(what, 'Write jf.Form(funcs["Get Panel Daily"]).')
@@ -119,7 +131,9 @@ class Form:
         self.choices: Callable[[Field, Args], Choices] = lambda _field, _args: Choices()
         self.shows_labels = False
         self.watchers: list[Callable[[str], None]] = []
-        self._converted: dict[str, tuple[Each, list[Any], list[str]]] = {}  # the last result by field
+        self._converted: dict[
+            str, tuple[Each, list[Any], list[str]]
+        ] = {}  # the last result by field
         self._by_name = by_name(self.fields)
         self._by_identifier = {field.identifier: field for field in self.fields}
         self._spellings = spellings(self._by_name)
@@ -142,11 +156,20 @@ class Form:
             The function has no such parameter; the message suggests similar names.
         """
         spelt = self._spellings.get(folded(name), "")
-        found = self._by_name.get(name) or self._by_identifier.get(name) or part_named(self.fields, name)
+        found = (
+            self._by_name.get(name)
+            or self._by_identifier.get(name)
+            or part_named(self.fields, name)
+        )
         found = found or self._by_name.get(spelt)
         if found is None:
-            known = [field.name for field in (with_parts(self.fields) if "." in name else self.fields)]
-            hint = did_you_mean(name, known) or f"It takes {listed(known or ['no parameters'], 'and')}."
+            known = [
+                field.name for field in (with_parts(self.fields) if "." in name else self.fields)
+            ]
+            hint = (
+                did_you_mean(name, known)
+                or f"It takes {listed(known or ['no parameters'], 'and')}."
+            )
             text = f"{self.function} has no parameter {quote(name)}."
             raise ArgumentError(text, hint, errors={name: [f"{text} {hint}"]})
         return found
@@ -221,14 +244,20 @@ class Form:
             try:
                 first = given.setdefault(self.field(name).steps, name)
                 if first != name:
-                    errors[name] = [f"{quote(name)} is the same parameter as {quote(first)}. Pass only one of them."]
+                    errors[name] = [
+                        f"{quote(name)} is the same parameter as {quote(first)}. Pass only one of them."
+                    ]
             except ArgumentError as error:
                 errors.update(error.errors)
         for steps, name in given.items():
             for end in range(1, len(steps)):
                 whole = given.get(steps[:end])
-                if whole and not self._agree(values[whole], steps[end:], values[name], self.field(whole)):
-                    errors[name] = [f"{quote(name)} contradicts {quote(whole)}. Pass only one of them."]
+                if whole and not self._agree(
+                    values[whole], steps[end:], values[name], self.field(whole)
+                ):
+                    errors[name] = [
+                        f"{quote(name)} contradicts {quote(whole)}. Pass only one of them."
+                    ]
         if errors:
             raise ArgumentError(errors=errors)
         for name in sorted(given.values(), key=lambda name: len(self.field(name).inside)):
@@ -261,7 +290,9 @@ class Form:
     @property
     def swept(self) -> list[str]:
         """The wire names of the fields that hold `Each`, even with a single value."""
-        return [name for name, held in self.entries.items() if isinstance(held, Each) and held.values]
+        return [
+            name for name, held in self.entries.items() if isinstance(held, Each) and held.values
+        ]
 
     @property
     def entries(self) -> JsonObject:
@@ -277,7 +308,11 @@ class Form:
         whole = held = self.values.get(field.name, UNSET)
         special: JsonObject = {}
         for part, value in parts_in(field, held) if field.fields and has_special(held) else ():
-            if part.inside and isinstance(value, Each | Variable) and isinstance(part.inside[-1], str):
+            if (
+                part.inside
+                and isinstance(value, Each | Variable)
+                and isinstance(part.inside[-1], str)
+            ):
                 special[part.name] = value
                 whole = with_part(whole, part.inside, UNSET)
         return whole, special
@@ -292,7 +327,9 @@ class Form:
     def first(self) -> Args:
         """The arguments of the first run."""
         swept = self.swept
-        return self.nested({name: value[0] if name in swept else value for name, value in self.args.items()})
+        return self.nested(
+            {name: value[0] if name in swept else value for name, value in self.args.items()}
+        )
 
     def nested(self, args: Args) -> Args:
         """Return arguments with those of dotted names in their objects."""
@@ -320,13 +357,17 @@ class Form:
             warnings.setdefault(name, []).extend(texts)
         return warnings
 
-    def warnings_of_values(self, args: Args, swept: Sequence[str], *, compare_listed: bool = True) -> Messages:
+    def warnings_of_values(
+        self, args: Args, swept: Sequence[str], *, compare_listed: bool = True
+    ) -> Messages:
         """Return the warnings for each value by itself; swept fields have lists of values."""
         warnings = {}
         for name, value in args.items() if self.validate else ():
             several = value if name in swept else [value]
             field = self.field(name)
-            parts = [pair for held in several for pair in parts_in(field, held)] if field.fields else []
+            parts = (
+                [pair for held in several for pair in parts_in(field, held)] if field.fields else []
+            )
             found: dict[str, tuple[Field, list[Any]]] = {name: (field, several)}
             for part, item in parts:
                 if part is not field and item is not UNSET:
@@ -347,8 +388,13 @@ class Form:
             if rule and args.keys().isdisjoint(rule.names):
                 unmet.setdefault(rule.names, rule.text)
         for names, text in unmet.items():
-            called = [self._called(self._by_name[name]) if name in self._by_name else name for name in names]
-            warnings.setdefault("", []).append(f"{listed(called)} is required: {quote(text.rstrip('.'))}.")
+            called = [
+                self._called(self._by_name[name]) if name in self._by_name else name
+                for name in names
+            ]
+            warnings.setdefault("", []).append(
+                f"{listed(called)} is required: {quote(text.rstrip('.'))}."
+            )
         return warnings
 
     def _unlisted(self, field: Field, several: Sequence[Any], args: Args) -> list[str]:
@@ -359,7 +405,9 @@ class Form:
         unlike = [text for value in several for text in texts_in(value) if text not in known.values]
         # A comparison with thousands of listed values takes a while.
         near = [(text, known.nearest(text)) for text in unlike[:_MOST_COMPARED]]
-        return [f"{quote(value)} isn't in the list. {meant(close)}" for value, close in near if close]
+        return [
+            f"{quote(value)} isn't in the list. {meant(close)}" for value, close in near if close
+        ]
 
     def check(self, *, sweeps: bool = False) -> Args:
         """
@@ -396,7 +444,9 @@ class Form:
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": self.function,
             "type": "object",
-            "properties": {field.name: _property(field, validate=self.validate) for field in fields},
+            "properties": {
+                field.name: _property(field, validate=self.validate) for field in fields
+            },
             "required": [field.name for field in fields if self.validate and _must(field)],
             "additionalProperties": False,
         }
@@ -407,7 +457,9 @@ class Form:
 
     def _between(self, args: Args, known: Evidence) -> Messages:
         """Return what is missing and which dates are in the wrong order, as far as it is known by this evidence."""
-        unset = [field for name, field in self._by_name.items() if field.required and name not in args]
+        unset = [
+            field for name, field in self._by_name.items() if field.required and name not in args
+        ]
         if known is Evidence.DECLARED:
             unset = [needed for field in unset for needed in missing(field)]
         else:
@@ -441,7 +493,9 @@ class Form:
             self._compare(args, errors)
         return args, errors
 
-    def take(self, field: Field, held: Any, variables: Values, args: Args, errors: Messages) -> None:
+    def take(
+        self, field: Field, held: Any, variables: Values, args: Args, errors: Messages
+    ) -> None:
         """Add the argument of a field, if any value is valid, and the errors of its values and its parts."""
         wrong = {}
         try:
@@ -457,7 +511,9 @@ class Form:
             if name not in errors:  # a special part has its own
                 errors[name] = [text]
 
-    def _convert(self, field: Field, held: Any, variables: Values, args: Args, errors: Messages) -> None:
+    def _convert(
+        self, field: Field, held: Any, variables: Values, args: Args, errors: Messages
+    ) -> None:
         """Add the argument of a field, if any value is valid, and the errors of several values."""
         if not isinstance(held, Each):
             value = resolved(held, variables)
@@ -467,7 +523,9 @@ class Form:
             return
         before, sent, wrong = self._converted.get(field.name, (None, [], []))
         if before is not held:  # there may be thousands, and each key stroke reads them
-            sent, wrong = accept_each(field, held, variables, self._called(field), validate=self.validate)
+            sent, wrong = accept_each(
+                field, held, variables, self._called(field), validate=self.validate
+            )
             if not has_variable(held):
                 self._converted[field.name] = held, sent, wrong
         if wrong:
@@ -511,7 +569,11 @@ def _must(field: Field) -> bool:
 
 def _property(field: Field, *, validate: bool) -> JsonObject:
     if field.is_json and validate:
-        schema = {word: part for word, part in (field.schema or {}).items() if word not in {"default", "description"}}
+        schema = {
+            word: part
+            for word, part in (field.schema or {}).items()
+            if word not in {"default", "description"}
+        }
         if "$ref" in str(schema):
             # References start at the root of a document; this makes the property one of its own.
             schema["$id"] = f"urn:parameter:{quote_url(field.name, errors='replace')}"
@@ -542,11 +604,15 @@ def _value(field: Field, *, validate: bool) -> JsonObject:
             one |= {name: bound for name, bound in bounds.items() if bound is not None}
     elif kind is Kind.DATE:
         one["format"] = "date"
-    elif field.required and not (enforced and options) and not field.is_list and not takes(field, ""):
+    elif (
+        field.required and not (enforced and options) and not field.is_list and not takes(field, "")
+    ):
         one["minLength"] = 1  # an empty value does not satisfy a requirement
     if options and enforced:
         one["enum"] = options
-        if kind not in {Kind.INTEGER, Kind.NUMBER} and not all(isinstance(option, str) for option in options):
+        if kind not in {Kind.INTEGER, Kind.NUMBER} and not all(
+            isinstance(option, str) for option in options
+        ):
             del one["type"]  # of true and false, or of options of several types
     elif options:
         one["examples"] = options

@@ -35,7 +35,9 @@ def _whole(value: object) -> int:
 
 
 def _flag(value: object) -> bool:
-    return value.strip().casefold() in {"true", "yes", "1"} if isinstance(value, str) else bool(value)
+    return (
+        value.strip().casefold() in {"true", "yes", "1"} if isinstance(value, str) else bool(value)
+    )
 
 
 # By annotation. A null or a value of another type is converted or becomes neutral; it never makes a listing unreadable.
@@ -81,7 +83,9 @@ class Encoding(StrEnum):
     """As the content of files."""
 
 
-class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
+class _CatalogEntry(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True
+):
     model_extra: dict[str, Any] = {}
 
     @classmethod
@@ -92,7 +96,9 @@ class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", r
         fields = zip(cls.__annotations__.items(), wires, strict=True)
         # What has no reader, such as how values travel, is not the listing's to say.
         known = {
-            name: _READERS[kind](extra.pop(wire)) for (name, kind), wire in fields if wire in entry and kind in _READERS
+            name: _READERS[kind](extra.pop(wire))
+            for (name, kind), wire in fields
+            if wire in entry and kind in _READERS
         }
         return cls(**known, model_extra=extra)
 
@@ -183,7 +189,8 @@ class Contents(Once):
     def of(self, function: Function) -> Any:
         """Return a function as listed, but for the positions of itself and its parameters, with digests of schemas."""
         params = tuple(
-            param.changed(sort_value=0, schema=self.once(0, param.schema, self._digest)) for param in function.params
+            param.changed(sort_value=0, schema=self.once(0, param.schema, self._digest))
+            for param in function.params
         )
         # Rows that many replies share are further inside.
         returns = self.once(-2, function.returns, partial(self._digest, level=-2))
@@ -201,7 +208,9 @@ class Contents(Once):
 class Catalog:
     """The functions of one user, by sort value and then in listing order."""
 
-    def __init__(self, functions: Iterable[Function], left_out: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, functions: Iterable[Function], left_out: Iterable[tuple[str, str]] = ()
+    ) -> None:
         self.functions = tuple(functions)
         self.left_out = dict(left_out)
         """What can't be run, with the reason."""
@@ -209,10 +218,13 @@ class Catalog:
         long = identifiers(self._names, lower=True)
         named = zip(self.functions, long, strict=True)
         short = [
-            _identifier(function.short_name, lower=True) if function.short_name else slug for function, slug in named
+            _identifier(function.short_name, lower=True) if function.short_name else slug
+            for function, slug in named
         ]
         uses = Counter([*long, *short])
-        self.slugs = tuple(brief if uses[brief] == 1 else slug for brief, slug in zip(short, long, strict=True))
+        self.slugs = tuple(
+            brief if uses[brief] == 1 else slug for brief, slug in zip(short, long, strict=True)
+        )
         by_slug = dict(zip(self.slugs, self.functions, strict=True))
         # By identity: two functions may be equal in every field.
         self._slug_of = {id(function): slug for slug, function in by_slug.items()}
@@ -240,7 +252,8 @@ class Catalog:
         wanted = str(name).strip()
         if reason := self.left_out.get(wanted):
             raise NotFoundError(
-                f"{wanted} was left out of your catalog: {reason}.", "%funcs describe lists all of these."
+                f"{wanted} was left out of your catalog: {reason}.",
+                "%funcs describe lists all of these.",
             )
         hint = did_you_mean(wanted, self._names)
         raise NotFoundError(
@@ -258,7 +271,10 @@ class Catalog:
         """Return the functions that contain every word, else half of them: an exact name first, then by their names."""
         typed = [*filter(None, map(folded, words.split()))]
         wanted = [_ENDING.sub("", word) for word in typed]
-        counts = [sum(word in name or word in texts for word in wanted) for name, texts in self.search_texts]
+        counts = [
+            sum(word in name or word in texts for word in wanted)
+            for name, texts in self.search_texts
+        ]
         most = max(counts, default=0)
         if 2 * most < len(wanted):
             return []
@@ -268,7 +284,10 @@ class Catalog:
             return name != "".join(typed), not all(word in name for word in wanted)
 
         best = [at for at, count in enumerate(counts) if count == most]
-        return [self.functions[at] for at in (sorted(best, key=place) if 0 < most == len(wanted) else best)]
+        return [
+            self.functions[at]
+            for at in (sorted(best, key=place) if 0 < most == len(wanted) else best)
+        ]
 
     @cached_property
     def search_texts(self) -> list[tuple[str, str]]:
@@ -280,7 +299,10 @@ class Catalog:
             texts = [function.group, function.asset_name, function.description]
             for param in function.params:
                 # Options too, for searches such as "spend by region".
-                texts += [text[:_MOST_SEARCHED] for text in (param.name, *_OPTIONS.findall(param.description))]
+                texts += [
+                    text[:_MOST_SEARCHED]
+                    for text in (param.name, *_OPTIONS.findall(param.description))
+                ]
             found.append((folded(function.name), joined(tuple(map(fold, texts)))))
         return found
 
@@ -298,7 +320,9 @@ def _identifier(name: str, *, lower: bool) -> str:
     plain = unicodedata.normalize("NFKC", name[:LONGEST])
     if lower and name.isalnum():  # listOrders, as an OpenAPI document may name it
         plain = _CAMEL.sub("_", plain)
-    plain = "".join(char if f"a{char}".isidentifier() else "_" for char in (plain.lower() if lower else plain))
+    plain = "".join(
+        char if f"a{char}".isidentifier() else "_" for char in (plain.lower() if lower else plain)
+    )
     plain = re.sub("_+", "_", plain).strip("_") or "unnamed"
     if not plain.isidentifier():  # it starts with a digit or the like
         plain = f"f_{plain}" if lower else f"p_{plain}"
@@ -314,7 +338,9 @@ def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
     """
     document = json_decoding.decode(data, what="listing")
     if other := _other_kind(document):
-        raise ProtocolError(f"The reply is {other}, not a listing of functions.", "Check the address and its kind.")
+        raise ProtocolError(
+            f"The reply is {other}, not a listing of functions.", "Check the address and its kind."
+        )
     entries = _entries(document)
     named = _named(entries)
     functions, skipped = [], len(entries) - len(named)
@@ -324,22 +350,34 @@ def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
         skipped += len(found) - len(params)
         function = Function.read(entry | {"params": params})
         if takes_json:
-            encoded = (param.changed(encoding=Encoding.JSON) if param.schema else param for param in function.params)
+            encoded = (
+                param.changed(encoding=Encoding.JSON) if param.schema else param
+                for param in function.params
+            )
             function = function.changed(params=tuple(encoded))
         functions.append(function)
     if skipped:
-        warn(f"Left out {skipped:,} unnamed {'entry' if skipped == 1 else 'entries'} of the listing.")
+        warn(
+            f"Left out {skipped:,} unnamed {'entry' if skipped == 1 else 'entries'} of the listing."
+        )
     return Catalog(functions)
 
 
 def _has_name(entry: object) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("name"), str) and bool(entry["name"].strip())
+    return (
+        isinstance(entry, dict)
+        and isinstance(entry.get("name"), str)
+        and bool(entry["name"].strip())
+    )
 
 
 def _named(entries: list[Any]) -> list[JsonObject]:
     """Return the entries with a name, by sort value; one without has its position as such."""
     values = {at: entry.get("sortValue") for at, entry in enumerate(entries) if _has_name(entry)}
-    return [entries[at] for at in sorted(values, key=lambda at: at if values[at] is None else _whole(values[at]))]
+    return [
+        entries[at]
+        for at in sorted(values, key=lambda at: at if values[at] is None else _whole(values[at]))
+    ]
 
 
 def _other_kind(document: Any) -> str:
@@ -361,18 +399,29 @@ def _entries(listing: object) -> list[Any]:
         arrays += [array for value in values if (array := _array(value)) is not None]
         # Groups and assets have names too; only functions have parameters.
         named = [array for array in arrays if any(map(_has_name, array))]
-        with_params = [array for array in named if any(isinstance(entry.get("params"), list) for entry in array)]
+        with_params = [
+            array
+            for array in named
+            if any(isinstance(entry.get("params"), list) for entry in array)
+        ]
         for functions in (named, with_params):
             if len(functions) == 1:
                 return functions[0]
     if len(arrays) == 1:
         return arrays[0]
-    raise ProtocolError("The listing contains no list of functions.", "Check that the URL is the function service's.")
+    raise ProtocolError(
+        "The listing contains no list of functions.",
+        "Check that the URL is the function service's.",
+    )
 
 
 def _array(value: object) -> list[Any] | None:
     value = _unwrapped(value)
-    return value if isinstance(value, list) and all(isinstance(entry, dict) for entry in value) else None
+    return (
+        value
+        if isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+        else None
+    )
 
 
 def _unwrapped(value: object) -> object:

@@ -18,10 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _MOST_STEPS = 50  # references that lead to one parameter's schema
-_MOST_FOLLOWED = 2000  # references followed to check one value: a small schema may need exponentially many
-_TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "yes/no", "array": "list"}
+_MOST_FOLLOWED = (
+    2000  # references followed to check one value: a small schema may need exponentially many
+)
+_TYPES = {
+    "string": "text",
+    "integer": "integer",
+    "number": "number",
+    "boolean": "yes/no",
+    "array": "list",
+}
 # What says something about the values, unlike title or description.
-_SAYING = {"type", "enum", "const", "format", "anyOf", "oneOf", "allOf", "$ref", "properties", "items", "not", "if"}
+_SAYING = {
+    "type",
+    "enum",
+    "const",
+    "format",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "$ref",
+    "properties",
+    "items",
+    "not",
+    "if",
+}
 _LOWER = {"minimum", "exclusiveMinimum"}
 _UPPER = {"maximum", "exclusiveMaximum"}
 _PROBLEM: Any = object()  # the key for how a schema contradicts itself, which no document has
@@ -135,7 +156,9 @@ class Schemas(Once):
         named, required = properties_of(item or schema, partial(referred, root=schema))
         if len(named) > min(most, MOST_PROPERTIES):
             return NO_MEMBERS
-        read_only = {name for name, part in named.items() if said_of("readOnly", part, schema) is True}
+        read_only = {
+            name for name, part in named.items() if said_of("readOnly", part, schema) is True
+        }
         properties = {
             name: definitions | part if isinstance(part, dict) else part
             for name, part in named.items()
@@ -150,9 +173,13 @@ class Schemas(Once):
             if isinstance(ref := schema.pop("$ref", None), str):
                 inner = referred(ref, root)
             elif isinstance(parts := schema.pop("allOf", None), list):
-                inner = self.once("parts", parts, lambda parts: reduce(self._merged, parts, JsonObject()))
+                inner = self.once(
+                    "parts", parts, lambda parts: reduce(self._merged, parts, JsonObject())
+                )
             else:
-                word = next((word for word in ("anyOf", "oneOf") if _only_one(schema.get(word))), "")
+                word = next(
+                    (word for word in ("anyOf", "oneOf") if _only_one(schema.get(word))), ""
+                )
                 if not word:
                     return schema
                 inner = _only_one(schema.pop(word))[0]
@@ -166,9 +193,13 @@ class Schemas(Once):
         merged = _plain(other) | own
         for word in own.keys() & other.keys() & {"enum", "type"}:
             # Once for two lists, which many parameters may share.
-            both = self.once((word, id(other[word])), own[word], partial(self._common, word, other[word]))
+            both = self.once(
+                (word, id(other[word])), own[word], partial(self._common, word, other[word])
+            )
             if word == "type" and not both:
-                problem = f"no value is of the types {text_of(own[word])} and {text_of(other[word])}"
+                problem = (
+                    f"no value is of the types {text_of(own[word])} and {text_of(other[word])}"
+                )
                 return {"anyOf": [], _PROBLEM: problem}
             merged[word] = both
         for word in _LOWER | _UPPER:
@@ -179,7 +210,9 @@ class Schemas(Once):
 
     def _common(self, word: str, other: Any, own: Any) -> list[Any]:
         """Return the options or types that are in both of two lists."""
-        values, others = (self.once(word, listed, partial(_by_text, word)) for listed in (own, other))
+        values, others = (
+            self.once(word, listed, partial(_by_text, word)) for listed in (own, other)
+        )
         both = [value for text, value in values.items() if text in others]
         if word == "type" and "number" in both:
             both.remove("integer")
@@ -193,7 +226,9 @@ class Schemas(Once):
         if schema.get("format") == "decimal" and "number" in types:
             return "number"
         is_alternative = schema.get("anyOf") is not None or schema.get("oneOf") is not None
-        kind = _TYPES.get(str(types[0]), "json") if len(types) == 1 and not is_alternative else "json"
+        kind = (
+            _TYPES.get(str(types[0]), "json") if len(types) == 1 and not is_alternative else "json"
+        )
         if kind == "list" and not only(dict, schema.get("items")):
             return "json"
         return "date" if kind == "text" and schema.get("format") == "date" else kind
@@ -209,7 +244,9 @@ class Schemas(Once):
         if isinstance(schema.get("enum"), list):
             return self.once("options", schema["enum"], _options)
         alternatives = schema.get("anyOf") or schema.get("oneOf")
-        return self.once("either", alternatives, _either) if isinstance(alternatives, list) else None
+        return (
+            self.once("either", alternatives, _either) if isinstance(alternatives, list) else None
+        )
 
 
 def says(schema: Any) -> bool:
@@ -232,7 +269,9 @@ def properties_of(schema: Any, look_up: Callable[[Any], Any]) -> tuple[JsonObjec
         needed = only(list, part.get("required"))
         inner = _parts_of(part)
         is_union = any(word in part and not _only_one(part[word]) for word in ("anyOf", "oneOf"))
-        is_object = all(kind in ("object", "null") for kind in as_list(part.get("type", "object"))[:3])
+        is_object = all(
+            kind in ("object", "null") for kind in as_list(part.get("type", "object"))[:3]
+        )
         if is_union or not is_object or {"not", "if"} & part.keys():
             break
         if len(needed) > MOST_PROPERTIES or len(inner) > _MOST_STEPS:
@@ -273,12 +312,20 @@ def _template(part: Any, root: Values, levels: int) -> Any:
     kind = as_list(said_of("type", first, root))[0]
     if kind != "object" and not named:
         return copy(_BLANK.get(str(kind)))
-    return {name: _template(named[name], root, levels - 1) for name in named if name in required and levels}
+    return {
+        name: _template(named[name], root, levels - 1)
+        for name in named
+        if name in required and levels
+    }
 
 
 def _parts_of(schema: Values) -> list[Any]:
     """Return the schemas that a schema consists of; null is left out."""
-    return only(list, schema.get("allOf")) + _only_one(schema.get("anyOf")) + _only_one(schema.get("oneOf"))
+    return (
+        only(list, schema.get("allOf"))
+        + _only_one(schema.get("anyOf"))
+        + _only_one(schema.get("oneOf"))
+    )
 
 
 def _plain(part: Values) -> JsonObject:
@@ -324,7 +371,11 @@ def _options(values: list[Any]) -> _Options | None:
     if not kinds <= {str, bool, int, float}:
         return None
     flags = {value.casefold() if isinstance(value, str) else value for value in values}
-    kind = "yes/no" if flags in ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {True, False}) else "choice"
+    kind = (
+        "yes/no"
+        if flags in ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {True, False})
+        else "choice"
+    )
     if kinds and kinds <= {int, float}:
         kind = "integer" if kinds == {int} else "number"
     typed = {text_of(value): value for value in values if not isinstance(value, str)}
@@ -342,13 +393,19 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _bound(schema: Values, word: str, exclusive: str, tightest: Callable[..., float]) -> float | None:
+def _bound(
+    schema: Values, word: str, exclusive: str, tightest: Callable[..., float]
+) -> float | None:
     """Return the inclusive bound of a number; an exclusive one counts as inclusive where fractions are allowed."""
     inside: Any = schema.get(word)
     outside: Any = schema.get(exclusive)
     if outside is True:  # as OpenAPI 3.0 writes it
         inside, outside = None, inside
-    if _is_number(outside) and schema.get("type") in ("integer", ["integer"]) and outside == int(outside):
+    if (
+        _is_number(outside)
+        and schema.get("type") in ("integer", ["integer"])
+        and outside == int(outside)
+    ):
         outside += 1 if tightest is max else -1
     return tightest(filter(_is_number, [inside, outside]), default=None)
 
@@ -388,7 +445,9 @@ class ReplySchemas(Once):
             items, size = self._sized(whole.get("items"), levels - 1)
         elif kind == "object" and len(whole["properties"]) <= _MOST_MEMBERS:
             for name, member in whole["properties"].items():
-                members[name], count = self._sized(member, levels - 1) if size < _MOST_MEMBERS else ({}, 1)
+                members[name], count = (
+                    self._sized(member, levels - 1) if size < _MOST_MEMBERS else ({}, 1)
+                )
                 size += count
         is_decimal = only(str, whole.get("pattern")).startswith(_DECIMAL)
         is_nullable = None in only(list, whole.get("enum")) or "null" in as_list(whole.get("type"))
@@ -401,7 +460,10 @@ class ReplySchemas(Once):
             "properties": members,
             "required": [name for name in members if name in whole["required"]],
             "description": clip(only(str, whole.get("description")), _MAX_ABOUT),
-            "unit": clip(next((whole[word] for word in _UNITS if isinstance(whole.get(word), str)), ""), _MAX_ABOUT),
+            "unit": clip(
+                next((whole[word] for word in _UNITS if isinstance(whole.get(word), str)), ""),
+                _MAX_ABOUT,
+            ),
         }
         return {word: said for word, said in plain.items() if said}, size
 
@@ -421,8 +483,14 @@ class ReplySchemas(Once):
             if "$ref" in own:
                 parts.insert(0, referred(own["$ref"], self._root))
             before = whole["properties"]
-            whole = {**own, **whole, "properties": {**before, **only(dict, own.get("properties")), **before}}
-            whole["required"].update(name for name in only(list, own.get("required")) if isinstance(name, str))
+            whole = {
+                **own,
+                **whole,
+                "properties": {**before, **only(dict, own.get("properties")), **before},
+            }
+            whole["required"].update(
+                name for name in only(list, own.get("required")) if isinstance(name, str)
+            )
             if len(others) < len(either):
                 whole["nullable"] = True
         return {"properties": {}, "required": set(), "description": part.get("description")}
@@ -464,13 +532,19 @@ def _validator() -> Any:
     additional = Draft202012Validator.VALIDATORS["additionalProperties"]
 
     def plain(validator: Any, allowed: Any, instance: Any, inside: Any) -> Iterable[Any]:
-        return () if "patternProperties" in inside else additional(validator, allowed, instance, inside) or ()
+        return (
+            ()
+            if "patternProperties" in inside
+            else additional(validator, allowed, instance, inside) or ()
+        )
 
     require = Draft202012Validator.VALIDATORS["required"]
 
     def needed(validator: Any, names: Any, instance: Any, inside: Any) -> Iterable[Any]:
         properties = only(dict, inside.get("properties"))
-        names = [name for name in names if only(dict, properties.get(name)).get("readOnly") is not True]
+        names = [
+            name for name in names if only(dict, properties.get(name)).get("readOnly") is not True
+        ]
         return require(validator, names, instance, inside) or ()
 
     # Alternatives of documents often overlap, and a person can't choose between them.

@@ -51,7 +51,9 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
             annotation |= None
             default = default[0] if field.is_list and default and len(default) == 1 else default
         keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(field.identifier, keyword, default=default, annotation=annotation))
+        parameters.append(
+            inspect.Parameter(field.identifier, keyword, default=default, annotation=annotation)
+        )
     return inspect.Signature(parameters, return_annotation="pandas.DataFrame")
 
 

@@ -65,7 +65,12 @@ _READ = {
     "time": re.compile(r"([01]\d|2[0-3]):[0-5]\d.*"),
     "duration": re.compile(r"[-+]?P.*\d.*|.*\d:\d\d.*|.*\d days?\b.*"),
 }
-EXAMPLES = {"file": "folder/file.csv", "date-time": "2026-11-15T14:30", "time": "14:30", "duration": "P1DT2H"}
+EXAMPLES = {
+    "file": "folder/file.csv",
+    "date-time": "2026-11-15T14:30",
+    "time": "14:30",
+    "duration": "P1DT2H",
+}
 
 
 class WrongValueError(ValueError):
@@ -76,7 +81,9 @@ class WrongPartsError(WrongValueError):
     """Parts of an object are wrong: `parts` holds each with what is wrong, `valid` the object without them."""
 
     def __init__(self, parts: list[tuple[Field, str]], valid: Any) -> None:
-        super().__init__(f"has wrong parts: {' '.join(f'{part.name} {text}' for part, text in parts)}")
+        super().__init__(
+            f"has wrong parts: {' '.join(f'{part.name} {text}' for part, text in parts)}"
+        )
         self.parts = parts
         self.valid = valid
 
@@ -318,7 +325,9 @@ def _read_entered(field: Field, text: Entered) -> Any:
     if text.startswith(JSON_PREFIX) and (field.is_json or takes(field, None)):
         value, wrong = _parsed(text.removeprefix(JSON_PREFIX))
         if wrong:
-            raise WrongValueError(f"takes JSON after {JSON_PREFIX}, and this isn't valid ({wrong}): {quote(text)}.")
+            raise WrongValueError(
+                f"takes JSON after {JSON_PREFIX}, and this isn't valid ({wrong}): {quote(text)}."
+            )
         return value
     if text.strip() == "null" and takes(field, None) and not takes(field, str(text)):
         return None
@@ -354,7 +363,9 @@ def accept_each(
         value = as_several(field, value) if isinstance(item, Variable) else value
         for value_of_run in value.values if isinstance(value, Each) else (value,):
             try:
-                accepted = accept(field, value_of_run, validate=validate, hints=len(errors) < _MOST_ERRORS)
+                accepted = accept(
+                    field, value_of_run, validate=validate, hints=len(errors) < _MOST_ERRORS
+                )
                 valid.setdefault(key_of(accepted), accepted)
             except WrongValueError as error:
                 errors[f"{called} {error}"] = None
@@ -388,11 +399,18 @@ def as_several(field: Field, value: Any) -> Any:
 def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
     """Return how the values of a field contradict its description or format, or look like JSON and are text."""
     if field.is_json:
-        return [text for value in values if isinstance(value, str) and (text := _like_json(field, value))]
+        return [
+            text
+            for value in values
+            if isinstance(value, str) and (text := _like_json(field, value))
+        ]
     if field.format in _READ:
         texts = [text for value in values for text in texts_in(value)]
         wrong = [text for text in texts if not _READ[field.format].fullmatch(text)]
-        return [f"takes a {field.format} such as {EXAMPLES[field.format]}, not {quote(text)}." for text in wrong]
+        return [
+            f"takes a {field.format} such as {EXAMPLES[field.format]}, not {quote(text)}."
+            for text in wrong
+        ]
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
     is_assumed = field.evidence.get("kind") is Evidence.ASSUMED
@@ -405,7 +423,9 @@ def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
             warnings.append(str(error))
             continue
         for item, option in zip(as_list(value), as_list(accepted), strict=True):
-            if text_of(item) != option and option in strict.options:  # in another case, which may matter
+            if (
+                text_of(item) != option and option in strict.options
+            ):  # in another case, which may matter
                 warnings.append(f"has no option {quote(item)}. {meant([option])}")
     return warnings
 
@@ -414,7 +434,9 @@ def refuse_table(field: Field, value: Any) -> None:
     """Refuse a whole table where the values of one column are expected."""
     columns = list(getattr(value, "columns", ())) if getattr(value, "ndim", 1) > 1 else []
     if columns:
-        alike = next((column for column in columns if folded(str(column)) == folded(field.name)), columns[0])
+        alike = next(
+            (column for column in columns if folded(str(column)) == folded(field.name)), columns[0]
+        )
         raise WrongValueError(
             f"takes one column, not a whole table: use table[{quote(alike)}] "
             "(in %funcs, assign it to a variable first)."
@@ -435,12 +457,18 @@ def items_of(field: Field, value: Any) -> list[Any]:
 def _single(field: Field, value: Any, *, hints: bool) -> Any:
     """Read one value, or one item of a list."""
     kind = field.value_kind
-    is_plain = isinstance(value, str) or (kind is Kind.FILE and isinstance(value, bytes | bytearray))
+    is_plain = isinstance(value, str) or (
+        kind is Kind.FILE and isinstance(value, bytes | bytearray)
+    )
     if not is_plain and is_iterable(value):
         if field.is_list:
             raise WrongValueError(f"takes a list of texts, not {quote(value)}.")
-        given = quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)  # its items have quotes
-        raise WrongValueError(f"takes one value, not {given}.{SWEEPS if _is_sequence(value) else ''}")
+        given = (
+            quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)
+        )  # its items have quotes
+        raise WrongValueError(
+            f"takes one value, not {given}.{SWEEPS if _is_sequence(value) else ''}"
+        )
     read = _READERS.get(kind, _as_text)(field, value)
     options = _declared_options(field)
     if not options:
@@ -465,7 +493,11 @@ def _option(kind: Kind, value: Any, options: Choices, *, hints: bool) -> str:
             return option
     first = ["Yes", "No"] if kind is Kind.YES_NO else islice(options.values, _MOST_NAMED)
     close = options.nearest(text) if hints else ()
-    hint = meant(close) if close else clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
+    hint = (
+        meant(close)
+        if close
+        else clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
+    )
     raise WrongValueError(f"has no option {quote(text_of(value))}. {hint}")
 
 
@@ -473,7 +505,9 @@ def _declared_options(field: Field) -> Choices:
     """Return the texts of the options that exclude other values; none if the options aren't declared."""
     if not field.choices:  # by another of thousands of values
         options = allowed(field) if field.is_declared("options") else ()
-        field.choices.append(Choices.of(_comparable(field.value_kind, text_of(option)) for option in options))
+        field.choices.append(
+            Choices.of(_comparable(field.value_kind, text_of(option)) for option in options)
+        )
     choices: Choices = field.choices[0]
     return choices
 
@@ -563,7 +597,9 @@ def _with_read_parts(field: Field, value: Any) -> Any:
 
 
 def _refusal(value: Any, problem: str) -> WrongValueError:
-    return WrongValueError(f"does not take {quote(value)}: {clip(inert(problem), 300).rstrip('.')}.")
+    return WrongValueError(
+        f"does not take {quote(value)}: {clip(inert(problem), 300).rstrip('.')}."
+    )
 
 
 def _json_of_text(field: Field, text: str) -> Any:
@@ -596,7 +632,10 @@ def _parsed(text: str) -> tuple[Any, str]:
     try:
         return json.loads(text, parse_constant=_no_constant), ""
     except json.JSONDecodeError as error:
-        return None, f"{error.msg.removesuffix(' at').removesuffix(' starting')} at character {error.pos + 1}"
+        return (
+            None,
+            f"{error.msg.removesuffix(' at').removesuffix(' starting')} at character {error.pos + 1}",
+        )
     except (ValueError, RecursionError) as error:
         return None, clip(str(error), 100)
 
@@ -626,12 +665,17 @@ def _jsonable(field: Field, value: Any) -> Any:
     if isinstance(value, Mapping):
         if any(map(is_several, value)):
             raise TypeError
-        return {text_of(_jsonable(field, key)): _jsonable(field, item) for key, item in value.items()}
+        return {
+            text_of(_jsonable(field, key)): _jsonable(field, item) for key, item in value.items()
+        }
     if is_several(value):
         refuse_table(field, value)
         if hasattr(value, "__next__"):
             raise TypeError
-        return [_jsonable(field, item) for item in (value.tolist() if hasattr(value, "tolist") else value)]
+        return [
+            _jsonable(field, item)
+            for item in (value.tolist() if hasattr(value, "tolist") else value)
+        ]
     plain = _plain(value)
     if isinstance(plain, bool):
         return plain
@@ -701,7 +745,9 @@ def _as_yes_no(field: Field, value: Any) -> str:
 def _as_integer(field: Field, value: Any) -> int:
     number = _exact(_plain(value))
     # A service may keep 64 bits only.
-    is_too_long = field.encoding is Encoding.TEXT and number is not None and not -(2**63) <= number < 2**63
+    is_too_long = (
+        field.encoding is Encoding.TEXT and number is not None and not -(2**63) <= number < 2**63
+    )
     if number is None or is_too_long or number != number.to_integral_value():
         raise WrongValueError(f"takes a whole number, not {quote(value)}.")
     _check_bounds(field, number)
@@ -719,7 +765,9 @@ def _number_of(field: Field, plain: Any, value: Any) -> int | float | Decimal | 
     number = _exact(plain)
     if number is None or not math.isfinite(float(number)):
         is_number = number is not None or isinstance(plain, float | Decimal)
-        raise WrongValueError(f"takes a {'finite number' if is_number else 'number'}, not {quote(value)}.")
+        raise WrongValueError(
+            f"takes a {'finite number' if is_number else 'number'}, not {quote(value)}."
+        )
     if Kind.NUMBER in {field.kind, field.item}:
         _check_bounds(field, number)
     if field.format == "decimal":
@@ -776,7 +824,9 @@ def _check_bounds(field: Field, number: Decimal) -> None:
 def in_words(field: Field) -> tuple[str, str, str]:
     """Return whether a field is required, its default, and its options or where they are, as a table shows them."""
     required = " or ".join(field.rule.names) if field.rule else "yes" * field.required
-    options = ", ".join(field.options) or (f"see {field.source}" if field.source else _bounds(field))
+    options = ", ".join(field.options) or (
+        f"see {field.source}" if field.source else _bounds(field)
+    )
     return required, field.default or "", options
 
 
@@ -793,7 +843,9 @@ def _as_date(field: Field, value: Any) -> str:
     value = _plain(value)
     if isinstance(value, dt.datetime):
         if not _is_midnight(value):
-            raise WrongValueError(f"takes a date without a time of day, not {quote(value.isoformat(' '))}.")
+            raise WrongValueError(
+                f"takes a date without a time of day, not {quote(value.isoformat(' '))}."
+            )
         value = value.date()
     text = str(_as_text(replace(field, format=""), value)).strip()
     # date.fromisoformat also reads 20250304 and 2025-W10-2, which the service does not.
@@ -810,7 +862,9 @@ def _as_file(_: Field, value: Any) -> str | bytes:
     if isinstance(value, bytes | bytearray):
         return bytes(value)
     if not isinstance(_plain(value), str | PathLike):
-        raise WrongValueError(f"takes the path of a file, or bytes, not {quote(value)} ({type(value).__name__}).")
+        raise WrongValueError(
+            f"takes the path of a file, or bytes, not {quote(value)} ({type(value).__name__})."
+        )
     path = Path(value).expanduser()
     if not (path.is_file() and os.access(path, os.R_OK)):
         what = "can't read" if path.exists() else "finds no file"
@@ -860,7 +914,9 @@ def is_iterable(value: Any) -> bool:
 
 def constant_of(value: Any) -> str:
     """Return what null, an empty text or an empty list is called; empty for any other value."""
-    return next((name for name, kind in CONSTANTS.items() if isinstance(value, kind) and not value), "")
+    return next(
+        (name for name, kind in CONSTANTS.items() if isinstance(value, kind) and not value), ""
+    )
 
 
 def constants(field: Field) -> list[str]:
@@ -875,7 +931,12 @@ def is_empty(value: Any) -> bool:
     if value is None:
         return True
     try:
-        return is_iterable(value) and hasattr(value, "__len__") and not isinstance(value, bytes) and len(value) == 0
+        return (
+            is_iterable(value)
+            and hasattr(value, "__len__")
+            and not isinstance(value, bytes)
+            and len(value) == 0
+        )
     except Exception:  # noqa: BLE001  # such a value is stored, and refused at its field
         return False
 

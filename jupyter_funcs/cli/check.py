@@ -28,12 +28,18 @@ def check(options: argparse.Namespace) -> None:
     settings = load(options.config)
     functions = settings.functions
     if options.folders:
-        folders = tuple(folder.expanduser().absolute() for folder in options.folders)  # workers have their own folder
+        folders = tuple(
+            folder.expanduser().absolute() for folder in options.folders
+        )  # workers have their own folder
         functions = functions.model_copy(update={"folders": folders, "entry_points": False})
     if not functions.folders and not functions.entry_points:
-        raise SetupError("Which functions? Name their folder: jupyter funcs check FOLDER, or --config FILE.")
+        raise SetupError(
+            "Which functions? Name their folder: jupyter funcs check FOLDER, or --config FILE."
+        )
     if not options.timeout > 0:
-        raise SetupError(f"--timeout must be a positive number of seconds, not {options.timeout:g}.")
+        raise SetupError(
+            f"--timeout must be a positive number of seconds, not {options.timeout:g}."
+        )
     server = settings.server.model_copy(update={"run_seconds": options.timeout})
     settings = settings.model_copy(update={"functions": functions, "server": server})
     log = logging.getLogger("jupyter_funcs.service")
@@ -67,7 +73,14 @@ def preview(function: Function, place: str) -> str:
     lines = [inert(" · ".join(filter(None, texts)))]
     lines += [f"  {inert(line)}" for line in function.about.splitlines() if line.strip()]
     fields = read_fields(function)
-    rows = [map(inert, (field.label, str(field.kind), *in_words(field), field.brief)) for field in fields]
+    rows = [
+        map(inert, (field.label, str(field.kind), *in_words(field), field.brief))
+        for field in fields
+    ]
     columns = [column for column in zip(_HEADINGS, *rows, strict=True) if any(column[1:])]
-    table = table_text(columns, [False] * len(columns), terminal_width() - 4) if rows else "(no parameters)"
+    table = (
+        table_text(columns, [False] * len(columns), terminal_width() - 4)
+        if rows
+        else "(no parameters)"
+    )
     return "\n".join([*lines, *(f"    {line}" for line in table.splitlines())])

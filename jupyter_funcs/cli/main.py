@@ -86,13 +86,17 @@ _RESULT = (
     _argument("--format", choices=_FORMATS, help="default: the suffix of FILE, else table"),
     _argument("-o", "--output", type=Path, metavar="FILE", help="write the result to FILE"),
 )
-_SERVICE = _argument("--profile", metavar="PROFILE|URL", help="service to use (default: as configured)")
+_SERVICE = _argument(
+    "--profile", metavar="PROFILE|URL", help="service to use (default: as configured)"
+)
 
 
 def _parser() -> Parser:
     about = "List and run the functions of a catalog, try the demo, or serve functions of your own."
     parser = Parser(prog="jupyter funcs", description=about)
-    parser.add_argument("--version", action="version", version=f"jupyter_funcs {metadata.version('jupyter-funcs')}")
+    parser.add_argument(
+        "--version", action="version", version=f"jupyter_funcs {metadata.version('jupyter-funcs')}"
+    )
     parser.set_defaults(more="")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -113,7 +117,11 @@ def _parser() -> Parser:
         "demo",
         demo,
         "open JupyterLab with the quickstart and synthetic data",
-        _argument("--dir", type=Path, help="folder for the copied notebooks (default: a new temporary one)"),
+        _argument(
+            "--dir",
+            type=Path,
+            help="folder for the copied notebooks (default: a new temporary one)",
+        ),
         more="any",
         description="Other options are passed to JupyterLab.",
     )
@@ -139,8 +147,16 @@ def _parser() -> Parser:
         "run a function and write its result",
         _argument("name", metavar="FUNCTION", help=_FUNCTION),
         _argument("arguments", nargs="*", metavar="NAME=VALUE", help="write a list as [a, b, c]"),
-        _argument("--timeout", type=float, default=300, metavar="SECONDS", help="time limit (default: 300)"),
-        _argument("--all", action="store_const", const="all", dest="pages", help="get all pages of a list"),
+        _argument(
+            "--timeout",
+            type=float,
+            default=300,
+            metavar="SECONDS",
+            help="time limit (default: 300)",
+        ),
+        _argument(
+            "--all", action="store_const", const="all", dest="pages", help="get all pages of a list"
+        ),
         *_RESULT,
         _SERVICE,
         more="values",  # argparse takes those after an option for unknown words
@@ -149,17 +165,23 @@ def _parser() -> Parser:
         "login",
         login,
         "log in, and store the token in the system keyring",
-        _argument("--profile", metavar="PROFILE", help="profile to log in with (default: as configured)"),
+        _argument(
+            "--profile", metavar="PROFILE", help="profile to log in with (default: as configured)"
+        ),
     )
     add(
         "stubs",
         write_stubs,
         "write a typed module of the functions, for editors and mypy",
-        _argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="default: this folder"),
+        _argument(
+            "-o", "--output", type=Path, default=Path(), metavar="DIR", help="default: this folder"
+        ),
         _SERVICE,
     )
     only = "serve only functions whose name or slug matches, such as 'get_*' (repeatable)"
-    read_only = "tell the assistant that these functions change nothing, which a catalog doesn't say"
+    read_only = (
+        "tell the assistant that these functions change nothing, which a catalog doesn't say"
+    )
     add(
         "mcp",
         serve_mcp,
@@ -207,17 +229,25 @@ def _session(options: argparse.Namespace) -> Session:
 
 def demo(options: argparse.Namespace) -> None:
     """Open JupyterLab on a copy of the notebooks, which leaves the originals unchanged."""
-    folder = Path(tempfile.mkdtemp(prefix="jupyter-funcs-")) if options.dir is None else options.dir.expanduser()
+    folder = (
+        Path(tempfile.mkdtemp(prefix="jupyter-funcs-"))
+        if options.dir is None
+        else options.dir.expanduser()
+    )
     copy_notebooks(folder)
     if options.dir is None:
         print(f"Opening a copy of the notebooks in the temporary folder {folder}.")
         print("To keep what you change, name a folder of your own: jupyter funcs demo --dir DIR")
     else:
-        print(f"Opening the notebooks in {folder}. Those that were there already are as you left them.")
+        print(
+            f"Opening the notebooks in {folder}. Those that were there already are as you left them."
+        )
     try:
         from jupyterlab.labapp import LabApp
     except ModuleNotFoundError:
-        raise ConfigError("JupyterLab is not installed.", "pip install 'jupyter-funcs[lab]'") from None
+        raise ConfigError(
+            "JupyterLab is not installed.", "pip install 'jupyter-funcs[lab]'"
+        ) from None
     # Containers run as root; the server listens on this machine only and asks for a token.
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     # As a URL and not as a file to open, so that the address that the server prints leads there too.
@@ -282,12 +312,20 @@ def call(options: argparse.Namespace) -> None:
             raise given_twice(name)
         # The shell has expanded its own variables already.
         values[name] = value if value.startswith("$") else read_value(value, {})
-    function = _session(options)[options.name].with_options(timeout=options.timeout, pages=options.pages)
+    function = _session(options)[options.name].with_options(
+        timeout=options.timeout, pages=options.pages
+    )
     suffix = options.output.suffix.lower() if options.output else ""
-    is_of_a_file = options.format is None and suffix[1:] not in {*_FORMATS, "", "txt", "xls"} and suffix in types_map
+    is_of_a_file = (
+        options.format is None
+        and suffix[1:] not in {*_FORMATS, "", "txt", "xls"}
+        and suffix in types_map
+    )
     file_format = "csv" if is_of_a_file else _format(options)
     if file_format in BINARY and options.output is None and sys.stdout.isatty():
-        raise ArgumentError(f"A terminal can't show {BINARY[file_format]}.", "Write it to a file: -o FILE.")
+        raise ArgumentError(
+            f"A terminal can't show {BINARY[file_format]}.", "Write it to a file: -o FILE."
+        )
     frame = function(**with_json(function.form(), values))
     if options.format is None and suffix[1:] not in _FORMATS and (file := file_of(frame)):
         _write_file(frame, file, function.slug, options.output)
@@ -324,7 +362,9 @@ def _format(options: argparse.Namespace) -> Format:
     suffix = options.output.suffix.lower().removeprefix(".") if options.output else ""
     name = options.format or ("table" if suffix in {"", "txt"} else suffix)
     if name not in _FORMATS:
-        raise ArgumentError(f"There is no format {quote(suffix)}.", f"Choose one: --format {listed(_FORMATS)}.")
+        raise ArgumentError(
+            f"There is no format {quote(suffix)}.", f"Choose one: --format {listed(_FORMATS)}."
+        )
     return cast("Format", name)
 
 
@@ -339,7 +379,9 @@ def login(options: argparse.Namespace) -> None:
     source = connection.token
     if not isinstance(source, Login) or not source.in_keyring:
         what = "This profile has no login whose token is stored in the keyring."
-        raise ConfigError(what, 'Add login = "EMAIL" and keep = "keyring" to a profile, and use --profile NAME.')
+        raise ConfigError(
+            what, 'Add login = "EMAIL" and keep = "keyring" to a profile, and use --profile NAME.'
+        )
     session.login(source.email, ask_password(source.email))
     print(session.status())
 

@@ -47,7 +47,9 @@ def serve(session: Session, only: Sequence[str] = (), *, reads: bool = False) ->
     for pattern in only:
         if not any(_is_chosen(function, [pattern]) for function in session):
             what = f"No function of {session.service} matches --only {quote(pattern)}."
-            raise ArgumentError(what, "Write a name or a slug, in which * is any text. See jupyter funcs list.")
+            raise ArgumentError(
+                what, "Write a name or a slug, in which * is any text. See jupyter funcs list."
+            )
 
     async def run() -> None:
         server = server_of(session, only, reads=reads)
@@ -63,7 +65,11 @@ def server_of(session: Session, only: Sequence[str] = (), *, reads: bool = False
     reads = reads or not session.address
 
     def tools() -> list[types.Tool]:
-        return [tool(function, reads=reads) for function in session.refresh() if _is_chosen(function, only)]
+        return [
+            tool(function, reads=reads)
+            for function in session.refresh()
+            if _is_chosen(function, only)
+        ]
 
     async def list_tools(_context: object, _page: object) -> types.ListToolsResult:
         try:
@@ -71,7 +77,9 @@ def server_of(session: Session, only: Sequence[str] = (), *, reads: bool = False
         except FuncsError as error:
             raise MCPError(types.INTERNAL_ERROR, redacted_all(str(error))) from None
 
-    async def call_tool(_context: object, request: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        _context: object, request: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         warnings: list[UserWarning] = []
         try:
             with collect_warnings(warnings):
@@ -84,17 +92,20 @@ def server_of(session: Session, only: Sequence[str] = (), *, reads: bool = False
                 except asyncio.CancelledError:
                     starting.add_done_callback(_cancel)
                     raise
-            note, table = await asyncio.to_thread(as_texts, frame, hint=_how_to_ask_for_less(function))
+            note, table = await asyncio.to_thread(
+                as_texts, frame, hint=_how_to_ask_for_less(function)
+            )
         except FuncsError as error:
             return _result([str(error)], is_error=True)
         except Exception as error:  # noqa: BLE001  # its text may contain anything
-            return _result([f"The tool failed inside jupyter_funcs: {type(error).__name__}."], is_error=True)
+            return _result(
+                [f"The tool failed inside jupyter_funcs: {type(error).__name__}."], is_error=True
+            )
         return _result([" ".join([note, *(f"Warning: {text}" for text in warnings)]), table])
 
     source = f"a function of {inert(session.service)}"
-    instructions = (
-        f"Each tool runs {source} and returns its result as CSV, of which at most {MOST_CHARACTERS:,} characters."
-    )
+    most = f"at most {MOST_CHARACTERS:,} characters"
+    instructions = f"Each tool runs {source} and returns its result as CSV, of which {most}."
     if not reads:
         instructions += " Whether a function changes anything is not known."
     if not session.address:
@@ -115,12 +126,16 @@ def _cancel(started: asyncio.Future[Job]) -> None:
 
 def _result(texts: list[str], *, is_error: bool = False) -> types.CallToolResult:
     shown = map(redacted_all, texts)
-    return types.CallToolResult(content=[types.TextContent(text=text) for text in shown], is_error=is_error)
+    return types.CallToolResult(
+        content=[types.TextContent(text=text) for text in shown], is_error=is_error
+    )
 
 
 def _is_chosen(function: RemoteFunction, only: Sequence[str]) -> bool:
     names = (function.slug.casefold(), function.name.casefold())
-    return not only or any(fnmatchcase(name, pattern.casefold()) for pattern in only for name in names)
+    return not only or any(
+        fnmatchcase(name, pattern.casefold()) for pattern in only for name in names
+    )
 
 
 def _shown(text: str) -> str:
@@ -135,7 +150,9 @@ def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
     schema["title"] = _shown(schema["title"])
     schema["properties"] = {keys[name]: _cleaned(own) for name, own in schema["properties"].items()}
     schema["required"] = [keys[name] for name in schema["required"]]
-    description = clip(_shown(function.function.about) or _shown(function.name), _LONGEST_DESCRIPTION)
+    description = clip(
+        _shown(function.function.about) or _shown(function.name), _LONGEST_DESCRIPTION
+    )
     rules = {field.rule.names: None for field in function.fields if field.rule}
     reads = reads and not function.function.changes_data
     required = [f"Requires {listed(keys[name] for name in names)}." for names in rules]
@@ -160,7 +177,11 @@ def _cleaned(part: Any, word: str = "") -> Any:
 def _shown_values(schema: Values) -> dict[str, str]:
     """Map what an assistant sees of each option and default of a property to the value itself."""
     items = only(dict, schema.get("items")) or schema
-    options = [*only(list, items.get("enum")), *only(list, items.get("examples")), *as_list(schema.get("default"))]
+    options = [
+        *only(list, items.get("enum")),
+        *only(list, items.get("examples")),
+        *as_list(schema.get("default")),
+    ]
     return {_shown(value): value for value in options if isinstance(value, str)}
 
 
@@ -193,7 +214,10 @@ def _function(session: Session, name: str, only: Sequence[str]) -> RemoteFunctio
     by_name = {_name(slug): slug for slug in session.catalog.slugs}
     function = session[by_name.get(name, name)]
     if not _is_chosen(function, only):
-        raise NotFoundError(f"{function.name} isn't a tool of this server.", "Choose one of the tools that it lists.")
+        raise NotFoundError(
+            f"{function.name} isn't a tool of this server.",
+            "Choose one of the tools that it lists.",
+        )
     return function
 
 
@@ -202,10 +226,19 @@ def _arguments(function: RemoteFunction, arguments: Values) -> JsonObject:
     names = {key: name for name, key in _keys(function).items()}
     properties = function.json_schema()["properties"]
     values = {names.get(key, key): value for key, value in arguments.items()}
-    files = [field.name for field in function.fields if field.value_kind is Kind.FILE and field.name in values]
+    files = [
+        field.name
+        for field in function.fields
+        if field.value_kind is Kind.FILE and field.name in values
+    ]
     if files:
-        raise ArgumentError(f"{listed(files, 'and')} would send a file of this machine.", "Ask the user to run it.")
-    return {name: _respelled(value, _shown_values(properties.get(name, {}))) for name, value in values.items()}
+        raise ArgumentError(
+            f"{listed(files, 'and')} would send a file of this machine.", "Ask the user to run it."
+        )
+    return {
+        name: _respelled(value, _shown_values(properties.get(name, {})))
+        for name, value in values.items()
+    }
 
 
 def _how_to_ask_for_less(function: RemoteFunction) -> str:

@@ -114,10 +114,15 @@ def stub(session: Session) -> str:
     parts.append("class _ByName(Session):\n")
     overloads = by_name if len(by_name) <= _MOST_OVERLOADS else {}
     for name, slug in overloads.items():
-        parts.append(f"    @overload\n    def __getitem__(self, name: Literal[{name!a}], /) -> _{slug}: ...\n")
+        parts.append(
+            f"    @overload\n    def __getitem__(self, name: Literal[{name!a}], /) -> _{slug}: ...\n"
+        )
     if overloads:
         parts.append("    @overload\n")
-    parts += ["    def __getitem__(self, name: str | int, /) -> RemoteFunction: ...\n\n", "class Funcs(_ByName):\n"]
+    parts += [
+        "    def __getitem__(self, name: str | int, /) -> RemoteFunction: ...\n\n",
+        "class Funcs(_ByName):\n",
+    ]
     # A name that the session uses itself ends in an underscore, as at run time.
     pairs = zip(session.attributes, functions, strict=True)
     parts += [f"    {name}: _{function.slug}\n" for name, function in pairs] or ["    ...\n"]
@@ -127,8 +132,12 @@ def stub(session: Session) -> str:
 def _class(function: RemoteFunction) -> str:
     parameters = ""
     for name, parameter in function.__signature__.parameters.items():
-        default = "" if parameter.default is inspect.Parameter.empty else f" = {parameter.default!a}"
-        parameters += f"{'' if parameters else ', *'}, {name}: {source(parameter.annotation)}{default}"
+        default = (
+            "" if parameter.default is inspect.Parameter.empty else f" = {parameter.default!a}"
+        )
+        parameters += (
+            f"{'' if parameters else ', *'}, {name}: {source(parameter.annotation)}{default}"
+        )
     return _FUNCTION.format(slug=function.slug, doc=ascii(function.__doc__), parameters=parameters)
 
 

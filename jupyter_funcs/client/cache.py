@@ -49,9 +49,13 @@ _NO_ARROW = "pyarrow is not installed (pip install pyarrow)"
 _version = cache(version)
 
 
-def run_keys(identity: str, function: Function, options: CallOptions, runs: Iterable[Values]) -> list[str]:
+def run_keys(
+    identity: str, function: Function, options: CallOptions, runs: Iterable[Values]
+) -> list[str]:
     """Return one key per run: a hash of the identity, the function as listed, the schema and the arguments."""
-    schema = list(options.schema.items()) if options.schema else None  # in order: it orders the columns
+    schema = (
+        list(options.schema.items()) if options.schema else None
+    )  # in order: it orders the columns
     pages = options.pages and options.most_pages
     facts = [_version("jupyter-funcs"), identity, Contents().of(function), schema, pages]
     common = hashlib.sha256(_canonical(facts).encode())
@@ -60,7 +64,9 @@ def run_keys(identity: str, function: Function, options: CallOptions, runs: Iter
         run = common.copy()
         try:
             run.update(_canonical(args).encode())
-        except TypeError:  # an object is told by nothing that is kept: such a result is never found again
+        except (
+            TypeError
+        ):  # an object is told by nothing that is kept: such a result is never found again
             run.update(uuid4().bytes)
         keys.append(run.hexdigest())
     return keys
@@ -85,14 +91,22 @@ class Cache:
     def __repr__(self) -> str:
         return f"<Cache in {self.folder}>"
 
-    def identity(self, connection: Connection, secret: Secret, source: Any = None, *, is_stored: bool = True) -> str:
+    def identity(
+        self, connection: Connection, secret: Secret, source: Any = None, *, is_stored: bool = True
+    ) -> str:
         """
         Return who asks whom, for `run_keys`, as a hash: the connection, the account, and what the source adds.
 
         It is salted, because commands, addresses and opaque tokens hold secrets. A key that stays in memory needs no
         salt, which would be a file.
         """
-        facts = [*connection.place, connection.where, connection.header, source, secret.account or secret.reveal()]
+        facts = [
+            *connection.place,
+            connection.where,
+            connection.header,
+            source,
+            secret.account or secret.reveal(),
+        ]
         salt = self._salt if is_stored else b""
         return hmac.new(salt, _canonical(facts).encode(), hashlib.sha256).hexdigest()
 
@@ -110,7 +124,11 @@ class Cache:
         """Return the entries that exist and are at most `max_age` seconds old, by key."""
         segments, now = self._segments(), time.time()
         found = {} if segments is None else segments.find(keys)
-        return {key: entry for key, entry in found.items() if -_MOST_AHEAD <= now - entry.written <= max_age}
+        return {
+            key: entry
+            for key, entry in found.items()
+            if -_MOST_AHEAD <= now - entry.written <= max_age
+        }
 
     def read(self, keys: Collection[str]) -> dict[str, pd.DataFrame]:
         """Return results by key, with their time in ``attrs["funcs"]["cached"]``; skip what is broken or gone."""
@@ -133,7 +151,9 @@ class Cache:
         files, size = (0, 0) if segments is None else (len(segments.files), segments.size)
         oldest = min((entry.written for entry in found.values()), default=None)
         limits = self._most, LONGEST_SECONDS
-        return CacheStatus(str(self.folder), len(found), files, size, *limits, oldest, trouble=self.trouble)
+        return CacheStatus(
+            str(self.folder), len(found), files, size, *limits, oldest, trouble=self.trouble
+        )
 
     def clear(self) -> CacheStatus:
         """Delete all results, except files that another process is writing."""
@@ -187,7 +207,9 @@ class CacheWriter:
 
     def __init__(self, cache: Cache, segments: Segments | None) -> None:
         self._cache = cache
-        self._writer = None if segments is None else segments.writer(forbidden=long_secrets, seconds=_SECONDS)
+        self._writer = (
+            None if segments is None else segments.writer(forbidden=long_secrets, seconds=_SECONDS)
+        )
         self.trouble = cache.trouble
 
     def add(self, key: str, frame: pd.DataFrame) -> bool:

@@ -48,7 +48,12 @@ if TYPE_CHECKING:
 
 CallT_co = TypeVar("CallT_co", covariant=True)
 
-_KINDS = {"service": "data service", "openapi": "OpenAPI document", "mcp": "MCP server", "python": "Python"}
+_KINDS = {
+    "service": "data service",
+    "openapi": "OpenAPI document",
+    "mcp": "MCP server",
+    "python": "Python",
+}
 LOGIN_SECONDS = 20.0
 _ENDS_SOON = 600.0  # seconds; warn of a token that ends sooner
 # Seconds. A refused run lists the functions again only if the listing is older: most refusals are about a value.
@@ -76,10 +81,14 @@ class Client(ABC, Generic[CallT_co]):
 
     def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         self._connection = connection
-        self.remote = Remote(Transport(connection, transport))  # sends the requests on the background loop
+        self.remote = Remote(
+            Transport(connection, transport)
+        )  # sends the requests on the background loop
         self.remote.transport.on_change = _weakly(self._listing_changed)
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
-        weakref.finalize(self, lambda remote: background.start(remote.source.close()), self.remote).atexit = False
+        weakref.finalize(
+            self, lambda remote: background.start(remote.source.close()), self.remote
+        ).atexit = False
         self._updating: futures.Future[None] = futures.Future()
         self._updating.set_result(None)
         self._functions: dict[int, CallT_co] = {}
@@ -128,7 +137,9 @@ class Client(ABC, Generic[CallT_co]):
     def synthetic(self) -> bool:
         """Whether all data are synthetic: in the embedded demo, or if every function is listed as synthetic."""
         known = self.listed or ()
-        return self._connection.synthetic or (bool(known) and all(function.synthetic for function in known))
+        return self._connection.synthetic or (
+            bool(known) and all(function.synthetic for function in known)
+        )
 
     @property
     def catalog(self) -> Catalog:
@@ -154,7 +165,9 @@ class Client(ABC, Generic[CallT_co]):
     def list_early(self) -> None:
         """Start to list the functions in the background, unless that needs the user, a command or an import."""
         connection = self._connection
-        runs_code = isinstance(connection.target, str) or (connection.kind == "mcp" and connection.target is not None)
+        runs_code = isinstance(connection.target, str) or (
+            connection.kind == "mcp" and connection.target is not None
+        )
         if not runs_code and isinstance(connection.token, Constant | FromEnvironment | FromFile):
             with suppress(FuncsError):  # no thread or no loop; the first use says so
                 self._early = early = background.start(_list_early(self.remote))
@@ -260,7 +273,9 @@ class Client(ABC, Generic[CallT_co]):
         """Log in, for a profile whose token comes from a login."""
         source = self._connection.token
         if not isinstance(source, Login):
-            raise ConfigError(f"The profile {self.service} has no login.", 'Add login = "EMAIL" to the profile.')
+            raise ConfigError(
+                f"The profile {self.service} has no login.", 'Add login = "EMAIL" to the profile.'
+            )
         try:
             source.log_in(email, password, self._login)
         except KeyringUnavailableError as error:
@@ -278,7 +293,9 @@ class Client(ABC, Generic[CallT_co]):
         """
         user, ends, known = "", math.inf, self.listed
         number, answered = None if known is None else len(known), None
-        asks = asks and bool(self.address) and self.kind != "python"  # else there is no service to ask
+        asks = (
+            asks and bool(self.address) and self.kind != "python"
+        )  # else there is no service to ask
         problem = config_problem() if self._connection.synthetic else ""
         trouble = f"{problem}." if problem else ""
         try:
@@ -292,25 +309,42 @@ class Client(ABC, Generic[CallT_co]):
             answered = time.monotonic() - began if asks else None
         except FuncsError as error:
             trouble = str(error)
-        status = Status(self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind)
+        status = Status(
+            self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind
+        )
         has_token = self._connection.token is not NO_TOKEN
         left_out = Counter(self.listed.left_out.values() if self.listed else ())
-        return replace(status, has_token=has_token, answered=answered, schemes=self._schemes(), left_out=left_out)
+        return replace(
+            status,
+            has_token=has_token,
+            answered=answered,
+            schemes=self._schemes(),
+            left_out=left_out,
+        )
 
     def _schemes(self) -> str:
         """Return the schemes of the functions listed, and for which there is a credential."""
         contexts = (only(dict, function.context) for function in self.listed or ())
-        named = [scheme for about in contexts for schemes in about.get("security", ()) for scheme in schemes]
+        named = [
+            scheme
+            for about in contexts
+            for schemes in about.get("security", ())
+            for scheme in schemes
+        ]
         names = dict.fromkeys(scheme["scheme"] for scheme in named)
         are_set = {name: auth_name(name) in self._connection.auth for name in names}
-        return ", ".join(f"{name} {'set' if is_set else 'not set'}" for name, is_set in are_set.items())
+        return ", ".join(
+            f"{name} {'set' if is_set else 'not set'}" for name, is_set in are_set.items()
+        )
 
     def left_out(self) -> pd.DataFrame:
         """Return what the catalog lists and can't be run, with the reasons."""
         from jupyter_funcs.frames.tables import Listing
 
         found = Listing([*self.catalog.left_out.items()], columns=["name", "why"])
-        found.nothing = "Nothing was left out of the catalog. %funcs describe NAME shows a function."
+        found.nothing = (
+            "Nothing was left out of the catalog. %funcs describe NAME shows a function."
+        )
         return found
 
     def redact(self, text: str) -> str:
@@ -346,7 +380,9 @@ class Client(ABC, Generic[CallT_co]):
                 function.name,
                 function.asset_name or function.group_name,
                 clip(function.about.partition("\n\n")[0], _LONGEST_FOUND),
-                ", ".join(field.name + "*" * field.required for field in read_fields(function, schemas)),
+                ", ".join(
+                    field.name + "*" * field.required for field in read_fields(function, schemas)
+                ),
             )
             for function in self.catalog.search(str(words))
         ]
@@ -354,7 +390,9 @@ class Client(ABC, Generic[CallT_co]):
         if not self.names:
             found.nothing = self.redact(no_functions(self.service, self.kind))
         elif str(words).strip():
-            found.nothing = self.redact(f"No function matches {quote(str(words).strip())}; %funcs find lists them all.")
+            found.nothing = self.redact(
+                f"No function matches {quote(str(words).strip())}; %funcs find lists them all."
+            )
         return found
 
     def __getitem__(self, name: str | int) -> CallT_co:
@@ -383,7 +421,11 @@ class Client(ABC, Generic[CallT_co]):
         if function is None:
             # A completer that tries names doesn't show suggestions, which take time.
             close = [] if _is_completing() else nearest(name, catalog.slugs)
-            hint = f"Did you mean {listed(close)}?" if close else "List them with funcs.find() or funcs.names."
+            hint = (
+                f"Did you mean {listed(close)}?"
+                if close
+                else "List them with funcs.find() or funcs.names."
+            )
             raise NoFunctionError(f"There is no function {quote(name)} in your catalog.", hint)
         return self._bind(catalog, function)
 
@@ -425,7 +467,11 @@ class Client(ABC, Generic[CallT_co]):
         name = "the demo" if self._connection.synthetic else quote(self.service)
         user, functions, data = self._facts()
         said = f"Connected to {name}{user}: {_KINDS.get(self.kind, self.kind)}, {functions}{data}."
-        printer.text(said if functions else f"Session with {name}{data}. Its functions are listed on first use.")
+        printer.text(
+            said
+            if functions
+            else f"Session with {name}{data}. Its functions are listed on first use."
+        )
 
     def _facts(self) -> tuple[str, str, str]:
         data = ", synthetic data" if self.synthetic else ""
@@ -442,9 +488,15 @@ class Client(ABC, Generic[CallT_co]):
         # Once per token, and not if its source renews it.
         transport = self.remote.transport
         renews = transport.connection.token.renews
-        if not renews and transport.ends != self._warned_of_end and 0 < transport.ends - time.time() < _ENDS_SOON:
+        if (
+            not renews
+            and transport.ends != self._warned_of_end
+            and 0 < transport.ends - time.time() < _ENDS_SOON
+        ):
             self._warned_of_end = transport.ends
-            warn(f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect.")
+            warn(
+                f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect."
+            )
 
     def _list(self, left: float | None = None) -> Catalog:
         self._ask_missing()
@@ -458,14 +510,19 @@ class Client(ABC, Generic[CallT_co]):
         # By identity, because two listed functions may be equal. The bound function keeps its id in use.
         bound = self._functions.get(id(function))
         if bound is None:
-            bound = self._functions.setdefault(id(function), self._call(function, catalog.slug(function)))
+            bound = self._functions.setdefault(
+                id(function), self._call(function, catalog.slug(function))
+            )
         return bound
 
 
 async def _list_early(remote: Remote) -> _EarlyListing | None:
     # Without the session, which would not be collected while this runs.
     warned: list[UserWarning] = []
-    with suppress(Exception), collect_warnings(warned):  # the first use lists again, and says what is wrong
+    with (
+        suppress(Exception),
+        collect_warnings(warned),
+    ):  # the first use lists again, and says what is wrong
         read = await remote.listing(is_early=True)
         return read(), time.monotonic(), warned
     return None

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.choices import Choices, refused, suggest
-from jupyter_funcs.catalog.fields import Field, by_name, listing_args, part_named, read_fields, with_parts
+from jupyter_funcs.catalog.fields import (
+    Field,
+    by_name,
+    listing_args,
+    part_named,
+    read_fields,
+    with_parts,
+)
 from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.values import Variable, in_words, shorten
@@ -99,7 +106,9 @@ class RemoteCall:
             if job is not None:
                 job.cancel()
             raise
-        if "jupyter_funcs.magic.extension" in sys.modules:  # only the extension completes listed values
+        if (
+            "jupyter_funcs.magic.extension" in sys.modules
+        ):  # only the extension completes listed values
             self.learn(job.args)
         return frame
 
@@ -186,13 +195,19 @@ class RemoteCall:
         """Add to a refusal which values contradict what is listed and described."""
         suggest(error, self.fields, args, lambda field: self.known_choices(field, args))
         form = Form(self)
-        found = itertools.chain(*form.warnings_of_values(args, ()).values(), *form.warnings_between(args).values())
+        found = itertools.chain(
+            *form.warnings_of_values(args, ()).values(), *form.warnings_between(args).values()
+        )
         said = [text for text in found if text.partition(":")[0].rstrip(".") not in str(error)]
         error.hint = " ".join([error.hint, *said[:_MOST_HINTS]]).strip()
 
-    async def fetch(self, args: Args, progress: Progress, purpose: Purpose = Purpose.SWEEP) -> pd.DataFrame:
+    async def fetch(
+        self, args: Args, progress: Progress, purpose: Purpose = Purpose.SWEEP
+    ) -> pd.DataFrame:
         """Run it on the background loop, by default as part of a sweep."""
-        return self.mark_synthetic(await self.session.remote.run(self.function, args, self.options, progress, purpose))
+        return self.mark_synthetic(
+            await self.session.remote.run(self.function, args, self.options, progress, purpose)
+        )
 
     def mark_synthetic(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Note in a result whether its data are synthetic, which only the listing says."""
@@ -204,10 +219,14 @@ class RemoteCall:
         with suppress(FuncsError):  # the functions can't be listed
             now = await self.session.relist(self.function)
             if now is None:
-                return NotFoundError(f"{self.name} is no longer in your catalog.", "See %funcs find.")
+                return NotFoundError(
+                    f"{self.name} is no longer in your catalog.", "See %funcs find."
+                )
             if changed := await asyncio.to_thread(drift, self.function, now):
                 hint = f"Get it again with funcs[{quote(self.name)}], or reopen its panel."
-                return ArgumentError(changed, hint, refusal.errors if isinstance(refusal, ArgumentError) else None)
+                return ArgumentError(
+                    changed, hint, refusal.errors if isinstance(refusal, ArgumentError) else None
+                )
         return refusal
 
     def form(self, /, *unnamed: Any, **values: Any) -> Form:
@@ -232,8 +251,12 @@ class RemoteCall:
         form.choices = self.known_choices
         for other in unnamed:
             if not isinstance(other, Form):
-                hint = f"Write {self.fields[0].name}=…." if self.fields else "It takes no parameters."
-                raise ArgumentError(f"{self.name} takes its arguments by name, not {quote(other)}.", hint)
+                hint = (
+                    f"Write {self.fields[0].name}=…." if self.fields else "It takes no parameters."
+                )
+                raise ArgumentError(
+                    f"{self.name} takes its arguments by name, not {quote(other)}.", hint
+                )
             form.variables = other.variables
             form.update(other.values)
         form.update(values)
@@ -247,7 +270,9 @@ class RemoteCall:
 
     def unknown(self, names: Iterable[str]) -> list[str]:
         """Return the names that belong to no parameter, in any spelling."""
-        parameters = {folded(name) for field in self.fields for name in (field.name, field.identifier)}
+        parameters = {
+            folded(name) for field in self.fields for name in (field.name, field.identifier)
+        }
         unlike = [name for name in names if folded(name) not in parameters]
         return [name for name in unlike if part_named(self.fields, name) is None]
 
@@ -289,10 +314,18 @@ class RemoteCall:
         from jupyter_funcs.frames.tables import Listing
 
         rows = [
-            (field.name, str(field.kind), str(field.evidence.get("kind", "")), *in_words(field), field.help)
+            (
+                field.name,
+                str(field.kind),
+                str(field.evidence.get("kind", "")),
+                *in_words(field),
+                field.help,
+            )
             for field in with_parts(self.fields)
         ]
-        described = Listing(rows, columns=["name", "kind", "known from", "required", "default", "options", "help"])
+        described = Listing(
+            rows, columns=["name", "kind", "known from", "required", "default", "options", "help"]
+        )
         described.note = self.function.notes
         described.nothing = f"{self.name} takes no parameters. {described.note}".rstrip()
         return described
@@ -318,7 +351,9 @@ class RemoteCall:
         wanted, missing = listing_args(field, lister.fields, args)
         return lister, lister.form(**wanted).args, missing
 
-    async def choices(self, field: Field, args: Args, *, again: bool = False) -> tuple[Choices, list[str]]:
+    async def choices(
+        self, field: Field, args: Args, *, again: bool = False
+    ) -> tuple[Choices, list[str]]:
         """Ask for the valid values of a field, on the background loop; or return the fields to fill first."""
         lister, wanted, missing = self._lister(field, args)
         if missing or lister.function.changes_data:  # nobody asked for the change
@@ -332,7 +367,11 @@ class RemoteCall:
         if catalog is None or not field.source or catalog.peek(field.source) is None:
             return Choices()
         lister, wanted, missing = self._lister(field, args)
-        return Choices() if missing else self.session.remote.choices.known(lister.function, wanted, field)
+        return (
+            Choices()
+            if missing
+            else self.session.remote.choices.known(lister.function, wanted, field)
+        )
 
     def listed_at(self, field: Field, args: Args) -> float | None:
         """Return when `choices` listed the values of a field, in seconds since 1970."""
@@ -362,21 +401,29 @@ class RemoteCall:
         for name, value in args.items():
             code = _code_value(value)
             given.append((f"{named[name]}=", code) if name in named else ("**", {name: code}))
-        call = f"funcs[{self.name!r}]" if hasattr(type(self.session), self.slug) else f"funcs.{self.slug}"
+        call = (
+            f"funcs[{self.name!r}]"
+            if hasattr(type(self.session), self.slug)
+            else f"funcs.{self.slug}"
+        )
         if self.options.pages:
             call += '.with_options(pages="all")'
         begin = f"{result} = " * bool(result) + call + ".sweep" * sweeps
         line = f"{begin}({', '.join(f'{first}{value!r}' for first, value in given)})"
         if len(line) <= LONGEST_CODE or not given:
             return line
-        return "\n".join([f"{begin}(", *(code_of(value, first, ",", "    ") for first, value in given), ")"])
+        return "\n".join(
+            [f"{begin}(", *(code_of(value, first, ",", "    ") for first, value in given), ")"]
+        )
 
     def __repr__(self) -> str:
         return visible(f"<{self.slug}{self.__signature__} of {self.session.service}>")
 
     def _repr_pretty_(self, printer: Any, *_: object) -> None:
         # Without the types of the parameters, which would fill the screen; required ones are marked.
-        names = ", ".join(f"{field.identifier}{'*' * field.required}" for field in by_name(self.fields).values())
+        names = ", ".join(
+            f"{field.identifier}{'*' * field.required}" for field in by_name(self.fields).values()
+        )
         printer.text(visible(f"<{self.slug}({names}) of {self.session.service}>"))
 
 

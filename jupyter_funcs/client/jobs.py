@@ -124,27 +124,36 @@ class Job:
         except CancelledError:
             pass
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"Stopped waiting for {self.function}; the service may still finish it.") from None
+            raise KeyboardInterrupt(
+                f"Stopped waiting for {self.function}; the service may still finish it."
+            ) from None
         except TimeoutError as error:
             if isinstance(error, DeadlineError):  # the run's own deadline
                 raise
             raise DeadlineError(
-                f"{self.function} is still running after {timeout:g} s.", "Call result() again to keep waiting."
+                f"{self.function} is still running after {timeout:g} s.",
+                "Call result() again to keep waiting.",
             ) from None
         finally:
             if self.future.done():
                 self._warn()
-        raise RunCancelledError(f"{self.function} was cancelled; the service may still finish it.", "Run it again.")
+        raise RunCancelledError(
+            f"{self.function} was cancelled; the service may still finish it.", "Run it again."
+        )
 
     @property
     def error(self) -> FuncsError | None:
         """The error that ended the run; ``None`` if it succeeded or is still running."""
         if self.status == "cancelled":
-            return RunCancelledError(f"{self.function} was cancelled; the service may still finish it.")
+            return RunCancelledError(
+                f"{self.function} was cancelled; the service may still finish it."
+            )
         error = self.future.exception() if self.future.done() else None
         if error is None or isinstance(error, FuncsError):
             return error
-        return FuncsError(f"{self.function} failed inside jupyter_funcs: {type(error).__name__}: {error}")
+        return FuncsError(
+            f"{self.function} failed inside jupyter_funcs: {type(error).__name__}: {error}"
+        )
 
     @property
     def notes(self) -> list[str]:
@@ -175,14 +184,18 @@ class Job:
 
     def _facts(self) -> list[str]:
         received, said = self.progress.received, self.progress.said
-        running = [] if self.future.done() else [f"{size_text(received)} received" * bool(received), said]
+        running = (
+            [] if self.future.done() else [f"{size_text(received)} received" * bool(received), said]
+        )
         return [self.status, f"{self.elapsed:.1f} s", *filter(None, running)]
 
     def __repr__(self) -> str:
         """Return the function, the status, the progress and the error."""
         error = self.error
         said = ", ".join(self._facts()) + (f": {error.what}" if error else "")
-        return f"<{type(self).__name__.removesuffix('Job') or 'Job'} {inert(self.function)}: {said}>"
+        return (
+            f"<{type(self).__name__.removesuffix('Job') or 'Job'} {inert(self.function)}: {said}>"
+        )
 
     def _repr_html_(self) -> str:
         error = self.error
@@ -203,9 +216,13 @@ class Job:
                 notebook.watch_cells(show_end, on=False)
 
         notebook.watch_cells(show_end)
-        self.add_done_callback(lambda _: notebook.publish_html(self._repr_html_(), name, again=True))
+        self.add_done_callback(
+            lambda _: notebook.publish_html(self._repr_html_(), name, again=True)
+        )
 
     async def _follow(self, name: str) -> None:
         while not self.future.done():
             notebook.publish_html(self._repr_html_(), name, again=True)
-            await asyncio.sleep(max(_REFRESH_SECONDS, self.elapsed / 50))  # less often in a long run
+            await asyncio.sleep(
+                max(_REFRESH_SECONDS, self.elapsed / 50)
+            )  # less often in a long run

@@ -75,7 +75,11 @@ def usable(name: str, value: Any) -> str:
     if name.startswith("_") or name in _OF_IPYTHON or not name.isidentifier() or callable(value):
         return ""
     known = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
-    return about(value) if known or type(value) in (list, tuple, range) or isinstance(value, _SCALARS) else ""
+    return (
+        about(value)
+        if known or type(value) in (list, tuple, range) or isinstance(value, _SCALARS)
+        else ""
+    )
 
 
 def about(value: Any) -> str:
@@ -84,7 +88,11 @@ def about(value: Any) -> str:
         is_list = isinstance(value, list | tuple | range)
         shape = (len(value),) if is_list else getattr(value, "shape", ())
         noun = "list" if is_list else "column" if len(shape) == 1 else "table"
-        return f"{noun} of {' × '.join(f'{size:,}' for size in shape)}" if shape else clip(inert(str(value)[:1000]), 40)
+        return (
+            f"{noun} of {' × '.join(f'{size:,}' for size in shape)}"
+            if shape
+            else clip(inert(str(value)[:1000]), 40)
+        )
     except Exception:  # noqa: BLE001  # any object of a notebook may fail when inspected
         return type(value).__name__
 
@@ -123,9 +131,21 @@ class ResultVariable:
             name = f"{wanted}_{number}"
         self._frame = frame
         self._assign(name, frame)
-        return "" if name == wanted else f"You already have a variable {wanted}, so this result is {name}."
+        return (
+            ""
+            if name == wanted
+            else f"You already have a variable {wanted}, so this result is {name}."
+        )
 
-    def rename(self, name: str, frame: pd.DataFrame, before: str, shown: pd.DataFrame, *, replace: bool = False) -> str:
+    def rename(
+        self,
+        name: str,
+        frame: pd.DataFrame,
+        before: str,
+        shown: pd.DataFrame,
+        *,
+        replace: bool = False,
+    ) -> str:
         """
         Move a result to another name; return why to ask before that, unless `replace`.
 
@@ -139,7 +159,9 @@ class ResultVariable:
             Python takes no such name.
         """
         if keyword.iskeyword(name):
-            raise ArgumentError(f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_.")
+            raise ArgumentError(
+                f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_."
+            )
         if not name.isidentifier():
             what = f"{quote(name)} isn't a valid variable name."
             raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")

@@ -119,11 +119,17 @@ _COUNT = ("a positive integer", lambda value: type(value) is int and value > 0)
 _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "timeout": _SECONDS,
     "max_bytes": _BYTES,
-    "retries": (f"a number from 0 to {MAX_RETRIES}", lambda value: type(value) is int and 0 <= value <= MAX_RETRIES),
+    "retries": (
+        f"a number from 0 to {MAX_RETRIES}",
+        lambda value: type(value) is int and 0 <= value <= MAX_RETRIES,
+    ),
     "cache": _BOOL,
     "max_age": _SECONDS,
     "pages": ('"all" or None', lambda value: value == "all"),
-    "most_pages": (f"a number from 1 to {MOST_PAGES:,}", lambda value: _COUNT[1](value) and value <= MOST_PAGES),
+    "most_pages": (
+        f"a number from 1 to {MOST_PAGES:,}",
+        lambda value: _COUNT[1](value) and value <= MOST_PAGES,
+    ),
     "pairs": _BOOL,
     "concurrency": _COUNT,
     "executor": (

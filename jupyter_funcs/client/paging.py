@@ -49,7 +49,9 @@ class NextPage(NamedTuple):
     link: str = ""
 
 
-def next_page(function: Function, args: Args, page: Page, more: Following, *, follows_links: bool) -> NextPage | None:
+def next_page(
+    function: Function, args: Args, page: Page, more: Following, *, follows_links: bool
+) -> NextPage | None:
     """Return what asks for the page after one, or nothing if no declared parameter does."""
     params = {plain(param.name): param for param in reversed(function.params)}
     is_link = "://" in more.lead or more.lead.startswith(("/", "?"))
@@ -58,10 +60,19 @@ def next_page(function: Function, args: Args, page: Page, more: Following, *, fo
     changed: dict[str, Any] = {}
     if is_link:
         asked = {plain(name): value for name, value in parse_qsl(urlsplit(more.lead).query)}
-        changed = {param.name: _typed(param, asked[name]) for name, param in params.items() if name in asked}
+        changed = {
+            param.name: _typed(param, asked[name])
+            for name, param in params.items()
+            if name in asked
+        }
     elif more.lead:
         word = plain(more.word)
-        names = (word.removeprefix("next"), word, *_CURSORS, *(_NUMBERS if more.lead.isdecimal() else ()))
+        names = (
+            word.removeprefix("next"),
+            word,
+            *_CURSORS,
+            *(_NUMBERS if more.lead.isdecimal() else ()),
+        )
         param = next((params[name] for name in names if name in params), None)
         changed = {param.name: _typed(param, more.lead)} if param else {}
     else:
@@ -98,7 +109,9 @@ def _typed(param: Param, text: str) -> Any:
 class PagedRun:
     """A run that asks for one page after another, but for those that an interrupted run received."""
 
-    def __init__(self, source: Source, function: Function, terms: Terms, progress: Progress, read: Read) -> None:
+    def __init__(
+        self, source: Source, function: Function, terms: Terms, progress: Progress, read: Read
+    ) -> None:
         from jupyter_funcs.frames.frame import AllPages
 
         self._source = source
@@ -147,7 +160,11 @@ class PagedRun:
             if pages.more is None:
                 return ""
             following = next_page(
-                self._function, wanted.args, pages.last, pages.more, follows_links=self._follow is not None
+                self._function,
+                wanted.args,
+                pages.last,
+                pages.more,
+                follows_links=self._follow is not None,
             )
             if following is None:
                 return f"no parameter asks for the next page ({quote(pages.more.word)})"
@@ -163,20 +180,26 @@ class PagedRun:
         if kept is None:
             reply = await self._reply(wanted)
             self._only = reply if number == 1 else None
-            if self._only is not None and (reply.lines or not is_json(reply.data, reply.media_type)):
+            if self._only is not None and (
+                reply.lines or not is_json(reply.data, reply.media_type)
+            ):
                 return ""
             kept = reply.without_token(), dict(reply.headers)
             if self._store is not None:
                 await asyncio.to_thread(self._store.put, number, *kept)
         why_not = await asyncio.to_thread(self._pages.add, *kept)
-        self._progress.said = f"{plural(self._pages.number, 'page')}, {plural(self._pages.rows, 'row')}"
+        self._progress.said = (
+            f"{plural(self._pages.number, 'page')}, {plural(self._pages.rows, 'row')}"
+        )
         return why_not
 
     async def _reply(self, wanted: NextPage) -> Reply:
         terms = self._terms._replace(max_bytes=self._terms.max_bytes - self._pages.size)
         reply: Reply | pd.DataFrame
         if wanted.link and self._follow is not None:
-            reply = await self._follow(self._function, wanted.args, wanted.link, terms, self._progress)
+            reply = await self._follow(
+                self._function, wanted.args, wanted.link, terms, self._progress
+            )
         else:
             reply = await self._source.run(self._function, wanted.args, terms, self._progress)
         assert isinstance(reply, Reply)  # of a source that sends requests

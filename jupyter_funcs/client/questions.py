@@ -47,7 +47,9 @@ def form_of(question: Question) -> Form:
         for name, schema in properties.items()
     ]
     fields = read_fields(Function(name=question.source, params=tuple(params)))
-    titles = {name: only(str, only(dict, schema).get("title")) for name, schema in properties.items()}
+    titles = {
+        name: only(str, only(dict, schema).get("title")) for name, schema in properties.items()
+    }
     titled = tuple(replace(field, label=titles[field.name] or field.label) for field in fields)
     form = Form(_Asked(question.source, titled))
     form.shows_labels = True
@@ -79,7 +81,10 @@ def _answers(question: Question) -> dict[str, Any] | None:
             _ask_for(form, field)
         action = f"Open {inert(question.link)} and continue" if question.link else "Send"
         reply = input(f"{action}? [Y/n] ")
-    except (EOFError, RuntimeError):  # ipykernel's StdinNotImplementedError is one: nobody can answer
+    except (
+        EOFError,
+        RuntimeError,
+    ):  # ipykernel's StdinNotImplementedError is one: nobody can answer
         return None
     return None if reply.strip().casefold() in _NO else form.args
 

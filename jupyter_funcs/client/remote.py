@@ -48,15 +48,29 @@ class Remote:
         self.choices = ListedValues(self.run)
         self._replies = Once()
 
-    async def listing(self, left: float | None = None, *, is_early: bool = False) -> Callable[[], Catalog]:
+    async def listing(
+        self, left: float | None = None, *, is_early: bool = False
+    ) -> Callable[[], Catalog]:
         """Ask the source for its functions, once and at no cost if nobody waits yet; return what warns of them."""
-        progress, terms = Progress(), Terms(Purpose.LISTING, until=loop_time() + (left or LIST_SECONDS))
+        progress, terms = (
+            Progress(),
+            Terms(Purpose.LISTING, until=loop_time() + (left or LIST_SECONDS)),
+        )
         terms = terms._replace(retries=0, counts=False) if is_early else terms
         work = self._listing(terms, progress)
         try:
-            return await with_deadline(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
-        except (DeadlineError, ReplyTooLargeError) as error:  # no option gives it more time or more bytes
-            again = "Try again." if isinstance(error, DeadlineError) else "No more than this is read of a listing."
+            return await with_deadline(
+                LIST_SECONDS, work, "The listing of the functions", progress, terms.until
+            )
+        except (
+            DeadlineError,
+            ReplyTooLargeError,
+        ) as error:  # no option gives it more time or more bytes
+            again = (
+                "Try again."
+                if isinstance(error, DeadlineError)
+                else "No more than this is read of a listing."
+            )
             error.hint = again if progress.attempts else error.hint
             raise
 
@@ -69,7 +83,12 @@ class Remote:
         return await read_listing(self.source, self.transport, terms, progress)
 
     async def run(
-        self, function: Function, args: Args, options: CallOptions, progress: Progress, purpose: Purpose = Purpose.RUN
+        self,
+        function: Function,
+        args: Args,
+        options: CallOptions,
+        progress: Progress,
+        purpose: Purpose = Purpose.RUN,
     ) -> pd.DataFrame:
         """Run a listed function on the background loop, and report to `progress`."""
         started, began = time.time(), time.monotonic()
@@ -88,7 +107,9 @@ class Remote:
         told = frame.attrs.get("funcs", {})
         frame.attrs["funcs"] = {
             **told,
-            **{name: redacted_values(told[name]) for name in {"page"} & told.keys()},  # a link may repeat a key
+            **{
+                name: redacted_values(told[name]) for name in {"page"} & told.keys()
+            },  # a link may repeat a key
             "function": function.name,
             "args": redacted_values(args),
             "time": utc_text(started),
@@ -119,7 +140,9 @@ class Remote:
 
         # As JSON if its text is wanted, or the values before they have types.
         takes_arrow = has_arrow() and not progress.keep_reply and options.schema is None
-        reply = await self.source.run(function, args, terms._replace(takes_arrow=takes_arrow), progress)
+        reply = await self.source.run(
+            function, args, terms._replace(takes_arrow=takes_arrow), progress
+        )
         if progress.on_answer is not None:
             progress.on_answer()
         if not isinstance(reply, Reply):
@@ -136,7 +159,9 @@ class Remote:
         if function.returns is None:
             return UNLISTED
         read = ReplySchemas(function.returns).read
-        return self._replies.once("", function.returns, lambda schema: ListedReply.read(read(schema)))
+        return self._replies.once(
+            "", function.returns, lambda schema: ListedReply.read(read(schema))
+        )
 
     async def _read(self, function: Function, reply: Reply, options: CallOptions) -> pd.DataFrame:
         from jupyter_funcs.frames.frame import page_to_frame
@@ -174,7 +199,8 @@ class ListedValues:
     """The valid values of fields, from the functions that list them; each of those runs once per session."""
 
     def __init__(
-        self, run: Callable[[Function, Args, CallOptions, Progress], Coroutine[Any, Any, pd.DataFrame]]
+        self,
+        run: Callable[[Function, Args, CallOptions, Progress], Coroutine[Any, Any, pd.DataFrame]],
     ) -> None:
         self._run = run
         self._choices: dict[tuple[str, str], _KnownChoices] = {}
@@ -192,12 +218,20 @@ class ListedValues:
         self._held[_call_key(function, args)] = frame
 
     async def ask(
-        self, lister: Function, options: CallOptions, args: Args, field: Field, *, again: bool = False
+        self,
+        lister: Function,
+        options: CallOptions,
+        args: Args,
+        field: Field,
+        *,
+        again: bool = False,
     ) -> Choices:
         """Return the values of a field; run the function that lists them if they aren't known, or if asked `again`."""
         key = _call_key(lister.name, args), field.name
         if again or key not in self._choices:
-            self._choices[key] = _choices_in(await self._list_once(lister, options, args, again=again), field)
+            self._choices[key] = _choices_in(
+                await self._list_once(lister, options, args, again=again), field
+            )
         return self._choices[key].choices
 
     def known(self, lister: Function, args: Args, field: Field) -> Choices:
@@ -213,7 +247,9 @@ class ListedValues:
         found = self._choices.get((_call_key(lister.name, args), field.name))
         return None if found is None else found.at
 
-    async def _list_once(self, lister: Function, options: CallOptions, args: Args, *, again: bool) -> pd.DataFrame:
+    async def _list_once(
+        self, lister: Function, options: CallOptions, args: Args, *, again: bool
+    ) -> pd.DataFrame:
         """Run the function once for all fields whose values it lists, even if some of them stop waiting."""
         key = _call_key(lister.name, args)
         task = self._listings.get(key)
@@ -222,7 +258,9 @@ class ListedValues:
             self._listings[key] = task
 
             def end(task: asyncio.Task[pd.DataFrame]) -> None:
-                failed = task.cancelled() or task.exception()  # asyncio prints an exception that nobody retrieves
+                failed = (
+                    task.cancelled() or task.exception()
+                )  # asyncio prints an exception that nobody retrieves
                 if failed and self._listings.get(key) is task:
                     del self._listings[key]
 
@@ -250,8 +288,17 @@ def _choices_in(frame: pd.DataFrame, field: Field) -> _KnownChoices:
     rows = frame.dropna(subset=[column]).drop_duplicates(column)
     columns = list(frame.columns)
     following = [text for text in columns[columns.index(column) + 1 :] if text in texts]
-    group = next((text for text in following[1:] if 1 < rows[text].nunique() <= min(len(rows) / 2, _MOST_GROUPS)), None)
+    group = next(
+        (
+            text
+            for text in following[1:]
+            if 1 < rows[text].nunique() <= min(len(rows) / 2, _MOST_GROUPS)
+        ),
+        None,
+    )
     label = next(iter(following), None)
-    described = [rows[text].fillna("") if text is not None else [""] * len(rows) for text in (label, group)]
+    described = [
+        rows[text].fillna("") if text is not None else [""] * len(rows) for text in (label, group)
+    ]
     choices = (Choice(*map(str, row)) for row in zip(rows[column], *described, strict=True))
     return _KnownChoices(Choices(choices, field.kind), at)

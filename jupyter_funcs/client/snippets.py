@@ -42,22 +42,48 @@ _SERVE = f"""\
 """
 
 
-def blocks(function: RemoteCall, form: Form, where: str, result: str = "df") -> list[dict[str, str]]:
+def blocks(
+    function: RemoteCall, form: Form, where: str, result: str = "df"
+) -> list[dict[str, str]]:
     """Return a form as code, with notes on where it works: a magic and Python, and curl for the first of its runs."""
     args, swept = form.args, form.swept
     if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_VALUES:
-        note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
+        note = (
+            f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
+        )
         return [{"name": "python", "code": f"# {note}", "note": ""}]
     sweeps, held = bool(swept), form.entries
-    alone = {name: first_of(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
-    named = {name: one for name, one in alone.items() if isinstance(one, Variable) and one.name.isidentifier()}
+    alone = {
+        name: first_of(one) if isinstance(one, Each) and len(one) == 1 else one
+        for name, one in held.items()
+    }
+    named = {
+        name: one
+        for name, one in alone.items()
+        if isinstance(one, Variable) and one.name.isidentifier()
+    }
     program = python(function, {**args, **named}, where, sweeps=sweeps, result=result)
     found = [{"name": "python", "code": program, "note": "a script or a notebook"}]
     if not (where.startswith("[") or _options(function)):  # %funcs connect supports neither
-        note = f"a line of a notebook, after %funcs connect {where}" if where else "a line of a notebook"
-        found.insert(0, {"name": "magic", "code": magic(function, args, sweeps=sweeps, result=result), "note": note})
+        note = (
+            f"a line of a notebook, after %funcs connect {where}"
+            if where
+            else "a line of a notebook"
+        )
+        found.insert(
+            0,
+            {
+                "name": "magic",
+                "code": magic(function, args, sweeps=sweeps, result=result),
+                "note": note,
+            },
+        )
     with suppress(FuncsError):  # values that make no valid request
-        note = "the first of the runs, in a shell" if sweeps else "a shell; the token comes from the environment"
+        note = (
+            "the first of the runs, in a shell"
+            if sweeps
+            else "a shell; the token comes from the environment"
+        )
         if command := curl(function, form.first):  # a run is a single HTTP request
             found.append({"name": "curl", "code": command, "note": note})
     return found
@@ -75,13 +101,21 @@ def magic(function: RemoteCall, args: Values, *, sweeps: bool = False, result: s
 def line(function: RemoteCall, args: Values) -> str:
     """Return the run as the end of a line of a magic, after its subcommand; empty if a value doesn't fit into one."""
     fields = fields_named(function.fields, args)
-    words = [f"{_magic_name(function, name)}={_magic_value(fields[name], value)}" for name, value in args.items()]
+    words = [
+        f"{_magic_name(function, name)}={_magic_value(fields[name], value)}"
+        for name, value in args.items()
+    ]
     found = " ".join([_address(function), *words])
     return found if found.isprintable() and not LETTER_ESCAPE.search(found) else ""
 
 
 def python(
-    function: RemoteCall, args: Mapping[str, Any], where: str, *, sweeps: bool = False, result: str = "df"
+    function: RemoteCall,
+    args: Mapping[str, Any],
+    where: str,
+    *,
+    sweeps: bool = False,
+    result: str = "df",
 ) -> str:
     """Return the run as a Python program with exactly these values, or variables of the notebook."""
     call = function.code(args, sweeps=sweeps, result=result)
@@ -94,7 +128,9 @@ def _options(function: RemoteCall) -> Values:
 
 def connection(where: str, options: Values = MappingProxyType({})) -> str:
     """Return the code of a session, which needs no variable."""
-    given = where if where.startswith("[") else repr(where)  # functions given in Python are in brackets, as in code
+    given = (
+        where if where.startswith("[") else repr(where)
+    )  # functions given in Python are in brackets, as in code
     more = "".join(f", {name}={value!r}" for name, value in options.items())
     return f"jf.connect({given}{more})" if where else "jf.connect()"
 
@@ -108,13 +144,23 @@ def curl(function: RemoteCall, args: Values) -> str:
     if isinstance(source, ServiceSource):
         url = (session.address or _NO_ADDRESS).rstrip("/") + RUN_PATH
         headers = {"Content-Type": "application/json", **source.headers}
-        sent = {"method": "POST", "url": url, "credentials": listed_places(own), "headers": headers, "body": sent}
+        sent = {
+            "method": "POST",
+            "url": url,
+            "credentials": listed_places(own),
+            "headers": headers,
+            "body": sent,
+        }
     if "url" not in sent or function.options.pages:
         return ""
     url = shlex.quote(sent["url"])
     options = []
     for credential in sent.get("credentials", ()):
-        name, prefix, variable = credential["name"], credential["prefix"], f"${credential['variable']}"
+        name, prefix, variable = (
+            credential["name"],
+            credential["prefix"],
+            f"${credential['variable']}",
+        )
         match credential["in"]:
             case "query":
                 separator = "&" if "?" in sent["url"] else "?"
@@ -127,7 +173,11 @@ def curl(function: RemoteCall, args: Values) -> str:
                 header = f"{name}: {prefix}"
                 # A document may name any header, also one with a $.
                 is_plain = _PLAIN_HEADER.fullmatch(header)
-                options.append(f'-H "{header}{variable}"' if is_plain else f'-H {shlex.quote(header)}"{variable}"')
+                options.append(
+                    f'-H "{header}{variable}"'
+                    if is_plain
+                    else f'-H {shlex.quote(header)}"{variable}"'
+                )
     command = [f"curl -X {sent['method']} {url}", *options]
     command += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent["headers"].items()]
     if "body" in sent:
@@ -147,13 +197,20 @@ def _address(function: RemoteCall) -> str:
     catalog = function.session.listed
     found = catalog.peek(function.slug) if catalog is not None else function.function
     # After a refresh, the catalog holds the same function as another object.
-    same = found is not None and (found.id, found.name) == (function.function.id, function.function.name)
+    same = found is not None and (found.id, found.name) == (
+        function.function.id,
+        function.function.name,
+    )
     name = function.slug if same else str(function.function.id)
     return f"{name} --all" if function.options.pages else name
 
 
 def _magic_name(function: RemoteCall, name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else function.python_names.get(name) or in_double_quotes(name)
+    return (
+        name
+        if _PLAIN_NAME.fullmatch(name)
+        else function.python_names.get(name) or in_double_quotes(name)
+    )
 
 
 def _magic_value(field: Field, value: Any) -> str:

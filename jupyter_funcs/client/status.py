@@ -38,7 +38,9 @@ class StatusTable:
 
 def no_functions(service: str, kind: str) -> str:
     """Return why a catalog is empty, and what to do."""
-    grants = "Ask its administrator to grant you an asset (jupyter funcs admin grants add USER ASSET)."
+    grants = (
+        "Ask its administrator to grant you an asset (jupyter funcs admin grants add USER ASSET)."
+    )
     return f"{inert(service)} lists no functions for you. {grants if kind == 'service' else ''}".rstrip()
 
 
@@ -65,14 +67,24 @@ class Status(StatusTable):
         return max(0.0, self.ends - time.time())
 
     def _lines(self) -> list[tuple[str, str]]:
-        named = f"{self.service} ({self.address})" if not self.address.endswith(self.service) else self.address
+        named = (
+            f"{self.service} ({self.address})"
+            if not self.address.endswith(self.service)
+            else self.address
+        )
         return [
-            ("service", (named if self.address else self.service) + ", synthetic data" * self.synthetic),
+            (
+                "service",
+                (named if self.address else self.service) + ", synthetic data" * self.synthetic,
+            ),
             ("kind", self.kind),
             ("answered", "" if self.answered is None else f"in {self.answered:.2f} s"),
             ("user", self.user or "not named by the token" * self.has_token),
             ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
-            ("left out", "; ".join(f"{count:,}: {reason}" for reason, count in self.left_out.items())),
+            (
+                "left out",
+                "; ".join(f"{count:,}: {reason}" for reason, count in self.left_out.items()),
+            ),
             ("token", ends_in(self.ends) if self.has_token else ""),
             ("schemes", self.schemes),
             ("trouble", self.trouble),

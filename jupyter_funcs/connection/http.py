@@ -21,7 +21,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from jupyter_funcs.connection.proxies import Proxy, environment_proxy
-from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, Reply, pieces, read_failure, read_reply
+from jupyter_funcs.connection.replies import (
+    CHECK_ADDRESS,
+    Failure,
+    Reply,
+    pieces,
+    read_failure,
+    read_reply,
+)
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import Hidden, Password, mask_logs, redacted_line
 from jupyter_funcs.connection.tokens import BASIC, unencrypted
@@ -95,7 +102,9 @@ def _bound_header_pattern() -> None:
         from h11 import _abnf, _readers
     except OSError as error:
         raise no_descriptors(error) from None
-    _readers.header_field_re = re.compile(_abnf.header_field.replace(f":{_abnf.OWS}", f":{_abnf.OWS}+").encode())
+    _readers.header_field_re = re.compile(
+        _abnf.header_field.replace(f":{_abnf.OWS}", f":{_abnf.OWS}+").encode()
+    )
 
 
 class Exchange:
@@ -125,8 +134,12 @@ class Exchange:
                 progress.request_id = redacted_line(request_id, 80)
                 status = response.status_code
                 leads_on = status == HTTPStatus.SEE_OTHER and "location" in response.headers
-                if status == HTTPStatus.OK or (request.is_operation and (response.is_success or leads_on)):
-                    return await read_reply(response, max_bytes, secrets, progress, may_be_empty=request.is_operation)
+                if status == HTTPStatus.OK or (
+                    request.is_operation and (response.is_success or leads_on)
+                ):
+                    return await read_reply(
+                        response, max_bytes, secrets, progress, may_be_empty=request.is_operation
+                    )
                 return await read_failure(response, secrets, is_operation=request.is_operation)
         except FuncsError as error:
             error.status = 0 if response is None else response.status_code
@@ -136,18 +149,26 @@ class Exchange:
         except Exception as error:  # noqa: BLE001  # a user's own transport may raise anything
             return Failure(
                 ServiceConnectionError(
-                    f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.", "Try again."
+                    f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.",
+                    "Try again.",
                 )
             )
 
     async def open(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, secrets: Sequence[Hidden]
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        secrets: Sequence[Hidden],
     ) -> Opened | Failure:
         """Send a request as it is; return its reply before the body, or why there is none. Redirects are replies."""
         request = Request(method, url, body or None, headers, self.connection.credentials)
         try:
             async with AsyncExitStack() as stack:
-                response = await stack.enter_async_context(self._response(request, secrets, Progress()))
+                response = await stack.enter_async_context(
+                    self._response(request, secrets, Progress())
+                )
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
                     return await read_failure(response, secrets)
                 return Opened(response, self._pieces(response), stack.pop_all())
@@ -163,12 +184,16 @@ class Exchange:
         async with self._lanes.client() as (client, retire):
             progress.attempts += 1
             headers = httpx.Headers({} if request.body is None else _JSON)
-            headers.update(httpx.Headers(request.headers, encoding="latin-1"))  # whatever the case of their names
+            headers.update(
+                httpx.Headers(request.headers, encoding="latin-1")
+            )  # whatever the case of their names
             is_ready = isinstance(request.body, bytes | AsyncIterable | None)
             body: Any = request.body if is_ready else msgspec.json.encode(request.body)
             places = [credential.place for credential in request.credentials]
             response = await client.send(
-                client.build_request(request.method, request.url, headers=headers, content=body, timeout=_TIMEOUT),
+                client.build_request(
+                    request.method, request.url, headers=headers, content=body, timeout=_TIMEOUT
+                ),
                 stream=True,
                 auth=partial(_with_secrets, places, secrets, self.connection),
             )
@@ -187,7 +212,9 @@ class Exchange:
         if failure is not None:  # out here, because httpx's errors hold the request with the token
             raise failure.error
 
-    def _failure(self, error: Exception, url: str, response: httpx.Response | None = None) -> Failure:
+    def _failure(
+        self, error: Exception, url: str, response: httpx.Response | None = None
+    ) -> Failure:
         proxy = None
         if self._transport is None:
             with suppress(httpx.InvalidURL):
@@ -221,14 +248,24 @@ class Exchange:
                 follow_redirects=False,
                 trust_env=False,
                 proxy=proxy and proxy.url,
-                mounts={f"all://{urlsplit(address).netloc}": None for address in addresses if not proxies[address]},
+                mounts={
+                    f"all://{urlsplit(address).netloc}": None
+                    for address in addresses
+                    if not proxies[address]
+                },
             )
         except ImportError:
             what, hint = f"SOCKS needs another package: {proxy}.", "pip install 'httpx[socks]'"
         except (ValueError, httpx.InvalidURL):
-            what, hint = f"No connection can be made through {proxy}.", "Write it as http://host:port."
+            what, hint = (
+                f"No connection can be made through {proxy}.",
+                "Write it as http://host:port.",
+            )
         except OSError:
-            what, hint = "The environment's settings for certificates are invalid.", "Check SSL_CERT_FILE."
+            what, hint = (
+                "The environment's settings for certificates are invalid.",
+                "Check SSL_CERT_FILE.",
+            )
         raise ConfigError(inert(what), hint)
 
 
@@ -259,7 +296,9 @@ def _has_unread(stream: Any) -> bool:
     """
     try:
         connection = attrgetter("_stream._httpcore_stream._stream._connection")(stream)
-        (unread, _), received = attrgetter("_h11_state.trailing_data", "_network_stream._stream")(connection)
+        (unread, _), received = attrgetter("_h11_state.trailing_data", "_network_stream._stream")(
+            connection
+        )
         while not unread and hasattr(received, "transport_stream"):
             with suppress(ssl.SSLWantReadError):
                 attrgetter("_ssl_object.read")(received)(1)
@@ -273,13 +312,25 @@ def _has_unread(stream: Any) -> bool:
 def ask(method: str, url: str, headers: Mapping[str, str], body: str = "") -> httpx.Response:
     """Send a request outside of a connection, follow no redirect, and read at most a part of a large reply."""
     proxy = environment_proxy(httpx.URL(url))
-    options: dict[str, Any] = {"trust_env": False, "timeout": _ASKED_SECONDS, "proxy": proxy and proxy.url}
-    with httpx.Client(**options) as client, client.stream(method, url, headers=headers, content=body) as response:
-        return httpx.Response(response.status_code, content=next(response.iter_bytes(_MAX_ASKED), b""))
+    options: dict[str, Any] = {
+        "trust_env": False,
+        "timeout": _ASKED_SECONDS,
+        "proxy": proxy and proxy.url,
+    }
+    with (
+        httpx.Client(**options) as client,
+        client.stream(method, url, headers=headers, content=body) as response,
+    ):
+        return httpx.Response(
+            response.status_code, content=next(response.iter_bytes(_MAX_ASKED), b"")
+        )
 
 
 def _with_secrets(
-    places: Sequence[SecretPlace], secrets: Sequence[Hidden], connection: Connection, request: httpx.Request
+    places: Sequence[SecretPlace],
+    secrets: Sequence[Hidden],
+    connection: Connection,
+    request: httpx.Request,
 ) -> httpx.Request:
     """Add the secrets at the last moment, so that no variable on the way holds them."""
     for place, secret in zip(places, secrets, strict=False):  # that of a login is in its body
@@ -302,7 +353,9 @@ def _put(request: httpx.Request, place: SecretPlace, secret: Hidden) -> None:
             query = "&".join([*others, own + quote_url(secret.reveal(), safe="")])
             request.url = request.url.copy_with(raw_path=f"{path}?{query}".encode())
         case "cookie":
-            cookies = filter(None, [request.headers.get("Cookie"), f"{place.name}={secret.reveal()}"])
+            cookies = filter(
+                None, [request.headers.get("Cookie"), f"{place.name}={secret.reveal()}"]
+            )
             request.headers["Cookie"] = "; ".join(cookies)
         case _:
             request.headers[place.name] = place.prefix + secret.reveal()
@@ -320,7 +373,9 @@ class Lanes:
     def __init__(self, open_client: Callable[[], httpx.AsyncClient]) -> None:
         self._open_client = open_client
         self._places = asyncio.Semaphore(CONNECTIONS * _LANES)
-        self._lanes: list[_Lane] = []  # a lane that isn't here gets no new requests; its last one closes it
+        self._lanes: list[
+            _Lane
+        ] = []  # a lane that isn't here gets no new requests; its last one closes it
         self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -410,7 +465,9 @@ class _ThreadedStream(httpx.AsyncByteStream):
         await asyncio.to_thread(self.stream.close)
 
 
-def _translate(error: Exception, host: str, response: httpx.Response | None, proxy: Proxy | None) -> Failure:
+def _translate(
+    error: Exception, host: str, response: httpx.Response | None, proxy: Proxy | None
+) -> Failure:
     """Translate an httpx error before or in a reply; use its text only if it can't hold the request."""
     peer, setting = (inert(str(proxy)), proxy.variable) if proxy else (host, "the address")
     cause = next((cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None)
@@ -430,16 +487,30 @@ def _translate(error: Exception, host: str, response: httpx.Response | None, pro
             ours = DeadlineError(what, "Try again later.")
             proof = Proof.UNANSWERED
         case httpx.ProxyError() if "407" in str(error):
-            ours = ConfigError(f"A user name and a password are required (407) by {peer}.", f"Set them in {setting}.")
+            ours = ConfigError(
+                f"A user name and a password are required (407) by {peer}.",
+                f"Set them in {setting}.",
+            )
         case httpx.ProxyError():
             why = redacted_line(str(error), 120)
-            ours = ServiceConnectionError(f"Cannot reach {host} through {peer}: {why}.", f"Check {setting}.")
+            ours = ServiceConnectionError(
+                f"Cannot reach {host} through {peer}: {why}.", f"Check {setting}."
+            )
             proof = Proof.NOT_SENT
         case httpx.ConnectError():
-            is_full = any(getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE} for cause in with_causes(error))
-            check = "Close files, or allow more (ulimit -n)" if is_full else f"Check {setting} and your network"
+            is_full = any(
+                getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE}
+                for cause in with_causes(error)
+            )
+            check = (
+                "Close files, or allow more (ulimit -n)"
+                if is_full
+                else f"Check {setting} and your network"
+            )
             reached = host if cause else peer
-            ours = ServiceConnectionError(f"Cannot reach {reached}: {_reason(error)}.", f"{check}, then try again.")
+            ours = ServiceConnectionError(
+                f"Cannot reach {reached}: {_reason(error)}.", f"{check}, then try again."
+            )
             proof = Proof.NOT_SENT
         case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
             ours = ConfigError(f"No request can be sent to {host}.", CHECK_ADDRESS)
@@ -448,7 +519,11 @@ def _translate(error: Exception, host: str, response: httpx.Response | None, pro
         case httpx.RemoteProtocolError() if not re.search(r"closed|disconnected", str(error)):
             ours = ProtocolError(f"{host} did not answer in HTTP.", CHECK_ADDRESS)
         case _:
-            after = f" after {response.num_bytes_downloaded:,} bytes of it" if response is not None else ""
+            after = (
+                f" after {response.num_bytes_downloaded:,} bytes of it"
+                if response is not None
+                else ""
+            )
             what = f"The connection to {host} broke before the reply was complete{after}."
             ours = ServiceConnectionError(what, "Try again.")
             proof = Proof.BROKEN
@@ -459,5 +534,7 @@ def _reason(error: Exception) -> str:
     for cause in with_causes(error):
         if isinstance(cause, OSError) and cause.strerror:
             is_of_asyncio = cause.strerror.startswith("Connect call failed")
-            return redacted_line(os.strerror(cause.errno or 0) if is_of_asyncio else cause.strerror, 120)
+            return redacted_line(
+                os.strerror(cause.errno or 0) if is_of_asyncio else cause.strerror, 120
+            )
     return redacted_line(str(error), 120) or "no answer"

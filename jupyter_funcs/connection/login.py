@@ -14,9 +14,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from jupyter_funcs.connection.secrets import AccessToken, Hidden, Secret, redacted_line
-from jupyter_funcs.connection.tokens import RENEW_SECONDS, CachedToken, LogIn, Make, TokenSource, is_plain
+from jupyter_funcs.connection.tokens import (
+    RENEW_SECONDS,
+    CachedToken,
+    LogIn,
+    Make,
+    TokenSource,
+    is_plain,
+)
 from jupyter_funcs.core.background import in_thread
-from jupyter_funcs.core.errors import AuthenticationError, ConfigError, FuncsError, ServiceConnectionError
+from jupyter_funcs.core.errors import (
+    AuthenticationError,
+    ConfigError,
+    FuncsError,
+    ServiceConnectionError,
+)
 from jupyter_funcs.core.json_decoding import JsonObject, Values, only, read_object
 from jupyter_funcs.core.text import clip, inert, quote
 from jupyter_funcs.core.warn import warn
@@ -55,12 +67,18 @@ class Login(CachedToken):
         """Log in, unless there is a token."""
         if (missing := self.missing()) is None:
             return
-        email = self.email or ask(f"Email for {self._base_url}: ", "the email to log in with", missing)
-        password = ask_hidden(f"Password of {email} for {self._base_url}: ", f"the password of {email}", missing)
+        email = self.email or ask(
+            f"Email for {self._base_url}: ", "the email to log in with", missing
+        )
+        password = ask_hidden(
+            f"Password of {email} for {self._base_url}: ", f"the password of {email}", missing
+        )
         try:
             self.log_in(email, password, login)
         except KeyringUnavailableError as error:
-            warn(f"The keyring cannot be used ({error}). The {self.label} stays in memory and ends with this process.")
+            warn(
+                f"The keyring cannot be used ({error}). The {self.label} stays in memory and ends with this process."
+            )
 
     def log_in(self, email: str, password: Hidden, login: LogIn) -> None:
         """Get a token for a password; raises `KeyringUnavailableError` if it can't be put into the keyring."""
@@ -76,13 +94,17 @@ class Login(CachedToken):
         if self.in_keyring:
             with suppress(KeyringUnavailableError):
                 if keyring_get(self._base_url, self.email) == secret.reveal():
-                    _use_keyring(lambda keyring: keyring.delete_password(_entry(self._base_url), self.email))
+                    _use_keyring(
+                        lambda keyring: keyring.delete_password(_entry(self._base_url), self.email)
+                    )
 
     def _read(self) -> str:
         if self.in_keyring:
             with suppress(KeyringUnavailableError, ConfigError):
                 found = Secret(keyring_get(self._base_url, self.email))
-                was_rejected = self._rejected is not None and found.reveal() == self._rejected.reveal()
+                was_rejected = (
+                    self._rejected is not None and found.reveal() == self._rejected.reveal()
+                )
                 if found.expires_at > time.time() and not was_rejected:
                     return found.reveal()
         raise AuthenticationError(
@@ -168,10 +190,14 @@ class OAuth(CachedToken):
                 self._refresh = Secret(keyring_get(urls["token"], self._entry))
         if (refresh := self._refresh) is not None:
             with suppress(AuthenticationError):  # it has ended as well
-                return self._fetched(lambda client: client.refresh_token(urls["token"], refresh.reveal()))
+                return self._fetched(
+                    lambda client: client.refresh_token(urls["token"], refresh.reveal())
+                )
             self._refresh = None
         if flow == "client":
-            return self._fetched(lambda client: client.fetch_token(urls["token"], grant_type="client_credentials"))
+            return self._fetched(
+                lambda client: client.fetch_token(urls["token"], grant_type="client_credentials")
+            )
         raise AuthenticationError(
             f"You are not logged in, or the login has ended: {self.label}.",
             f'Log in with %funcs connect {self._profile}, or jf.connect("{self._profile}").ready(); '
@@ -184,37 +210,51 @@ class OAuth(CachedToken):
 
     def _made(self, text: str) -> Secret:
         is_own = self._flow()[0] == "client"
-        return AccessToken(text, self._ends, {"client_id": self._about["client_id"]} if is_own else {})
+        return AccessToken(
+            text, self._ends, {"client_id": self._about["client_id"]} if is_own else {}
+        )
 
     def _flow(self) -> tuple[str, JsonObject]:
         """Return the flow that gets a token, and its addresses."""
         if self._flows is None and hasattr(self, "_provider"):
             listed = self._scheme.get("flows", {})
             self._flows = self._discovered() or {
-                name: {key: self._checked(url) for key, url in urls.items()} for name, urls in listed.items()
+                name: {key: self._checked(url) for key, url in urls.items()}
+                for name, urls in listed.items()
             }
         wanted = [self._about["flow"]] if "flow" in self._about else FLOWS[self._secret is None :]
         flow = next((name for name in wanted if name in (self._flows or {})), None)
         if flow is None or self._flows is None:
-            hint = 'Add issuer = "https://…" for OpenID Connect, or another flow or client_secret_env.'
+            hint = (
+                'Add issuer = "https://…" for OpenID Connect, or another flow or client_secret_env.'
+            )
             raise ConfigError(f"No address is known for the {self.label}.", hint)
         return flow, self._flows[flow]
 
     def _discovered(self) -> JsonObject:
         """Return the flows that a provider describes, in the standard way for OpenID Connect."""
-        issuer = self._about.get("issuer") or self._scheme.get("discovery", "").removesuffix(_WELL_KNOWN)
+        issuer = self._about.get("issuer") or self._scheme.get("discovery", "").removesuffix(
+            _WELL_KNOWN
+        )
         if not issuer:
             return {}
         url = self._checked(issuer.rstrip("/") + _WELL_KNOWN)
         about = read_object(self._sent(lambda: self._provider.ask("GET", url, {}).content))
         if only(str, about.get("issuer")).rstrip("/") != issuer.rstrip("/"):
-            raise ConfigError(f"{quote(url)} describes another provider than {quote(issuer)}.", "Check the issuer.")
+            raise ConfigError(
+                f"{quote(url)} describes another provider than {quote(issuer)}.",
+                "Check the issuer.",
+            )
         # Of any origin: the provider itself names them.
         urls = {key: only(str, about.get(name)) for key, name in _ENDPOINTS.items()}
-        urls = {key: url for key, url in urls.items() if url.startswith("http") and not is_plain(url)}
+        urls = {
+            key: url for key, url in urls.items() if url.startswith("http") and not is_plain(url)
+        }
         if "token" not in urls:
             return {}
-        return {flow: {"token": urls["token"], "start": urls.get(flow)} for flow in ("client", *urls)}
+        return {
+            flow: {"token": urls["token"], "start": urls.get(flow)} for flow in ("client", *urls)
+        }
 
     def _checked(self, url: str) -> str:
         """Return an address that a document names, if a secret may go there."""
@@ -230,7 +270,9 @@ class OAuth(CachedToken):
         try:
             from authlib.oauth2.client import OAuth2Client
         except ModuleNotFoundError:
-            raise ConfigError("OAuth needs another package.", "pip install 'jupyter-funcs[oauth]'") from None
+            raise ConfigError(
+                "OAuth needs another package.", "pip install 'jupyter-funcs[oauth]'"
+            ) from None
         secret = None if self._secret is None else self._secret().reveal()
         is_openid = "issuer" in self._about or "discovery" in self._scheme
         scope = " ".join(self._about.get("scopes", ())) or ("openid" if is_openid else None)
@@ -273,11 +315,15 @@ class OAuth(CachedToken):
         try:
             redirect = _Redirect(port)
         except OSError as error:
-            raise ConfigError(f"Port {port} can't be used: {error.strerror}.", "Check redirect_port.") from None
+            raise ConfigError(
+                f"Port {port} can't be used: {error.strerror}.", "Check redirect_port."
+            ) from None
         with redirect:
             client = self._client(redirect_uri=redirect.uri, code_challenge_method="S256")
             verifier = token_urlsafe(48)
-            url, redirect.state = client.create_authorization_url(urls["start"], code_verifier=verifier)
+            url, redirect.state = client.create_authorization_url(
+                urls["start"], code_verifier=verifier
+            )
             _show(f"Log in in your browser; if no window opens there: {url}")
             webbrowser.open(url)
             answer = redirect.wait()
@@ -286,7 +332,10 @@ class OAuth(CachedToken):
             raise AuthenticationError(f"The {self.label} failed: {why}.", "Try again.")
         sent = {"code": answer["code"], "code_verifier": verifier}
         return self._fetched(
-            lambda client: client.fetch_token(urls["token"], grant_type="authorization_code", **sent), client
+            lambda client: client.fetch_token(
+                urls["token"], grant_type="authorization_code", **sent
+            ),
+            client,
         )
 
     def _by_device(self, urls: JsonObject) -> str:
@@ -296,9 +345,13 @@ class OAuth(CachedToken):
         data = {"scope": client.scope} if client.scope else {}
         reply = self._sent(lambda: self._provider.post(urls["start"], data, {}, auth).content)
         about = read_object(reply)
-        code, place = (redacted_line(only(str, about.get(key))) for key in ("user_code", "verification_uri"))
+        code, place = (
+            redacted_line(only(str, about.get(key))) for key in ("user_code", "verification_uri")
+        )
         if not (code and place and about.get("device_code")):
-            raise AuthenticationError(f"The {self.label} failed: the provider issued no code.", "Try another flow.")
+            raise AuthenticationError(
+                f"The {self.label} failed: the provider issued no code.", "Try another flow."
+            )
         _show(f"To log in, open {place} and enter the code {code}")
         until = time.monotonic() + _LOGIN_SECONDS
         seconds = float(only(int, about.get("interval", 5)))
@@ -323,8 +376,14 @@ class _Provider:
     def __init__(self, ask: Callable[..., Any]) -> None:
         self.ask = ask
 
-    def post(self, url: str, data: Mapping[str, str], headers: Mapping[str, str], auth: Any, **_: Any) -> Any:
-        headers = {**headers, "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+    def post(
+        self, url: str, data: Mapping[str, str], headers: Mapping[str, str], auth: Any, **_: Any
+    ) -> Any:
+        headers = {
+            **headers,
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+        }
         return self.ask("POST", *auth.prepare("POST", url, headers, urlencode(data)))
 
 
@@ -354,7 +413,9 @@ class _Redirected(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
         answer = dict(parse_qsl(query))
-        is_ours = path == "/callback" and compare_digest(answer.get("state", "").encode(), self.server.state.encode())
+        is_ours = path == "/callback" and compare_digest(
+            answer.get("state", "").encode(), self.server.state.encode()
+        )
         self.send_response(200 if is_ours else 404)
         self.send_header("Content-Type", "text/plain")
         self.end_headers()
@@ -388,7 +449,9 @@ def keyring_set(base_url: str, user: str, secret: Secret) -> None:
         for backend in getattr(used, "backends", None) or [used]:
             kind = type(backend)
             if kind.__module__.startswith("keyrings.alt") or "plain" in kind.__name__.lower():
-                raise KeyringUnavailableError(f"{kind.__name__} stores secrets as plain text that can be read")
+                raise KeyringUnavailableError(
+                    f"{kind.__name__} stores secrets as plain text that can be read"
+                )
         keyring.set_password(_entry(base_url), user, secret.reveal())
 
     _use_keyring(put)
@@ -440,9 +503,16 @@ def ask_password(user: str) -> Hidden:
 def _ask(show: Callable[[], str], what: str, otherwise: FuncsError | None) -> Hidden:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", getpass.GetPassWarning)  # where the answer would be shown, don't ask
+            warnings.simplefilter(
+                "error", getpass.GetPassWarning
+            )  # where the answer would be shown, don't ask
             answer = Hidden(show())
-    except (EOFError, OSError, NotImplementedError, getpass.GetPassWarning):  # the third: the front end has no input
+    except (
+        EOFError,
+        OSError,
+        NotImplementedError,
+        getpass.GetPassWarning,
+    ):  # the third: the front end has no input
         answer = None
     if answer is None:
         raise otherwise or ConfigError(

@@ -114,7 +114,11 @@ class Connection:
     def options(self) -> dict[str, Any]:
         """The options of `connect` that were passed in Python; none if a profile has them."""
         server = self.server if isinstance(self.server, str) else dict(self.server)
-        passed = {"allow_server": self.allow_server, "server": server, "allow_http": self.allow_http}
+        passed = {
+            "allow_server": self.allow_server,
+            "server": server,
+            "allow_http": self.allow_http,
+        }
         return {name: value for name, value in passed.items() if value and self.where != self.name}
 
     def hides(self, url: str) -> bool:
@@ -124,8 +128,20 @@ class Connection:
     @property
     def place(self) -> list[Any]:
         """All of it that decides where an answer comes from, as JSON values."""
-        command = list(map(str, self.target)) if self.kind == "mcp" and isinstance(self.target, list | tuple) else None
-        return [self.kind, self.base_url, self.location, self.allow_server, self.server, self.synthetic, command]
+        command = (
+            list(map(str, self.target))
+            if self.kind == "mcp" and isinstance(self.target, list | tuple)
+            else None
+        )
+        return [
+            self.kind,
+            self.base_url,
+            self.location,
+            self.allow_server,
+            self.server,
+            self.synthetic,
+            command,
+        ]
 
 
 def resolve(  # noqa: PLR0913  # what `connect` takes
@@ -143,11 +159,15 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
     Without arguments and environment, the ``default`` of the profiles' file is used.
     """
     if token is not None and api_key is not None:
-        raise ConfigError("Both a token and an API key were passed.", "Pass the one that your service accepts.")
+        raise ConfigError(
+            "Both a token and an API key were passed.", "Pass the one that your service accepts."
+        )
     secret = api_key if token is None else token
     kind = "token" if api_key is None else "api_key"
     given = None if secret is None else _source(secret, kind)
-    if isinstance(where, ModuleType | list | tuple) or (isinstance(where, str) and where.startswith(("python:", "["))):
+    if isinstance(where, ModuleType | list | tuple) or (
+        isinstance(where, str) and where.startswith(("python:", "["))
+    ):
         connection: Connection | None = _python(where, given)
     elif file := _file(where):
         connection = _document(file, given)
@@ -170,7 +190,11 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
 
 def _server(given: str | Mapping[str, str]) -> str | tuple[tuple[str, str], ...]:
     """Return a choice of a server, or values of variables, as a connection holds it."""
-    return given if isinstance(given, str) else tuple((str(name), str(value)) for name, value in given.items())
+    return (
+        given
+        if isinstance(given, str)
+        else tuple((str(name), str(value)) for name, value in given.items())
+    )
 
 
 def _note_plain(connection: Connection) -> None:
@@ -258,7 +282,9 @@ def _default_profile() -> str | None:
         return None
     name = _read_toml(path).get("default")
     if name is not None and not isinstance(name, str):
-        raise ConfigError(f"The default in {path} is not the name of a profile.", 'Write default = "NAME".')
+        raise ConfigError(
+            f"The default in {path} is not the name of a profile.", 'Write default = "NAME".'
+        )
     return name
 
 
@@ -266,7 +292,10 @@ def _from_environment(url: str) -> TokenSource | None:
     """Return the token for the service that the environment names, if it has one."""
     names = [name for name in _VARIABLES if os.environ.get(name)]
     if len(names) > 1:
-        raise ConfigError(f"{listed(names, 'and')} are both set.", "Unset the one that your service does not accept.")
+        raise ConfigError(
+            f"{listed(names, 'and')} are both set.",
+            "Unset the one that your service does not accept.",
+        )
     if not names:
         return None
     [name] = names
@@ -300,7 +329,9 @@ def _from_profile(name: str, given: TokenSource | None) -> Connection:
         return replace(_python(f"python:{profile['module']}", given), name=name, where=name)
     if command := profile.get("command"):
         named = tuple(profile.get("env", ()))
-        connection = Connection(name, f"mcp:{name}", NO_TOKEN, where=name, kind="mcp", target=tuple(command), env=named)
+        connection = Connection(
+            name, f"mcp:{name}", NO_TOKEN, where=name, kind="mcp", target=tuple(command), env=named
+        )
         command_environment(connection)  # raises if a variable isn't set
         return connection
     url = str(profile.get("file") or profile["url"])
@@ -351,7 +382,9 @@ def _text(name: str, label: str) -> str:
     )
 
 
-def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: TokenSource | None) -> Connection:
+def _python(
+    given: str | ModuleType | Sequence[Callable[..., Any]], token: TokenSource | None
+) -> Connection:
     """Return the connection to a module, also as ``python:NAME``, or to functions."""
     if token is not None:
         raise ConfigError("Python functions take no token.", "Leave out token and api_key.")
@@ -368,8 +401,13 @@ def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: Token
             )
     else:
         if not given or not all(map(callable, given)):
-            wrong = next((quote(function) for function in given if not callable(function)), "an empty list")
-            raise ConfigError(f"jf.connect takes a list of functions, not {wrong}.", "For example jf.connect([f, g]).")
+            wrong = next(
+                (quote(function) for function in given if not callable(function)), "an empty list"
+            )
+            raise ConfigError(
+                f"jf.connect takes a list of functions, not {wrong}.",
+                "For example jf.connect([f, g]).",
+            )
         modules = {str(getattr(function, "__module__", "")) for function in given}
         name = modules.pop() if len(modules) == 1 else "functions"
         target = tuple(given)
@@ -378,7 +416,9 @@ def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: Token
     return Connection(name, address, NO_TOKEN, where=where or address, kind="python", target=target)
 
 
-def _scheme_source(scheme: str, table: _Table, name: str, base_url: str, allow_server: str) -> TokenSource:
+def _scheme_source(
+    scheme: str, table: _Table, name: str, base_url: str, allow_server: str
+) -> TokenSource:
     """Return the source of a scheme of a document: a token, a password, or a client of an OAuth provider."""
     where = f"auth.{scheme} of profile {quote(name)}"
     key = next((key for key in _AUTH_SOURCES if key in table), "")
@@ -399,7 +439,9 @@ def _scheme_source(scheme: str, table: _Table, name: str, base_url: str, allow_s
     )
 
 
-def _token_source(key: str, value: Any, where: str, base_url: str, make: Make = Secret) -> TokenSource:
+def _token_source(
+    key: str, value: Any, where: str, base_url: str, make: Make = Secret
+) -> TokenSource:
     """Return the source that a key of a profile names, but for a login."""
     label = f"{key} of {where}"
     secret, _, origin = key.rpartition("_")
@@ -426,13 +468,17 @@ def _read_profile(name: str, path: Path) -> _Table:
     known = only(dict, _read_toml(path).get("profiles"))
     profile = known.get(name)
     if not isinstance(profile, dict):
-        if len(name) > _MAX_PROFILE_NAME or "@" in name:  # perhaps a token, or an address with a password
+        if (
+            len(name) > _MAX_PROFILE_NAME or "@" in name
+        ):  # perhaps a token, or an address with a password
             raise ConfigError(
                 "There is no such profile: a profile's name is shorter and has no @.",
                 "Use a name or an address. If this was a token, have it replaced: the history keeps what you type.",
             )
         if name.lower().endswith(_DOCUMENTS):
-            raise ConfigError(f"There is no file {quote(name)}, and no profile of this name.", "Check its path.")
+            raise ConfigError(
+                f"There is no file {quote(name)}, and no profile of this name.", "Check its path."
+            )
         key = name if name.isascii() and name.replace("-", "_").isidentifier() else f'"{name}"'
         near = did_you_mean(name, known)
         hint = near or f'Add it to {path}: [profiles.{key}] with url = "https://…".'
@@ -452,7 +498,13 @@ def _profile_problem(profile: _Table) -> str:
     """Return what is wrong with a profile, without its values: one may be a token written there by mistake."""
     if (kind := profile.get("kind", "service")) not in _KINDS:
         return f"has a kind that is not {listed(map(quote, _KINDS))}"
-    runs = "module" if kind == "python" else "command" if kind == "mcp" and "command" in profile else ""
+    runs = (
+        "module"
+        if kind == "python"
+        else "command"
+        if kind == "mcp" and "command" in profile
+        else ""
+    )
     if unknown := profile.keys() - ({"kind", runs, "env" * (runs == "command")} if runs else _KEYS):
         which = "a command and the" if runs == "command" else "the unknown"
         return f"has {which} key {quote(min(unknown))}"
@@ -476,7 +528,9 @@ def _address_problem(profile: _Table) -> str:
         is_known = key.endswith("_env") or is_command or (key == "login" and value is True)
         if not is_known and not (isinstance(value, str) and value):
             return f"has a{'n' * (key[0] == 'a')} {key} that is not text"
-    if "keep" in profile and (profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)):
+    if "keep" in profile and (
+        profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)
+    ):
         return 'has a keep; it can only be "keyring", and only with login = "EMAIL"'
     if "file" in profile and (others := {"url", "login"} & profile.keys()):
         return f"has a file and a {min(others)}"
@@ -513,16 +567,27 @@ def _scheme_problem(table: _Table) -> str:
             return f"has a {key} and no {user}"
         if not (_is_words(table[key]) and key.endswith("_command")) and not _is_text(table[key]):
             return f"has a {key} that is not text"
-    wrong = next((key for key, is_right in _AUTH_KEYS.items() if key in table and not is_right(table[key])), "")
+    wrong = next(
+        (key for key, is_right in _AUTH_KEYS.items() if key in table and not is_right(table[key])),
+        "",
+    )
     return wrong and f"has a {wrong} of another kind"
 
 
 def _target_problem(key: str, target: object) -> str:
     """Return what is wrong with the module or the command of a profile."""
     if key == "module":
-        return "" if isinstance(target, str) and target else 'has no module, as in module = "team.functions"'
+        return (
+            ""
+            if isinstance(target, str) and target
+            else 'has no module, as in module = "team.functions"'
+        )
     is_command = isinstance(target, list) and target and all(target) and _is_words(target)
-    return "" if is_command else 'has a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]'
+    return (
+        ""
+        if is_command
+        else 'has a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]'
+    )
 
 
 def _is_words(value: object) -> bool:
@@ -548,7 +613,13 @@ _AUTH_KEYS: dict[str, Callable[[Any], bool]] = {
 
 def _connection(url: str, given: TokenSource | None, no_token: str, kind: str = "") -> Connection:
     base_url = _normalized(url)
-    kind = kind or ("openapi" if base_url.lower().endswith(_DOCUMENTS) else "mcp" if base_url.endswith("/mcp") else "")
+    kind = kind or (
+        "openapi"
+        if base_url.lower().endswith(_DOCUMENTS)
+        else "mcp"
+        if base_url.endswith("/mcp")
+        else ""
+    )
     if given is None and kind in {"openapi", "mcp"}:  # many of them are public
         given = NO_TOKEN
     if given is None:
@@ -562,7 +633,9 @@ def _document(file: Path, given: TokenSource | None) -> Connection:
     """Return the connection to the document in a file."""
     where, token = str(file.absolute()), given or NO_TOKEN
     address = file.absolute().as_uri()
-    return Connection(file.name, address, token, token.header, where=where, kind="openapi", location=where)
+    return Connection(
+        file.name, address, token, token.header, where=where, kind="openapi", location=where
+    )
 
 
 def _source(token: str | Callable[[], str] | TokenSource, secret: str) -> TokenSource:
@@ -587,7 +660,9 @@ def _normalized(url: str, *, exact: bool = False) -> str:
         host, port = parts.hostname or "", parts.port
     except ValueError:
         # Not shown, because an invalid address may contain a password.
-        raise ConfigError("The address of the service is invalid.", "Write it as https://host.") from None
+        raise ConfigError(
+            "The address of the service is invalid.", "Write it as https://host."
+        ) from None
     if parts.username or parts.password:
         raise ConfigError(
             f"The address {parts.scheme}://****@{host} contains a user name or a password.",
@@ -597,7 +672,9 @@ def _normalized(url: str, *, exact: bool = False) -> str:
         shown = "This" if "@" in url else quote(url)  # it may contain a password
         raise ConfigError(f"{shown} is not the address of a service.", "Write it as https://host.")
     netloc = f"[{host}]" if ":" in host else host
-    path, query = (parts.path, parts.query) if exact and parts.path != "/" else (parts.path.rstrip("/"), "")
+    path, query = (
+        (parts.path, parts.query) if exact and parts.path != "/" else (parts.path.rstrip("/"), "")
+    )
     return urlunsplit((parts.scheme, f"{netloc}:{port}" if port else netloc, path, query, ""))
 
 

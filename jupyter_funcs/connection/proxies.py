@@ -35,7 +35,10 @@ def environment_proxy(address: httpx.URL) -> Proxy | None:
         return None
     if any(_is_excepted(address, entry) for entry in re.split(r"[\s,]+", proxies.get("no", ""))):
         return None
-    variable = max((name for name in os.environ if name.lower() == f"{kind}_proxy"), default="the system's settings")
+    variable = max(
+        (name for name in os.environ if name.lower() == f"{kind}_proxy"),
+        default="the system's settings",
+    )
     url = proxies[kind]
     return Proxy(variable, url if "://" in url else f"http://{url}")
 

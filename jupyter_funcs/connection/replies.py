@@ -79,19 +79,41 @@ _FRAMING = {"content-length", "transfer-encoding"}
 _MAX_OUTPUT = 2**20
 _MAX_INPUT = 2**16
 # What an error says is under one of these keys, the most telling first; of each argument, under one of those.
-_SAYING = ("msg", "message", "detail", "error_description", "description", "reason", "title", "error")
+_SAYING = (
+    "msg",
+    "message",
+    "detail",
+    "error_description",
+    "description",
+    "reason",
+    "title",
+    "error",
+)
 _LISTS = (
     *("errors", "arguments", "invalid-params", "invalidParams", "invalid_params", "details"),
     *("fieldViolations", "fieldErrors", "field_errors", "violations", "validationErrors", "issues"),
 )
 _OWN_PLACES = ("loc", "param", "parameter", "field")
-_PLACES = (*_OWN_PLACES, "pointer", "source", "name", "path", "propertyPath", "property", "instancePath", "attribute")
+_PLACES = (
+    *_OWN_PLACES,
+    "pointer",
+    "source",
+    "name",
+    "path",
+    "propertyPath",
+    "property",
+    "instancePath",
+    "attribute",
+)
 # Words of a path that name no argument: where it is, and what holds all of them.
 _AROUND = {"", "#", "$", "query", "body", "path", "header", "cookie", "data", "attributes", "Args"}
 _MAX_LEVELS = 6  # of an error
 _MAX_PARTS = 8  # of a path
 _MAX_SAID = 20  # texts that a person reads
-_REFUSALS = {HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT}  # which may be about arguments, as a 422 is
+_REFUSALS = {
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.CONFLICT,
+}  # which may be about arguments, as a 422 is
 # Each alternative ends or fails without looking back, so that the time is linear.
 _MARKUP = re.compile(r"(?is)<(script|style)\b.*?(?:</\1\s*+>|\Z)|<[^<>]*+>")
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -203,7 +225,11 @@ async def _read_head(response: httpx.Response) -> bytes:
 async def _read(response: httpx.Response, max_bytes: int, progress: Progress) -> bytes:
     """Return the whole body, decompressed; stop reading at the piece that exceeds `max_bytes`."""
     announced = response.headers.get("content-length", "")
-    if not _is_gzip(response) and re.fullmatch(r"[0-9]{1,20}", announced) and int(announced) > max_bytes:
+    if (
+        not _is_gzip(response)
+        and re.fullmatch(r"[0-9]{1,20}", announced)
+        and int(announced) > max_bytes
+    ):
         raise too_large(max_bytes)
     body = io.BytesIO()  # returns its bytes without a copy, also if they came in one piece
     async for piece in pieces(response):
@@ -234,7 +260,11 @@ def pieces(response: httpx.Response) -> AsyncIterator[bytes]:
 
 def _is_gzip(response: httpx.Response) -> bool:
     header = response.headers.get("content-encoding", "")
-    codings = [coding for part in header.lower().split(",") if (coding := part.strip()) not in {"", "identity"}]
+    codings = [
+        coding
+        for part in header.lower().split(",")
+        if (coding := part.strip()) not in {"", "identity"}
+    ]
     if codings in ([], ["gzip"], ["x-gzip"]):
         return bool(codings)
     raise ProtocolError(
@@ -246,7 +276,9 @@ def _is_gzip(response: httpx.Response) -> bool:
 def _check(response: httpx.Response, body: bytes) -> None:
     """Raise if the body of a 200 is empty or a web page."""
     head = body[:_MAX_ERROR_BYTES].lstrip()
-    if not head and len(body) <= _MAX_ERROR_BYTES:  # the reader finds out about more blanks, in a thread
+    if (
+        not head and len(body) <= _MAX_ERROR_BYTES
+    ):  # the reader finds out about more blanks, in a thread
         raise ProtocolError("The service sent an empty reply.", TRY_AGAIN)
     if head.startswith(b"<") and "html" in response.headers.get("content-type", "text/html"):
         raise AuthenticationError(
@@ -264,19 +296,27 @@ class Failure(NamedTuple):
     rejects_token: bool = False
 
 
-async def read_failure(response: httpx.Response, secrets: Sequence[Hidden], *, is_operation: bool = False) -> Failure:
+async def read_failure(
+    response: httpx.Response, secrets: Sequence[Hidden], *, is_operation: bool = False
+) -> Failure:
     """Return what a reply with a status other than 200 stands for."""
     body, status = await _read_head(response), response.status_code
     retry_after = parse_retry_after(response.headers, time.time())
     again = "" if retry_after is None else f"Try again in {math.ceil(retry_after)} s."
     if is_operation and status == HTTPStatus.NOT_FOUND:
-        return Failure(FunctionError(error_text(body) or "The service has nothing of this name (404)."))
+        return Failure(
+            FunctionError(error_text(body) or "The service has nothing of this name (404).")
+        )
     error = _error(response, body, again)
     if status == HTTPStatus.UNAUTHORIZED and not any(map(Hidden.reveal, secrets)):
         what = f"The service needs a token{_after_colon(error_text(body))}"
-        error = AuthenticationError(what, "Connect with token=…, or name the token's source in a profile.")
+        error = AuthenticationError(
+            what, "Connect with token=…, or name the token's source in a profile."
+        )
     error.status = status
-    return Failure(error, proof_of_status(status), retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED)
+    return Failure(
+        error, proof_of_status(status), retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED
+    )
 
 
 def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
@@ -287,17 +327,28 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
         # A wrong address is answered in plain text or HTML, an unknown function in the service's JSON.
         if url.path.endswith(RUN_PATH) and body.lstrip()[:1] == b"{":
             return NotFoundError(
-                text or "The service has no such function.", "List yours with %funcs find, after %funcs refresh."
+                text or "The service has no such function.",
+                "List yours with %funcs find, after %funcs refresh.",
             )
         is_service = url.path.endswith((LIST_PATH, RUN_PATH))
-        what = "no login" if url.path.endswith(LOGIN_PATH) else "no function service" if is_service else "nothing"
+        what = (
+            "no login"
+            if url.path.endswith(LOGIN_PATH)
+            else "no function service"
+            if is_service
+            else "nothing"
+        )
         return ConfigError(f"There is {what} at {url} (404).", CHECK_ADDRESS)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY or (by_argument and status in _REFUSALS):
-        return ArgumentError(text or f"The service rejects the arguments ({status}).", errors=by_argument)
+        return ArgumentError(
+            text or f"The service rejects the arguments ({status}).", errors=by_argument
+        )
     if make := _BY_STATUS.get(status):
         return make(text, again)
     if status >= 500:
-        return ServerError(f"The service failed ({status}){_after_colon(text)}", again or "Try again later.")
+        return ServerError(
+            f"The service failed ({status}){_after_colon(text)}", again or "Try again later."
+        )
     what, hint = f"answered with status {status}{_after_colon(text)}", CHECK_ADDRESS
     if 300 <= status < 400:
         what = f"redirects to another address ({status}); nothing was sent there."
@@ -312,20 +363,29 @@ def _after_colon(text: str) -> str:
 # One row per status whose error depends only on its text and on when to try again.
 _BY_STATUS: dict[int, Callable[[str, str], FuncsError]] = {
     400: lambda text, _: FunctionError(text or "The service rejects the request (400)."),
-    401: lambda text, _: AuthenticationError(f"The service does not accept the token{_after_colon(text)}", NEW_TOKEN),
+    401: lambda text, _: AuthenticationError(
+        f"The service does not accept the token{_after_colon(text)}", NEW_TOKEN
+    ),
     403: lambda text, _: PermissionDeniedError(
-        f"You are not allowed to do this{_after_colon(text)}", "Ask the service's operator for access."
+        f"You are not allowed to do this{_after_colon(text)}",
+        "Ask the service's operator for access.",
     ),
     405: lambda *_: ConfigError("This address does not accept runs (405).", CHECK_ADDRESS),
-    408: lambda *_: DeadlineError("The service waited too long for the request (408).", "Try again."),
+    408: lambda *_: DeadlineError(
+        "The service waited too long for the request (408).", "Try again."
+    ),
     409: lambda text, _: FunctionError(text or "The service is busy with the same request (409)."),
-    413: lambda text, _: ReplyTooLargeError(text or "The request is too large for the service.", "Send fewer values."),
+    413: lambda text, _: ReplyTooLargeError(
+        text or "The request is too large for the service.", "Send fewer values."
+    ),
     415: lambda *_: ConfigError("This address does not accept JSON (415).", CHECK_ADDRESS),
     429: lambda text, again: RateLimitError(
-        text or "The service accepts no more requests for now (429).", again or "Try again in a minute."
+        text or "The service accepts no more requests for now (429).",
+        again or "Try again in a minute.",
     ),
     504: lambda *_: DeadlineError(
-        "The service's gateway stopped waiting (504); the run may still be running.", "Try again later."
+        "The service's gateway stopped waiting (504); the run may still be running.",
+        "Try again later.",
     ),
 }
 
@@ -374,8 +434,14 @@ def _said(value: Any, by_argument: Messages, level: int = 0) -> str:
         else:
             texts.append(_said(inner, by_argument, level + 1))
     if not any(texts):  # as Django has it, or of no known form
-        texts += _of_each({name: inner for name, inner in value.items() if isinstance(inner, list)}, by_argument)
-        texts += [f"{name}: {inner}" for name, inner in value.items() if isinstance(inner, str | float | int)]
+        texts += _of_each(
+            {name: inner for name, inner in value.items() if isinstance(inner, list)}, by_argument
+        )
+        texts += [
+            f"{name}: {inner}"
+            for name, inner in value.items()
+            if isinstance(inner, str | float | int)
+        ]
     whole = ""
     for text in filter(None, texts[:_MAX_SAID]):
         if text not in whole:
@@ -399,7 +465,9 @@ def _place(entry: Values, keys: tuple[str, ...]) -> str:
     """Return the argument that an entry of an error is about, as a dotted path; empty if there is none."""
     place = next((entry[key] for key in keys if entry.get(key)), "")
     if isinstance(place, dict):
-        place = next((place[key] for key in ("pointer", "parameter", "header") if place.get(key)), "")
+        place = next(
+            (place[key] for key in ("pointer", "parameter", "header") if place.get(key)), ""
+        )
     if isinstance(place, str):
         place = place.replace("/", ".").split(".")
     return _path(list(map(str, only(list, place))))
@@ -423,7 +491,9 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
             if member is None:
                 at = received - len(left)
                 if left[:1] != b"\x1f" and at > 0:
-                    raise ProtocolError(f"The reply continues after its gzip data, at byte {at:,}.", TRY_AGAIN)
+                    raise ProtocolError(
+                        f"The reply continues after its gzip data, at byte {at:,}.", TRY_AGAIN
+                    )
                 member = zlib.decompressobj(_GZIP_WINDOW)
             try:
                 part = member.decompress(left, _MAX_OUTPUT)
@@ -433,11 +503,15 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
                 raise ProtocolError(broken, TRY_AGAIN) from error
             if part:
                 yield part
-                await asyncio.sleep(0)  # data may expand a lot: give the loop's other tasks, and a cancel, a chance
+                await asyncio.sleep(
+                    0
+                )  # data may expand a lot: give the loop's other tasks, and a cancel, a chance
             left = member.unused_data if member.eof else member.unconsumed_tail
             member = None if member.eof else member
     if member is not None:
-        raise ProtocolError(f"The reply is cut short: its gzip data end at byte {received:,}.", TRY_AGAIN)
+        raise ProtocolError(
+            f"The reply is cut short: its gzip data end at byte {received:,}.", TRY_AGAIN
+        )
 
 
 async def _small(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:

@@ -119,7 +119,9 @@ def pause(  # noqa: PLR0913  # the decision depends on all of them
         return None
     if retry_after is not None and retry_after > _MAX_RETRY_AFTER:
         return None
-    seconds = draw() * min(_MAX_PAUSE, _FIRST_PAUSE * 2**done) if retry_after is None else retry_after
+    seconds = (
+        draw() * min(_MAX_PAUSE, _FIRST_PAUSE * 2**done) if retry_after is None else retry_after
+    )
     return seconds if left - seconds >= MIN_TIME_LEFT else None
 
 
@@ -197,7 +199,9 @@ class Breaker:
             self._probe = None
             self._pause = min(self.max_pause, self._pause * 2)
             self._open(now)
-        elif admission.counts and not self.is_open:  # requests that were in flight when it opened say nothing new
+        elif (
+            admission.counts and not self.is_open
+        ):  # requests that were in flight when it opened say nothing new
             self._failures.append(now)
             if len(self._failures) == self.max_failures and now - self._failures[0] <= self.window:
                 self._open(now)

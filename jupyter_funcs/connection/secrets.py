@@ -30,7 +30,18 @@ _alive: weakref.WeakSet[Hidden] = weakref.WeakSet()
 _USER_CLAIMS = ("preferred_username", "email", "name", "sub")
 # Those of which each account has its own, and those that change at each login.
 _OWN_CLAIMS = ("sub", "oid", "preferred_username", "email", "client_id")
-_LOGIN_CLAIMS = {"exp", "iat", "nbf", "jti", "auth_time", "nonce", "sid", "at_hash", "c_hash", "s_hash"}
+_LOGIN_CLAIMS = {
+    "exp",
+    "iat",
+    "nbf",
+    "jti",
+    "auth_time",
+    "nonce",
+    "sid",
+    "at_hash",
+    "c_hash",
+    "s_hash",
+}
 _LOGIN_CLAIMS |= {"session_state", "aio", "rh", "uti"}  # Keycloak's, and Microsoft's
 
 
@@ -61,7 +72,9 @@ class Hidden:
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled."""
-        raise TypeError(f"A {type(self).__name__} cannot be pickled. Create it again where it is needed.")
+        raise TypeError(
+            f"A {type(self).__name__} cannot be pickled. Create it again where it is needed."
+        )
 
 
 class Secret(Hidden):
@@ -71,7 +84,10 @@ class Secret(Hidden):
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
-            raise ConfigError(f"A token must be text, not {type(text).__name__}.", "Use it as the service issued it.")
+            raise ConfigError(
+                f"A token must be text, not {type(text).__name__}.",
+                "Use it as the service issued it.",
+            )
         # Files and clipboards add a line break at the end, shells and editors add quotes.
         text = text.strip().strip("\ufeff'\"‘’“”").strip()
         is_empty = not text
@@ -90,7 +106,11 @@ class Secret(Hidden):
         """When a JWT expires, in seconds since 1970; infinity if the token is opaque or doesn't say."""
         end = self._claims().get("exp")
         try:
-            return float(end) if isinstance(end, int | float) and not isinstance(end, bool) else math.inf
+            return (
+                float(end)
+                if isinstance(end, int | float) and not isinstance(end, bool)
+                else math.inf
+            )
         except OverflowError:
             return math.inf
 
@@ -104,7 +124,9 @@ class Secret(Hidden):
     @property
     def account(self) -> JsonObject:
         """The claims of a JWT, except those of one login; empty if the token is opaque or its claims name nobody."""
-        claims = {name: value for name, value in self._claims().items() if name not in _LOGIN_CLAIMS}
+        claims = {
+            name: value for name, value in self._claims().items() if name not in _LOGIN_CLAIMS
+        }
         return claims if any(claims.get(name) for name in _OWN_CLAIMS) else {}
 
     def _claims(self) -> JsonObject:
@@ -141,7 +163,9 @@ class Password(Secret):
     __slots__ = ("_password",)
 
     def __init__(self, user: str, password: str) -> None:
-        self._password = Hidden(password or user)  # to be masked as well; a key may be sent as the name alone
+        self._password = Hidden(
+            password or user
+        )  # to be masked as well; a key may be sent as the name alone
         Hidden.__init__(self, base64.b64encode(f"{user}:{password}".encode()).decode())
 
 
@@ -161,7 +185,9 @@ def redacted_all(text: str) -> str:
 
 def redacted_line(text: str, most: int = 300) -> str:
     """Return the beginning of a foreign text, as one line without the secrets of this process."""
-    return clip(inert(redacted_all(text[: 20 * most])), most)  # longer before: a secret that is cut can't be masked
+    return clip(
+        inert(redacted_all(text[: 20 * most])), most
+    )  # longer before: a secret that is cut can't be masked
 
 
 def redacted_values(value: T) -> T:
@@ -203,10 +229,16 @@ def _parts(secrets: tuple[str, ...]) -> frozenset[str]:
     for secret in secrets:
         data = secret.encode("utf-8", "replace")
         forms |= {secret, quote_plus(data)}
-        for shift in range(3 if len(secret) >= _MIN_PART else 0):  # where it begins in three bytes decides its letters
-            coded = base64.b64encode(bytes(shift) + data).decode()[(shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6]
+        for shift in range(
+            3 if len(secret) >= _MIN_PART else 0
+        ):  # where it begins in three bytes decides its letters
+            coded = base64.b64encode(bytes(shift) + data).decode()[
+                (shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6
+            ]
             forms |= {coded, coded.translate(_URL_SAFE)}
-    return frozenset(form[at : at + _MIN_PART] for form in forms for at in range(len(form) - _MIN_PART + 1))
+    return frozenset(
+        form[at : at + _MIN_PART] for form in forms for at in range(len(form) - _MIN_PART + 1)
+    )
 
 
 def long_secrets() -> list[str]:
@@ -218,7 +250,9 @@ def known_secrets() -> list[str]:
     """Return all secrets of this process, the longest first; never store or show them."""
     alive: list[Hidden] = []
     for _ in range(100):
-        with suppress(RuntimeError):  # another thread created one meanwhile; a lock would not survive a fork
+        with suppress(
+            RuntimeError
+        ):  # another thread created one meanwhile; a lock would not survive a fork
             alive = list(_alive)
             break
     return sorted({text for hidden in alive if (text := hidden.reveal())}, key=len, reverse=True)
@@ -236,7 +270,9 @@ _MASK = _Mask()
 _LOGGERS = ["httpx", "httpx2", "httpcore"]
 _LOGGERS += [f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")]
 # Begins where a run of letters does, so that the time is linear.
-_NAMED = re.compile(r"(?i)(?<![\w-])((?>[\w-]*?(?:token|api[_-]?key|secret|password))[\w-]*+=)[^&#\s\"']+")
+_NAMED = re.compile(
+    r"(?i)(?<![\w-])((?>[\w-]*?(?:token|api[_-]?key|secret|password))[\w-]*+=)[^&#\s\"']+"
+)
 
 
 def mask_logs() -> None:

@@ -37,7 +37,9 @@ Make = Callable[[str], Secret]
 LogIn = Callable[[str, Hidden], Secret]  # with an email and a password
 BASIC = "Basic "
 COMMAND_SECONDS = 15.0
-RENEW_SECONDS = 60.0  # a token is renewed this long before it expires, so that no run uses an expired one
+RENEW_SECONDS = (
+    60.0  # a token is renewed this long before it expires, so that no run uses an expired one
+)
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MAX_BYTES = 64 * 1024
 
@@ -158,7 +160,9 @@ class FromFile(TokenSource):
         self()
         mode = expanded(path).stat().st_mode
         if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
-            warn(f"Other users of this machine can read the {label}. To prevent that: chmod 600 {path}")
+            warn(
+                f"Other users of this machine can read the {label}. To prevent that: chmod 600 {path}"
+            )
 
     def _read(self) -> str:
         path, problem = expanded(self._path), ""
@@ -169,7 +173,10 @@ class FromFile(TokenSource):
             problem = error.strerror or type(error).__name__
         except UnicodeDecodeError:
             problem = "it is not UTF-8 text"
-        raise ConfigError(f"Cannot read the {self.label}, {quote(path)}: {problem}.", "Fix the file or the profile.")
+        raise ConfigError(
+            f"Cannot read the {self.label}, {quote(path)}: {problem}.",
+            "Fix the file or the profile.",
+        )
 
 
 class CachedToken(TokenSource):
@@ -220,11 +227,17 @@ class FromCommand(CachedToken):
     def __init__(self, label: str, command: str | Sequence[str], make: Make = Secret) -> None:
         super().__init__(label, make)
         try:
-            self._words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+            self._words = (
+                shlex.split(command)
+                if isinstance(command, str)
+                else [str(word) for word in command]
+            )
         except ValueError:
             self._words = []
         if not self._words:
-            raise ConfigError(f"Cannot run the {label}: it is not a command.", 'Write ["program", "argument", …].')
+            raise ConfigError(
+                f"Cannot run the {label}: it is not a command.", 'Write ["program", "argument", …].'
+            )
 
     def _read(self) -> str:
         try:
@@ -239,7 +252,9 @@ class FromCommand(CachedToken):
             problem = "its output is not UTF-8 text"
         except ValueError:
             problem = "it contains characters that a command cannot contain"
-        raise AuthenticationError(f"The {self.label} returned no token: {problem}.", "Run it by itself to see why.")
+        raise AuthenticationError(
+            f"The {self.label} returned no token: {problem}.", "Run it by itself to see why."
+        )
 
 
 def _output(words: Sequence[str]) -> str:

@@ -17,7 +17,15 @@ from urllib.parse import urlsplit
 
 from jupyter_funcs.connection.http import AnyTransport, Exchange, Opened, Request
 from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failure, Reply
-from jupyter_funcs.connection.retries import HEALTH, MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, Purpose, pause
+from jupyter_funcs.connection.retries import (
+    HEALTH,
+    MAX_RETRIES,
+    MIN_TIME_LEFT,
+    Health,
+    Proof,
+    Purpose,
+    pause,
+)
 from jupyter_funcs.connection.secrets import Hidden, Secret
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core.background import Progress, loop_time
@@ -69,7 +77,9 @@ class Transport:
 
     def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
         self.connection = connection
-        self.on_change: Callable[[], object] = int  # called on the loop if the source says that its listing changed
+        self.on_change: Callable[[], object] = (
+            int  # called on the loop if the source says that its listing changed
+        )
         self._transport = transport
         self._open()
 
@@ -84,7 +94,9 @@ class Transport:
 
     def reopen_after_fork(self) -> None:
         """Start again in a forked process."""
-        if self._pid != os.getpid():  # a child must not use its parent's sockets, nor wait for its parent's requests
+        if (
+            self._pid != os.getpid()
+        ):  # a child must not use its parent's sockets, nor wait for its parent's requests
             self._open()
 
     async def post(
@@ -100,9 +112,13 @@ class Transport:
         sent = dict(headers or {})
         if terms.takes_arrow:
             sent["Accept"] = f"{ARROW}, application/json;q=0.9"
-        return await self.request(Request("POST", url, payload, sent, self.connection.credentials), terms, progress)
+        return await self.request(
+            Request("POST", url, payload, sent, self.connection.credentials), terms, progress
+        )
 
-    async def request(self, request: Request, terms: Terms, progress: Progress | None = None) -> Reply:
+    async def request(
+        self, request: Request, terms: Terms, progress: Progress | None = None
+    ) -> Reply:
         """Send a request and return the whole reply; retry where that is safe."""
         self.reopen_after_fork()
         breaker, progress = self._health.breaker, progress or Progress()
@@ -118,7 +134,9 @@ class Transport:
             reply = await self._send(request, terms, progress)
         except BaseException as error:  # cancelled, or from the token source or a bug of ours
             is_late = progress.attempts and loop_time() >= terms.until - _TIMER_STEP
-            if is_late and isinstance(error, asyncio.CancelledError):  # by the deadline: the service failed
+            if is_late and isinstance(
+                error, asyncio.CancelledError
+            ):  # by the deadline: the service failed
                 breaker.failed(loop_time(), admission)
             else:
                 breaker.dropped(admission)
@@ -145,18 +163,33 @@ class Transport:
             if isinstance(reply, Reply):
                 return reply
             error, proof, retry_after, _ = reply
-            error.attempts, error.refused, error.retry_after = done + 1, proof is Proof.REFUSED, retry_after
+            error.attempts, error.refused, error.retry_after = (
+                done + 1,
+                proof is Proof.REFUSED,
+                retry_after,
+            )
             left = terms.until - loop_time()
-            seconds = pause(proof, terms.purpose, done=done, left=left, retry_after=retry_after, most=terms.retries)
+            seconds = pause(
+                proof,
+                terms.purpose,
+                done=done,
+                left=left,
+                retry_after=retry_after,
+                most=terms.retries,
+            )
             timed_out = isinstance(error, DeadlineError)
             if seconds is None or not self._health.budget.take(timed_out=timed_out):
                 return reply
             await asyncio.sleep(seconds)
-            if terms.until - loop_time() < MIN_TIME_LEFT:  # it took longer, for instance because the machine slept
+            if (
+                terms.until - loop_time() < MIN_TIME_LEFT
+            ):  # it took longer, for instance because the machine slept
                 return reply
         raise AssertionError  # count() has no end
 
-    async def open(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Opened | Failure:
+    async def open(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> Opened | Failure:
         """Send one request with the token, for a protocol of its own; `Exchange.open` says what this returns."""
         self.reopen_after_fork()
         return await self._with_secrets(
@@ -189,14 +222,20 @@ class Transport:
         self.reopen_after_fork()
         reply = await self._exchange.send(
             # In no variable, because debuggers show those.
-            Request("POST", self.connection.base_url + LOGIN_PATH, {"email": email, "password": password.reveal()}),
+            Request(
+                "POST",
+                self.connection.base_url + LOGIN_PATH,
+                {"email": email, "password": password.reveal()},
+            ),
             [password],
             _MAX_LOGIN_BYTES,
             Progress(),
         )
         if isinstance(reply, Failure):
             if isinstance(reply.error, AuthenticationError):
-                raise AuthenticationError(f"Wrong email or password for {self.connection.name}.", "Try again.")
+                raise AuthenticationError(
+                    f"Wrong email or password for {self.connection.name}.", "Try again."
+                )
             raise reply.error
         with suppress(ConfigError, KeyError):
             return Secret(read_object(reply.data)["token"])
@@ -226,9 +265,13 @@ class Transport:
         except Exception as error:  # noqa: BLE001  # a user's own function may raise anything
             failed = type(error).__name__
         if failed:  # raised here and without the error's text, which may contain the token
-            raise AuthenticationError(f"The source of the token failed ({failed}).", "Call it by itself to see why.")
+            raise AuthenticationError(
+                f"The source of the token failed ({failed}).", "Call it by itself to see why."
+            )
         if source is self.connection.token:
             self.ends = secret.expires_at
         if secret.expires_at <= time.time():
-            raise AuthenticationError(f"The token for {self.connection.name} has expired.", NEW_TOKEN)
+            raise AuthenticationError(
+                f"The token for {self.connection.name} has expired.", NEW_TOKEN
+            )
         return secret

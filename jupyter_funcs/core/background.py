@@ -140,20 +140,26 @@ def start(coroutine: Coroutine[Any, Any, T], future: Future[T] | None = None) ->
     def begin() -> None:
         task = loop.create_task(coroutine)
         task.add_done_callback(partial(_copy_outcome, result))
-        result.add_done_callback(lambda _: loop.call_soon_threadsafe(task.cancel) if result.cancelled() else None)
+        result.add_done_callback(
+            lambda _: loop.call_soon_threadsafe(task.cancel) if result.cancelled() else None
+        )
 
     loop.call_soon_threadsafe(begin)
     return result
 
 
 def _copy_outcome(future: Future[T], task: asyncio.Task[T]) -> None:
-    error = None if task.cancelled() else task.exception()  # retrieved in any case, or asyncio logs it
+    error = (
+        None if task.cancelled() else task.exception()
+    )  # retrieved in any case, or asyncio logs it
     if task.cancelled():
         future.cancel()
     if not future.set_running_or_notify_cancel():
         return
     if error is not None:
-        for cause in with_causes(error):  # the variables of their frames hold the reply, and debuggers show them
+        for cause in with_causes(
+            error
+        ):  # the variables of their frames hold the reply, and debuggers show them
             clear_frames(cause.__traceback__)
         future.set_exception(error)
     else:
@@ -181,7 +187,9 @@ def wait(future: Future[T], timeout: float | None = None, *, is_shared: bool = F
                 futures.wait([future], min(_POLL, left, threading.TIMEOUT_MAX))
             except RuntimeError as error:
                 # Python turns an interrupt at one moment of this wait into "release unlocked lock".
-                raise (error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error) from None
+                raise (
+                    error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error
+                ) from None
         return future.result(0)
     except KeyboardInterrupt:
         if not is_shared:
@@ -200,7 +208,9 @@ def in_thread(work: Callable[[], T], name: str) -> Future[T]:
         except BaseException as error:  # noqa: BLE001  # for whoever waits
             done.set_exception(error)
 
-    threading.Thread(target=copy_context().run, args=(run,), name=f"{_THREAD} {name}", daemon=True).start()
+    threading.Thread(
+        target=copy_context().run, args=(run,), name=f"{_THREAD} {name}", daemon=True
+    ).start()
     return done
 
 
@@ -224,7 +234,9 @@ async def with_deadline(
 ) -> T:
     """Await `work` for at most `seconds`, or until the loop time `until`; raise a `DeadlineError` about `what`."""
     try:
-        async with asyncio.timeout_at(loop_time() + seconds if until is None else until) as deadline:
+        async with asyncio.timeout_at(
+            loop_time() + seconds if until is None else until
+        ) as deadline:
             if progress is not None:
                 progress.limit = deadline
             return await work

@@ -33,8 +33,13 @@ class Coded:
         return Coded(self.value[_plain(key)], f"{self.part}[{literal(key)}]")
 
     def __call__(self, *args: Any, **options: Any) -> Coded:
-        texts = [*map(literal, args), *(f"{name}={literal(option)}" for name, option in options.items())]
-        value = self.value(*map(_plain, args), **{name: _plain(option) for name, option in options.items()})
+        texts = [
+            *map(literal, args),
+            *(f"{name}={literal(option)}" for name, option in options.items()),
+        ]
+        value = self.value(
+            *map(_plain, args), **{name: _plain(option) for name, option in options.items()}
+        )
         return Coded(value, f"{self.part}({', '.join(texts)})")
 
     def _joined(self, do: Callable[[Any, Any], Any], sign: str, other: Any) -> Coded:

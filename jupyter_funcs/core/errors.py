@@ -103,7 +103,9 @@ class FuncsError(Exception):
             # Holds lines, not frames with everything in them. Lines are looked up on demand, after a token typed in one
             # of them has been masked.
             traceback = TracebackException.from_exception(self, lookup_lines=False)
-            if traceback.stack and traceback.stack[0].name == "run_code":  # IPython's own, above the cell
+            if (
+                traceback.stack and traceback.stack[0].name == "run_code"
+            ):  # IPython's own, above the cell
                 del traceback.stack[0]
             _last[:] = [traceback]
         return [f"{type(self).__name__}: {self}"]
@@ -134,7 +136,9 @@ class ArgumentError(FuncsError, ValueError):
     ) -> None:
         self.errors: Messages = {name: list(texts) for name, texts in (errors or {}).items()}
         self.excerpt = excerpt
-        super().__init__(what or " ".join(text for texts in self.errors.values() for text in texts), hint)
+        super().__init__(
+            what or " ".join(text for texts in self.errors.values() for text in texts), hint
+        )
 
     @property
     def lines(self) -> list[str]:

@@ -28,7 +28,9 @@ _OWN = {
     "results": ("FUNCS_RESULTS_DIR", "cache"),
 }
 _STALE_SECONDS = 3600.0
-_LOCK_SECONDS = 5.0  # then the holder is taken to be stuck, and the file is written without the lock
+_LOCK_SECONDS = (
+    5.0  # then the holder is taken to be stuck, and the file is written without the lock
+)
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
@@ -53,7 +55,9 @@ def own_path(name: str) -> Path:
 
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading; raises an OSError for a pipe or a device, whose reading might never end."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
@@ -109,7 +113,9 @@ def atomic_write_text(path: Path, text: str) -> None:
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ArgumentError("A value contains half a character (a lone surrogate), which no file can store.") from None
+        raise ArgumentError(
+            "A value contains half a character (a lone surrogate), which no file can store."
+        ) from None
     atomic_write_bytes(path, content)
 
 
@@ -145,7 +151,9 @@ def create_locked(path: Path, mode: int = 0o666) -> BinaryIO:
     while True:
         file = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115  # the caller closes it
         lock(file, waits=True)
-        if os.fstat(file.fileno()).st_nlink:  # else another process has removed it before it was locked
+        if os.fstat(
+            file.fileno()
+        ).st_nlink:  # else another process has removed it before it was locked
             return file
         file.close()
 

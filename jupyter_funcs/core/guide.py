@@ -51,7 +51,9 @@ class GuidePage:
         return self.text
 
     def _repr_markdown_(self) -> str:
-        linked = _LINK.sub(r"\1 (`%funcs docs \2`)", self.text)  # a cell can't open another file of the guide
+        linked = _LINK.sub(
+            r"\1 (`%funcs docs \2`)", self.text
+        )  # a cell can't open another file of the guide
         return _PICTURE.sub(_embedded, linked)
 
     def wrapped(self, width: int) -> str:
@@ -66,9 +68,13 @@ class GuidePage:
             for text in filter(None, (" ".join(block.split()) for block in _BREAK.split(part))):
                 if not text.startswith("|"):
                     is_item = text.startswith("- ")
-                    lines += ["", *textwrap.wrap(text, width, subsequent_indent="  " * is_item)][is_item:]
+                    lines += ["", *textwrap.wrap(text, width, subsequent_indent="  " * is_item)][
+                        is_item:
+                    ]
                 elif set(text) - set("|- "):
-                    first, *others = [cell.strip().replace("\\|", "|") for cell in _BAR.split(text)[1:-1]]
+                    first, *others = [
+                        cell.strip().replace("\\|", "|") for cell in _BAR.split(text)[1:-1]
+                    ]
                     rest = textwrap.wrap(" · ".join(filter(None, others)), width - 4)
                     lines += [*textwrap.wrap(first, width), *(f"    {line}" for line in rest)]
         return "\n".join(lines).strip() + "\n"
@@ -90,7 +96,10 @@ def guide_page(topic: str = "") -> GuidePage:
     """
     pages = {name: resources.files("jupyter_funcs.guide").joinpath(f"{name}.md") for name in TOPICS}
     if not topic:
-        titles = {name: page.read_text("utf-8").partition("\n")[0].removeprefix("# ") for name, page in pages.items()}
+        titles = {
+            name: page.read_text("utf-8").partition("\n")[0].removeprefix("# ")
+            for name, page in pages.items()
+        }
         rows = [f"| `{name}` | {title} |" for name, title in titles.items()]
         return GuidePage("\n".join(["| topic | page |", "|---|---|", *rows]) + "\n")
     name = topic.casefold().replace("_", "-").replace(" ", "-")

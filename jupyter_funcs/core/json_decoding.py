@@ -101,10 +101,18 @@ def read_object(data: bytes | str) -> dict[str, Any]:
 
 def referred(ref: Any, root: Any) -> Any:
     """Return the part of a document that a reference such as ``#/a/b`` names, if there is one."""
-    part = root if isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE else None
+    part = (
+        root
+        if isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE
+        else None
+    )
     for step in ref[2:].split("/") if part else ():
         if isinstance(part, list):
-            part = part[int(step)] if len(step) < 9 and step.isdecimal() and int(step) < len(part) else None
+            part = (
+                part[int(step)]
+                if len(step) < 9 and step.isdecimal() and int(step) < len(part)
+                else None
+            )
         else:
             part = only(dict, part).get(unquote(step).replace("~1", "/").replace("~0", "~"))
     return part
@@ -136,7 +144,12 @@ def decode_lines(data: bytes | str, *, strict: bool = False) -> list[Any]:
     with gc_paused():
         if not strict:
             with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
-                return [*map(msgspec.json.Decoder(float_hook=float_hook(data)).decode, filter(None, lines))]
+                return [
+                    *map(
+                        msgspec.json.Decoder(float_hook=float_hook(data)).decode,
+                        filter(None, lines),
+                    )
+                ]
         for number, line in enumerate(lines, 1):
             if line.strip(_BLANKS.encode() if isinstance(line, bytes) else _BLANKS):
                 tolerant.what = f"reply's line {number:,}"
@@ -164,7 +177,11 @@ def float_hook(data: bytes | str) -> Callable[[str], Any] | None:
         return _exact
     first = data[: max(_SAMPLE, min(len(data) // 64, _LARGEST_SAMPLE))]
     sample = (first if isinstance(first, str) else str(first, "latin-1")).lower().replace("+", "")
-    return _finite if sample.count("e30") + sample.count("e29") > _MANY * len(first) // _SAMPLE else None
+    return (
+        _finite
+        if sample.count("e30") + sample.count("e29") > _MANY * len(first) // _SAMPLE
+        else None
+    )
 
 
 def _finite(digits: str) -> float:
@@ -201,7 +218,9 @@ def replace_constants(document: str) -> tuple[str, int]:
     marked = _marked(document)
     if marked == document or _MARK in document:
         return document, 0
-    if b'"' in marked.encode(errors="replace").translate(None, _NEITHER).replace(b'""', b""):  # some are in strings
+    if b'"' in marked.encode(errors="replace").translate(None, _NEITHER).replace(
+        b'""', b""
+    ):  # some are in strings
         parts = document.split('"')
         parts[::2] = _marked('"'.join(parts[::2])).split('"')
         marked = '"'.join(parts)
@@ -214,7 +233,9 @@ def _marked(text: str) -> str:
 
 def replace_lone_escapes(document: str) -> str:
     """Replace escaped halves of surrogate pairs with U+FFFD, which has the same length."""
-    if (r"\ud" not in document and r"\uD" not in document) or "\0" in document:  # which JSON never contains
+    if (
+        r"\ud" not in document and r"\uD" not in document
+    ) or "\0" in document:  # which JSON never contains
         return document
     return _LONE.sub(r"\\ufffd", document.replace(r"\\", "\0\0")).replace("\0\0", r"\\")
 
@@ -280,7 +301,9 @@ class _TolerantDecoder:
         if isinstance(data, str):
             return data
         if not json.detect_encoding(data).startswith("utf-8"):
-            raise ProtocolError(f"The {self.what} is UTF-16 or UTF-32; JSON must be UTF-8.", TRY_AGAIN)
+            raise ProtocolError(
+                f"The {self.what} is UTF-16 or UTF-32; JSON must be UTF-8.", TRY_AGAIN
+            )
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -318,7 +341,9 @@ class _TolerantDecoder:
         elif error.msg == "Extra data":
             text = f"The {self.what} continues after its JSON document, at byte {at:,} with {quote(rest, 20)}."
         else:
-            text = f"The {self.what} is not JSON at byte {at:,}: {error.msg} near {quote(rest, 20)}."
+            text = (
+                f"The {self.what} is not JSON at byte {at:,}: {error.msg} near {quote(rest, 20)}."
+            )
         raise ProtocolError(text, TRY_AGAIN) from error
 
     def integer(self, digits: str) -> int:
@@ -339,7 +364,9 @@ class _TolerantDecoder:
         value = dict(pairs)
         if len(value) < len(pairs):
             twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-            raise ProtocolError(f"The {self.what} contains the key {quote(twice)} twice in one object.", TRY_AGAIN)
+            raise ProtocolError(
+                f"The {self.what} contains the key {quote(twice)} twice in one object.", TRY_AGAIN
+            )
         return value
 
 

@@ -36,7 +36,8 @@ _LETTER = r"[^\W_]"
 # Quotes of which \' between two letters is no end. Without the quote that begins it in between, or each of many that
 # are not closed would be searched for its end.
 _IN_QUOTES = {
-    begin: rf"{begin}(?:[^{begin}{end}]|(?<={_LETTER}\\){end}(?={_LETTER}))*+{end}" for begin, end in QUOTES.items()
+    begin: rf"{begin}(?:[^{begin}{end}]|(?<={_LETTER}\\){end}(?={_LETTER}))*+{end}"
+    for begin, end in QUOTES.items()
 }
 _SINGLE = _IN_QUOTES["'"]
 _DOUBLE = _IN_QUOTES['"'] = r'"(?:[^"\\]++|\\.)*+"'
@@ -45,14 +46,18 @@ _NOT_APOSTROPHE = rf"(?<!{_LETTER})"
 # The two backslashes that begin \\server\share.
 _NETWORK = r"(?:^|(?<==))\\\\(?=[\w?.][^\\\s]*+\\[^\\\"\s])"
 # A quoted name may contain "=".
-NAME_AND_VALUE = re.compile(rf"(?s)(?P<name>(?:\\[^=]|{_NOT_APOSTROPHE}{_SINGLE}|{_DOUBLE}|[^=])++)=(?P<value>.*)")
+NAME_AND_VALUE = re.compile(
+    rf"(?s)(?P<name>(?:\\[^=]|{_NOT_APOSTROPHE}{_SINGLE}|{_DOUBLE}|[^=])++)=(?P<value>.*)"
+)
 _PARTS = re.compile(
     rf"(?s){_NETWORK}|\\(?P<escaped>[\W_])"
     rf"|(?P<quoted>{_NOT_APOSTROPHE}{_SINGLE}|{_DOUBLE}|(?:^|(?<==))(?:{_CURLY}))"
 )
 _IN_DOUBLE = re.compile(rf'{_NETWORK}|\\(["\\])')
 # A fully quoted text; an apostrophe between two letters doesn't end it, and a backslash may be its last character.
-_WHOLE = re.compile(rf"(?s)'(?:[^']|(?:(?<={_LETTER})|(?<={_LETTER}\\))'(?={_LETTER}))*'|{_DOUBLE}|\"[^\"]*\"|{_CURLY}")
+_WHOLE = re.compile(
+    rf"(?s)'(?:[^']|(?:(?<={_LETTER})|(?<={_LETTER}\\))'(?={_LETTER}))*'|{_DOUBLE}|\"[^\"]*\"|{_CURLY}"
+)
 
 _LIST_OR_VARIABLE = re.compile(r"(?s)\[.*\]|\$[^\W\d]\w*")
 _MAX_TRIES = 20  # lines that could end a list
@@ -78,7 +83,9 @@ _TEXT = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
 _ITEM = rf"(?:(?>\s*)\[(?:{_TEXT},)*+{_TEXT}\](?>\s*)|{_TEXT})"
 _ITEMS = re.compile(_ITEM)
 _LIST = re.compile(rf"\[(?:{_ITEM},)*+{_ITEM}\]")
-_CLOSED = {begin: re.compile(f"(?s){pattern}") for begin, pattern in _IN_QUOTES.items()} | {"[": _LIST}
+_CLOSED = {begin: re.compile(f"(?s){pattern}") for begin, pattern in _IN_QUOTES.items()} | {
+    "[": _LIST
+}
 # A tab in JSON, but in a list of texts it is more likely part of a path, as on the rest of a line.
 LETTER_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+\\[bfnrt]")
 
@@ -115,7 +122,11 @@ class Parser(argparse.ArgumentParser):
         if unknown := re.match(r"unrecognized arguments: (--?[\w-]*)", text):
             text = f"unknown option {quote(unknown[1])}"
             # A single letter would match every option that contains it.
-            near = did_you_mean(unknown[1], self._option_string_actions) if len(unknown[1].strip("-")) > 1 else ""
+            near = (
+                did_you_mean(unknown[1], self._option_string_actions)
+                if len(unknown[1].strip("-")) > 1
+                else ""
+            )
             hint = near or f"{_NO_HYPHENS} {hint}"
         elif lacks := re.fullmatch(r"(?:-\w/)?(--[\w-]+): expected one argument", text):
             text = f"{lacks[1]} needs a value: {lacks[1]} {self._option_string_actions[lacks[1]].metavar or 'VALUE'}"
@@ -150,7 +161,9 @@ def split_open(line: str, *, comments: bool = False) -> tuple[list[str], int | N
         start = at if start is None else start
         if char == "\\":
             at += 2
-        elif char in _CLOSED and (value_begins or char == '"' or (char == "'" and not line[at - 1].isalnum())):
+        elif char in _CLOSED and (
+            value_begins or char == '"' or (char == "'" and not line[at - 1].isalnum())
+        ):
             closed = _CLOSED[char].match(line, at)
             if closed is None:
                 return [*words, line[start:]], at
@@ -169,7 +182,9 @@ def _object_end(text: str, begin: int = 0) -> int:
 
 def unquoted(word: str) -> str:
     """Return a word without its quotes and backslashes."""
-    return _PARTS.sub(lambda part: _inside(part[0]) if part["quoted"] else part["escaped"] or part[0], word)
+    return _PARTS.sub(
+        lambda part: _inside(part[0]) if part["quoted"] else part["escaped"] or part[0], word
+    )
 
 
 def _inside(quoted: str) -> str:
@@ -187,8 +202,13 @@ def name_and_arguments(words: list[str]) -> tuple[str, list[str]]:
     Everything before the first argument is the name, so that it needs no quotes. An argument quoted as a whole, as in a
     shell (``"PanelName=Demo Card Panel"``), is returned with quotes around its parts.
     """
-    words = [*words[:1], *map(_in_parts, words[1:])]  # the first word is a name, even if it contains "="
-    first = next((at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)), len(words))
+    words = [
+        *words[:1],
+        *map(_in_parts, words[1:]),
+    ]  # the first word is a name, even if it contains "="
+    first = next(
+        (at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)), len(words)
+    )
     return " ".join(map(unquoted, words[:first])), words[first:]
 
 
@@ -224,7 +244,10 @@ def read_value(text: str, namespace: Namespace, as_text: Callable[[str], str] = 
         if name in namespace:
             return namespace[name]
         hint = did_you_mean(name, (key for key in namespace if not key.startswith("_")))
-        raise ArgumentError(f"There is no variable {quote(name)}.", hint or f"Define it, or quote the value: '{text}'.")
+        raise ArgumentError(
+            f"There is no variable {quote(name)}.",
+            hint or f"Define it, or quote the value: '{text}'.",
+        )
     if text.startswith("[") and text.endswith("]"):
         if "{" in text or not LETTER_ESCAPE.search(text):
             with suppress(ValueError, RecursionError):
@@ -236,7 +259,11 @@ def read_value(text: str, namespace: Namespace, as_text: Callable[[str], str] = 
 
 def _items(text: str) -> list[Any]:
     items = (item.strip() for item in _ITEMS.findall(text[1:-1]))
-    return [_items(item) if _LIST.fullmatch(item) else Entered(_unwrapped(item)) for item in items if item]
+    return [
+        _items(item) if _LIST.fullmatch(item) else Entered(_unwrapped(item))
+        for item in items
+        if item
+    ]
 
 
 def read_body(body: str, namespace: Namespace) -> Values:
@@ -253,9 +280,13 @@ def read_body(body: str, namespace: Namespace) -> Values:
         except json.JSONDecodeError as error:
             above = body[: min(error.pos, len(body.rstrip()))].split("\n")
             what = f"Line {len(above) + 1} of the cell isn't valid JSON: {_why(error)}."
-            raise ArgumentError(what, excerpt=_excerpt(body.split("\n")[len(above) - 1], len(above[-1]))) from None
+            raise ArgumentError(
+                what, excerpt=_excerpt(body.split("\n")[len(above) - 1], len(above[-1]))
+            ) from None
         except (ValueError, RecursionError) as error:
-            raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Write one object of arguments.") from None
+            raise ArgumentError(
+                f"The cell's JSON cannot be read: {error}.", "Write one object of arguments."
+            ) from None
     pairs: list[tuple[str, Any]] = []
     lines = body.splitlines()
     below = 0
@@ -264,7 +295,10 @@ def read_body(body: str, namespace: Namespace) -> Values:
             continue
         name, colon, text = line.partition(":")
         if not colon:
-            raise ArgumentError(f"Line {number} of the cell is not an argument: {quote(line)}.", "Write `name: value`.")
+            raise ArgumentError(
+                f"Line {number} of the cell is not an argument: {quote(line)}.",
+                "Write `name: value`.",
+            )
         value, more = with_items_below(text.strip(), lines[number - 1 :])
         below = number + more
         end = ({"[": "]"} | QUOTES).get(value[:1])
@@ -321,7 +355,9 @@ def _once(pairs: list[tuple[str, Any]]) -> Values:
 
 def _unclosed(line: str, at: int, where: str = "") -> ArgumentError:
     bracket = line[at] == "["
-    hint = "Close it, or put quotes around the value" if bracket else r"Close it, or write \ before it"
+    hint = (
+        "Close it, or put quotes around the value" if bracket else r"Close it, or write \ before it"
+    )
     if where and not bracket:  # a body has no backslash escapes
         hint = "Close it, or put other quotes around the value"
     text = f"The {'bracket' if bracket else 'quote'} at the caret is not closed{where}. {hint}:"

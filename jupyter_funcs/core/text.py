@@ -36,7 +36,12 @@ _MARKS = (
     (re.compile(rf"(?i)<li{_ATTRIBUTES}>"), "\n- "),
     (re.compile(r"(?i)</(?:p|h[1-6]|div|ul|ol|tr)>"), "\n\n"),
     (re.compile(r"(?i)<br */?>"), "\n"),
-    (re.compile(rf"(?i)</?(?:{_TAGS}|table|tbody|p|div|ul|ol|li|t[drh]|thead|tt|u){_ATTRIBUTES}>"), ""),
+    (
+        re.compile(
+            rf"(?i)</?(?:{_TAGS}|table|tbody|p|div|ul|ol|li|t[drh]|thead|tt|u){_ATTRIBUTES}>"
+        ),
+        "",
+    ),
     (re.compile(r"!?\[([^\[\]]*)\]\((https?://[^()\s]*)\)"), r"\1 (\2)"),
     (re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]*[^*\s])\1(?![\w*])"), r"\2"),
     (re.compile(r"(?m)^ {0,3}#{1,6} +"), ""),
@@ -138,7 +143,11 @@ def code_of(value: Any, begin: str = "", end: str = "", indent: str = "") -> str
     line = f"{indent}{begin}{value!r}{end}"
     if len(line) <= LONGEST_CODE or not (value and isinstance(value, list | dict)):
         return line
-    pairs = ((f"{key!r}: ", item) for key, item in value.items()) if isinstance(value, dict) else zip(repeat(""), value)
+    pairs = (
+        ((f"{key!r}: ", item) for key, item in value.items())
+        if isinstance(value, dict)
+        else zip(repeat(""), value)
+    )
     items = [code_of(item, name, ",", f"{indent}    ") for name, item in pairs]
     first, last = "{}" if isinstance(value, dict) else "[]"
     return "\n".join([f"{indent}{begin}{first}", *items, f"{indent}{last}{end}"])

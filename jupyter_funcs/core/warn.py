@@ -49,7 +49,10 @@ def warn(warning: str | UserWarning) -> None:
     # `skip_file_prefixes` does this from Python 3.12 on.
     level = 1
     frame = sys._getframe()  # noqa: SLF001  # as the warnings module does
-    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in {"jupyter_funcs", "IPython"}:
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in {
+        "jupyter_funcs",
+        "IPython",
+    }:
         level += 1
         frame = frame.f_back
     if frame.f_globals.get("__name__") != "__main__" or "get_ipython" not in frame.f_globals:

@@ -95,7 +95,9 @@ def read_long(reply: bytes | str, *, lines: bool = False) -> Any:
     """Return the body of a reply with a `Table` in place of its long list, or ``None`` for the plain path."""
     reading = _Reading(_CELLS_PER_BYTE * len(reply), float_hook(reply))
     try:
-        body = (_lines if lines else _body)(reply.encode() if isinstance(reply, str) else reply, reading)
+        body = (_lines if lines else _body)(
+            reply.encode() if isinstance(reply, str) else reply, reading
+        )
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         return None
     warn_of_repairs(reading.what, reading.constants, halves=reading.halves)
@@ -192,7 +194,11 @@ def _document(text: memoryview, reading: _Reading) -> Any:
         raise
     except msgspec.DecodeError:
         first = _KEY.match(text)
-        if first and text[first.end() : first.end() + 1].tobytes() == b"[" and b'"data"' not in bytes(text):
+        if (
+            first
+            and text[first.end() : first.end() + 1].tobytes() == b"["
+            and b'"data"' not in bytes(text)
+        ):
             raise _Odd from None  # lists of columns
         text = memoryview(reading.repaired(bytes(text).decode()).encode())
         members = _members(text)
@@ -203,7 +209,9 @@ def _document(text: memoryview, reading: _Reading) -> Any:
     data = _document(members.pop("data"), reading)
     others = {name: msgspec.json.decode(value) for name, value in members.items()}
     if "columns" in others:
-        is_split = others.keys() <= {"columns", "index"} and all(isinstance(value, list) for value in others.values())
+        is_split = others.keys() <= {"columns", "index"} and all(
+            isinstance(value, list) for value in others.values()
+        )
         if not (is_split and isinstance(data, Table) and data.shape == "rows") or reading.is_ragged:
             raise _Odd
     elif isinstance(data, dict) and "columns" not in data:
@@ -283,7 +291,11 @@ def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
     reading.columns = len(columns)
     reading.check(rows)
     spreads = [
-        spread(column, range(rows) if np.array_equal(own, labels) else np.searchsorted(labels, own), rows)
+        spread(
+            column,
+            range(rows) if np.array_equal(own, labels) else np.searchsorted(labels, own),
+            rows,
+        )
         for column, own in columns
     ]
     return Table("columns", list(members), spreads, rows, Column("int", labels))
@@ -306,9 +318,14 @@ def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
         values = [row or () for row in values]
         columns = [packed(column) for column in zip_longest(*values)]
         if rows == 0:  # tuples of a known length are decoded faster
-            decoder = reading.decoder(GenericAlias(list, (GenericAlias(tuple, (Any,) * len(columns)),)))
+            decoder = reading.decoder(
+                GenericAlias(list, (GenericAlias(tuple, (Any,) * len(columns)),))
+            )
         reading.columns = max(len(parts), len(columns))
-        reading.is_ragged |= set(map(len, values)) != {reading.columns} or len(parts) not in {0, reading.columns}
+        reading.is_ragged |= set(map(len, values)) != {reading.columns} or len(parts) not in {
+            0,
+            reading.columns,
+        }
         parts += [[_nulls(rows)] for _ in columns[len(parts) :]]
         columns += [_nulls(len(values))] * (len(parts) - len(columns))
         for part, column in zip(parts, columns, strict=True):
@@ -365,7 +382,11 @@ class _Objects:
         for key in keys:
             values = [record.get(key) if record else None for record in objects]
             if key not in self.parts:
-                self.parts[key] = _Objects(self.reading, self.rows) if are_objects(values) else [_nulls(self.rows)]
+                self.parts[key] = (
+                    _Objects(self.reading, self.rows)
+                    if are_objects(values)
+                    else [_nulls(self.rows)]
+                )
             part = self.parts[key]
             fields[key] = Any
             if isinstance(part, _Objects):
@@ -374,12 +395,16 @@ class _Objects:
         names = {f"f{at}": key for at, key in enumerate(fields)}
         members = [(name, fields[key], None) for name, key in names.items()]
         # Without garbage collection, which would only cost time.
-        self.struct = msgspec.defstruct("Record", members, rename=names, forbid_unknown_fields=True, gc=False)
+        self.struct = msgspec.defstruct(
+            "Record", members, rename=names, forbid_unknown_fields=True, gc=False
+        )
         self.decode_structs = self.objects(self.struct)
 
     def take(self, structs: Sequence[Any]) -> None:
         self.rows += len(structs)
-        for part, values in zip(self.parts.values(), zip(*map(astuple, structs), strict=True), strict=True):
+        for part, values in zip(
+            self.parts.values(), zip(*map(astuple, structs), strict=True), strict=True
+        ):
             if isinstance(part, _Objects):
                 absent = part.struct()
                 part.take([absent if value is None else value for value in values])

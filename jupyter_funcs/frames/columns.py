@@ -58,7 +58,10 @@ class Column:
 
     def to_list(self) -> list[Any]:
         """Return the values as Python objects."""
-        return [None if null else value for value, null in zip(self.data.tolist(), self.missing, strict=True)]
+        return [
+            None if null else value
+            for value, null in zip(self.data.tolist(), self.missing, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,9 @@ class Table:
     labels: Column | None = None
 
 
-def check_cells(rows: int, columns: int, size: int, characters: int = 0, what: str = "reply") -> None:
+def check_cells(
+    rows: int, columns: int, size: int, characters: int = 0, what: str = "reply"
+) -> None:
     """Refuse a table with more cells, or characters of names, than replies of `size` bytes may describe."""
     if rows * columns + characters > max(_LEAST_BOUND, _CELLS_PER_BYTE * size):
         text = f"The {what}'s table would have {rows:,} rows and at least {columns:,} columns, most of them empty."
@@ -82,7 +87,9 @@ def check_cells(rows: int, columns: int, size: int, characters: int = 0, what: s
 def packed(values: Sequence[Any]) -> Column:
     """Pack values into a column."""
     if len(values) and type(values[0]) is str and has_arrow():
-        with suppress(TypeError, ValueError):  # which pyarrow raises for other types; asking for all types takes longer
+        with suppress(
+            TypeError, ValueError
+        ):  # which pyarrow raises for other types; asking for all types takes longer
             return Column("text", _pack_texts(values))
     types = set(map(type, values))
     has_nulls = _NULL in types
@@ -153,7 +160,8 @@ def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
 def frame_from(arrays: Values, index: pd.Index[Any]) -> pd.DataFrame:
     """Return a frame of arrays with their own dtypes; pandas 3 would infer another from objects that are texts."""
     columns = {
-        name: pd.Series(array, index, object) if array.dtype == object else array for name, array in arrays.items()
+        name: pd.Series(array, index, object) if array.dtype == object else array
+        for name, array in arrays.items()
     }
     return pd.DataFrame(columns, index, None if columns else [], copy=False)
 
@@ -197,7 +205,8 @@ def without_repeated_labels(frame: pd.DataFrame) -> pd.DataFrame:
     repeated = [
         level
         for level, name in enumerate(frame.index.names)
-        if name in frame.columns and frame.index.get_level_values(level).equals(pd.Index(frame[name]))
+        if name in frame.columns
+        and frame.index.get_level_values(level).equals(pd.Index(frame[name]))
     ]
     return frame.reset_index(repeated, drop=True) if repeated else frame
 
@@ -213,5 +222,7 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
 def named_by_texts(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose columns are named by texts, of which none are equal."""
     labels: Collection[Any] = frame.columns
-    names = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels]
+    names = [
+        " ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels
+    ]
     return frame.set_axis([*distinct(names, "{}.{}", 1)], axis=1)

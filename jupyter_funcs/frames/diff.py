@@ -65,7 +65,9 @@ def diff(
         says what they share.
     """
     if len({*names, "delta", "percent"}) != 4:
-        raise ArgumentError(f"{quote(names)} can't name two results.", 'Pass two such as names=("BVQS", "MCHQ").')
+        raise ArgumentError(
+            f"{quote(names)} can't name two results.", 'Pass two such as names=("BVQS", "MCHQ").'
+        )
     _check(before, "first")
     _check(after, "second")
     functions = [str(frame.attrs.get("funcs", {}).get("function", "")) for frame in (before, after)]
@@ -124,21 +126,35 @@ def apart(before: pd.DataFrame, after: pd.DataFrame) -> list[Any]:
     return columns
 
 
-def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None, common: list[Any]) -> list[str]:
+def _keys(
+    before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None, common: list[Any]
+) -> list[str]:
     frames = before, after
     for key in keys or ():
         if key not in common:
             columns = listed(map(str, common))
-            raise ArgumentError(f"{quote(key)} is not a column of both results.", f"Columns are {columns}.")
+            raise ArgumentError(
+                f"{quote(key)} is not a column of both results.", f"Columns are {columns}."
+            )
         if any(_is_nested(frame[key]) for frame in frames):
-            raise ArgumentError(f"{quote(key)} holds lists or objects, so it can't be a key.", "Leave it out.")
+            raise ArgumentError(
+                f"{quote(key)} holds lists or objects, so it can't be a key.", "Leave it out."
+            )
     if keys is not None:
         named = list(keys)
     else:
-        swept = {str(name) for frame in frames for name in frame.attrs.get("funcs", {}).get("swept", ())}
-        named = [name for name in common if name in swept or all(_identifies(frame[name]) for frame in frames)]
+        swept = {
+            str(name) for frame in frames for name in frame.attrs.get("funcs", {}).get("swept", ())
+        }
+        named = [
+            name
+            for name in common
+            if name in swept or all(_identifies(frame[name]) for frame in frames)
+        ]
         # Booleans are usually values, so they become keys only as far as the rows need them.
-        for flag in [name for name in common if all(frame[name].dtype.kind == "b" for frame in frames)]:
+        for flag in [
+            name for name in common if all(frame[name].dtype.kind == "b" for frame in frames)
+        ]:
             if named and not any(frame.duplicated(named).any() for frame in frames):
                 break
             named.append(flag)
@@ -146,7 +162,9 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None,
     if not named and not all(len(frame) == 1 for frame in frames):
         raise ArgumentError(
             "Nothing identifies the rows: no common column holds text, dates or identifiers.",
-            "Pass the columns that do: keys=[…]." if common else "Compare results with the same columns.",
+            "Pass the columns that do: keys=[…]."
+            if common
+            else "Compare results with the same columns.",
         )
     return named
 
@@ -156,10 +174,14 @@ def _check(frame: object, which: str) -> None:
         hint = "That result is no longer in memory: run it again." if frame is None else ""
         if hasattr(frame, "to_table"):  # the dataset of a sweep into a folder
             hint = "Convert a dataset with .to_table().to_pandas()."
-        raise ArgumentError(f"The {which} result is not a DataFrame: {quote(frame)} ({type(frame).__name__}).", hint)
+        raise ArgumentError(
+            f"The {which} result is not a DataFrame: {quote(frame)} ({type(frame).__name__}).", hint
+        )
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
-        raise ArgumentError(f"The {which} result has two columns named {quote(name)}.", "Rename one of them.")
+        raise ArgumentError(
+            f"The {which} result has two columns named {quote(name)}.", "Rename one of them."
+        )
 
 
 def _nullable(frame: pd.DataFrame) -> pd.DataFrame:
@@ -204,7 +226,9 @@ def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Se
 def _identifies(column: Series) -> bool:
     if (kinds := _kinds(column)) == {"integer"}:
         return is_key(column.name)
-    is_value = pd.api.types.is_numeric_dtype(column.dtype) or kinds <= NUMBERS_OF_PYTHON | _DURATIONS
+    is_value = (
+        pd.api.types.is_numeric_dtype(column.dtype) or kinds <= NUMBERS_OF_PYTHON | _DURATIONS
+    )
     return not (is_value or _is_nested(column))  # booleans are numeric
 
 
@@ -227,8 +251,12 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
 def _differs(left: Series, right: Series, tolerance: float) -> Any:
     """Return for each row whether the values of a column differ; missing values are equal."""
     if tolerance and _kinds(left, right) <= NUMBERS_OF_PYTHON:
-        return ~np.isclose(left.astype(float), right.astype(float), rtol=tolerance, atol=0, equal_nan=True)
+        return ~np.isclose(
+            left.astype(float), right.astype(float), rtol=tolerance, atol=0, equal_nan=True
+        )
     both = (left.notna() & right.notna()).to_numpy()
     differs = left.isna().to_numpy() != right.isna().to_numpy()
-    differs[both] = left[both].astype(object) != right[both].astype(object)  # which compares exactly
+    differs[both] = left[both].astype(object) != right[both].astype(
+        object
+    )  # which compares exactly
     return differs

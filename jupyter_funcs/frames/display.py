@@ -13,7 +13,15 @@ import pandas as pd
 from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.text import clip, inert, plural
 from jupyter_funcs.frames.media import file_of
-from jupyter_funcs.frames.roles import are_days, flat, is_growth, is_growth_fraction, is_identifier, is_key, words
+from jupyter_funcs.frames.roles import (
+    are_days,
+    flat,
+    is_growth,
+    is_growth_fraction,
+    is_identifier,
+    is_key,
+    words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +29,19 @@ if TYPE_CHECKING:
 LONGEST_CELL = 120
 
 _MOST_COLUMNS = 40
-MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
+MONEY = {
+    "spend",
+    "revenue",
+    "revenues",
+    "sales",
+    "price",
+    "amount",
+    "cost",
+    "costs",
+    "turnover",
+    "income",
+    "profit",
+}
 NUMBERS = {"money", "count", "number", "percent"}
 NUMBERS_OF_PYTHON = {"decimal", "floating", "integer", "mixed-integer-float"}
 UNITS = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "B"), (1e12, "T"))
@@ -48,7 +68,9 @@ def table_html(frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COL
         table.append((_LEFT, hidden, [""] * len(part)))
     head = "".join(f'<th scope="col"{kind}>{name}</th>' for kind, name, _ in table)
     lines = [
-        "<tr>" + "".join(f"<td{kind}>{cell}</td>" for (kind, _, _), cell in zip(table, row, strict=True)) + "</tr>"
+        "<tr>"
+        + "".join(f"<td{kind}>{cell}</td>" for (kind, _, _), cell in zip(table, row, strict=True))
+        + "</tr>"
         for row in zip(*(cells for _, _, cells in table), strict=True)
     ]
     if len(part) < len(frame):

@@ -50,7 +50,9 @@ def _whole(column: Column) -> tuple[Array, Array]:
     if column.kind == "int":
         return column.data, column.missing
     values = [0 if value is None else value for value in column.to_list()]
-    if not all(type(value) is int or (type(value) is float and value.is_integer()) for value in values):
+    if not all(
+        type(value) is int or (type(value) is float and value.is_integer()) for value in values
+    ):
         raise ValueError
     return np.fromiter(map(int, values), dtype=np.int64, count=len(values)), column.missing
 
@@ -134,7 +136,9 @@ def _times(column: Column) -> tuple[Array, bool] | None:
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
     """Return the datetimes of different texts, as `_times` does."""
     # Their patterns are few: the texts with 0 for each digit.
-    patterns = set("\n".join(texts).encode("ascii", "replace").translate(_AS_ZERO).decode().split("\n"))
+    patterns = set(
+        "\n".join(texts).encode("ascii", "replace").translate(_AS_ZERO).decode().split("\n")
+    )
     matches = [match for match in map(_ISO.fullmatch, patterns) if match]
     have_offsets = {match["zone"] is not None for match in matches}
     if len(matches) < len(patterns) or len(have_offsets) > 1:
@@ -182,9 +186,13 @@ class Declared:
         except (ValueError, OverflowError) as error:
             values = column.to_list()
             # The first row that does not fit, by bisection.
-            row = bisect_left(range(len(values)), x=True, key=lambda at: not self.fits(values[: at + 1]))
+            row = bisect_left(
+                range(len(values)), x=True, key=lambda at: not self.fits(values[: at + 1])
+            )
             mixed = ", which does not match the rows above" if self.fits([values[row]]) else ""
-            text = f"Column {quote(name)} is declared as {self.kind} but contains {quote(values[row])}"
+            text = (
+                f"Column {quote(name)} is declared as {self.kind} but contains {quote(values[row])}"
+            )
             hint = f"To read it as it is, pass schema={{{name!r}: 'any'}}."
             raise ProtocolError(f"{text} in row {row:,}{mixed}.", hint) from error
 
@@ -210,7 +218,10 @@ class Listed(Declared):
         is_time = self.kind in _TIMES
         if column.kind == "time":  # of Arrow
             return column.data if is_time or self.kind == "any" else None
-        if is_time and column.kind not in {"text", "null"}:  # a number isn't a count of milliseconds here
+        if is_time and column.kind not in {
+            "text",
+            "null",
+        }:  # a number isn't a count of milliseconds here
             return None
         if self.kind == "datetime" and column.kind == "null":  # RFC 3339 requires an offset
             return _datetimes(np.full(len(column), "NaT", "datetime64[us]"), has_offsets=True)
@@ -285,8 +296,12 @@ DECLARED: dict[str, Callable[..., Any]] = {
 
 def checked(schema: Any) -> dict[str, Declared]:
     """Return the declared columns of a caller's schema."""
-    if not isinstance(schema, Mapping) or not all(isinstance(part, str) for pair in schema.items() for part in pair):
-        raise ArgumentError("schema must map column names to type names.", 'For example {"Date": "datetime64[ms]"}.')
+    if not isinstance(schema, Mapping) or not all(
+        isinstance(part, str) for pair in schema.items() for part in pair
+    ):
+        raise ArgumentError(
+            "schema must map column names to type names.", 'For example {"Date": "datetime64[ms]"}.'
+        )
     for name, kind in schema.items():
         if kind not in DECLARED:
             raise ArgumentError(

@@ -62,20 +62,25 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
     ``file`` writes a result that is a text or a file (`media.file_of`) as it came.
     """
     if format not in _FORMATS:
-        raise ArgumentError(f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}.")
+        raise ArgumentError(
+            f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}."
+        )
     frame = labelled(frame)
     if frame.columns.nlevels > 1:
         frame = flat(Coded(frame, "")).value
     try:
         content = _FORMATS[format](frame)
     except RecursionError as error:
-        raise ArgumentError(f"The frame contains a value nested too deeply for {format}.") from error
+        raise ArgumentError(
+            f"The frame contains a value nested too deeply for {format}."
+        ) from error
     if isinstance(target, Path):
         try:
             atomic_write_bytes(target.expanduser(), content)
         except OSError as error:
             raise ConfigError(
-                f"Cannot write {quote(target, 300)}: {error.strerror}.", "Name a file in a folder you can write to."
+                f"Cannot write {quote(target, 300)}: {error.strerror}.",
+                "Name a file in a folder you can write to.",
             ) from error
     elif not isinstance(target, io.TextIOBase):
         target.write(content)  # type: ignore[arg-type]  # any other stream is binary
@@ -87,13 +92,18 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
     elif (buffer := getattr(target, "buffer", None)) is not None:
         buffer.write(content)
     else:
-        raise ConfigError(f"{BINARY[format]} is binary, and this stream takes text.", "Name a file to write it to.")
+        raise ConfigError(
+            f"{BINARY[format]} is binary, and this stream takes text.",
+            "Name a file to write it to.",
+        )
 
 
 def _file(frame: pd.DataFrame) -> bytes:
     if file := file_of(frame):
         return file.content
-    raise ArgumentError("The result is a table, not a file.", f"Formats of tables are {listed([*_FORMATS][:-1])}.")
+    raise ArgumentError(
+        "The result is a table, not a file.", f"Formats of tables are {listed([*_FORMATS][:-1])}."
+    )
 
 
 def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
@@ -145,12 +155,16 @@ def _table(frame: pd.DataFrame) -> bytes:
         texts = [inert(text) for text in (name, *map(cell_text, cells))]
         width = max(map(len, texts))
         columns.append([text.rjust(width) if numbers else text.ljust(width) for text in texts])
-    return replace_surrogates("".join("  ".join(row).rstrip() + "\n" for row in zip(*columns, strict=True))).encode()
+    return replace_surrogates(
+        "".join("  ".join(row).rstrip() + "\n" for row in zip(*columns, strict=True))
+    ).encode()
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
     columns = [[_csv_cell(cell) for cell in (name, *cells)] for name, cells in _columns(frame)]
-    lines = (",".join(row) or '""' for row in zip(*columns, strict=True))  # readers skip an empty line
+    lines = (
+        ",".join(row) or '""' for row in zip(*columns, strict=True)
+    )  # readers skip an empty line
     return replace_surrogates("".join(line + "\n" for line in lines)).encode()
 
 
@@ -172,7 +186,9 @@ def _json(frame: pd.DataFrame) -> bytes:
     columns = _columns(frame)
     names = [*distinct([name for name, _ in columns], "{}.{}", 1)]
     rows = zip(*(map(_finite, cells) for _, cells in columns), strict=True)
-    records = ",\n".join(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
+    records = ",\n".join(
+        json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows
+    )
     return replace_surrogates(f"[\n{records}\n]\n" if records else "[]\n").encode()
 
 
@@ -182,7 +198,9 @@ def _finite(value: Any) -> Any:
 
 def _parquet(frame: pd.DataFrame) -> bytes:
     if importlib.util.find_spec("pyarrow") is None:
-        raise ConfigError("Parquet needs pyarrow, which is not installed.", "Install it: pip install pyarrow")
+        raise ConfigError(
+            "Parquet needs pyarrow, which is not installed.", "Install it: pip install pyarrow"
+        )
     import pyarrow as pa
 
     frame = frame.copy(deep=False)
@@ -196,7 +214,10 @@ def _parquet(frame: pd.DataFrame) -> bytes:
             try:
                 pa.array(column, from_pandas=True)
             except (pa.ArrowException, OverflowError, UnicodeError):
-                texts = [None if cell is None else replace_surrogates(cell_text(cell)) for cell in _cells(column)]
+                texts = [
+                    None if cell is None else replace_surrogates(cell_text(cell))
+                    for cell in _cells(column)
+                ]
                 frame[name] = pd.array(texts, dtype=pd.StringDtype())
     file = io.BytesIO()
     try:
@@ -217,12 +238,22 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
         hint = "Install it: pip install 'jupyter-funcs[excel]'"
         raise ConfigError("Excel needs xlsxwriter, which is not installed.", hint) from None
     rows, columns = frame.shape
-    for number, most, what in ((rows + 1, _SHEET_ROWS, "rows"), (columns, _SHEET_COLUMNS, "columns")):
+    for number, most, what in (
+        (rows + 1, _SHEET_ROWS, "rows"),
+        (columns, _SHEET_COLUMNS, "columns"),
+    ):
         if number > most:
-            raise ArgumentError(f"An Excel sheet has at most {most:,} {what}, not {number:,}.", "Save it as CSV.")
+            raise ArgumentError(
+                f"An Excel sheet has at most {most:,} {what}, not {number:,}.", "Save it as CSV."
+            )
     file = io.BytesIO()
     # A text stays a text, whatever it looks like: no formulas, links or numbers.
-    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    options = {
+        "in_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+        "strings_to_numbers": False,
+    }
     with xlsxwriter.Workbook(file, options) as book:
         sheet = book.add_worksheet("Data")
         sheet.freeze_panes(1, 0)
@@ -248,7 +279,10 @@ def _excel_cells(frame: pd.DataFrame, place: int) -> list[Any]:
         known = column.dropna()
         if bool(known.between(*_SHEET_TIMES).all() and (known == known.dt.floor("ms")).all()):
             is_day = are_days(column)
-            return [None if pd.isna(time) else time.date() if is_day else time.to_pydatetime() for time in column]
+            return [
+                None if pd.isna(time) else time.date() if is_day else time.to_pydatetime()
+                for time in column
+            ]
     return [_excel_cell(value, row, place) for row, value in enumerate(_cells(column), start=1)]
 
 
@@ -261,7 +295,10 @@ def _excel_cell(value: Any, row: int, place: int) -> Any:
     text = replace_surrogates(unarmed(value))
     if len(text) > _SHEET_TEXT:
         where = f"row {row:,} of column {place + 1:,}"
-        raise ArgumentError(f"Excel allows {_SHEET_TEXT:,} characters per cell; {where} has more.", "Save it as CSV.")
+        raise ArgumentError(
+            f"Excel allows {_SHEET_TEXT:,} characters per cell; {where} has more.",
+            "Save it as CSV.",
+        )
     return text
 
 

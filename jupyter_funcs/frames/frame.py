@@ -28,7 +28,15 @@ from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, 
 from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.columns import Column, Table, are_objects, check_cells, frame_from, packed
 from jupyter_funcs.frames.dtypes import DECLARED, Declared, Listed, checked, inferred
-from jupyter_funcs.frames.pages import DEEPEST, Following, Page, following, is_about, page_at, page_of
+from jupyter_funcs.frames.pages import (
+    DEEPEST,
+    Following,
+    Page,
+    following,
+    is_about,
+    page_at,
+    page_of,
+)
 from jupyter_funcs.frames.shapes import RESULT, as_table, is_split
 
 if TYPE_CHECKING:
@@ -72,7 +80,11 @@ def lines_of(reply: bytes | str, *, strict: bool) -> list[Any]:
 
 
 def _warn_of_more(rows: int, more: Following) -> None:
-    has = f"{rows:,} rows, and more follow" if more.total is None else f"{rows:,} of {more.total:,} rows"
+    has = (
+        f"{rows:,} rows, and more follow"
+        if more.total is None
+        else f"{rows:,} of {more.total:,} rows"
+    )
     warn(MissingRowsWarning(f"The reply has {has} ({quote(more.word)}). {ALL_PAGES}"))
 
 
@@ -82,7 +94,9 @@ def _beside(page: Page) -> JsonObject:
     if page.others:
         attrs["beside"] = {name: _kept(_rounded(rows)) for name, rows in page.others.items()}
         told = some([f"{quote(name)} ({len(rows):,} rows)" for name, rows in page.others.items()])
-        warn(f"The table has one of the reply's lists; the others are in df.attrs['funcs']['beside']: {told}.")
+        warn(
+            f"The table has one of the reply's lists; the others are in df.attrs['funcs']['beside']: {told}."
+        )
     return attrs
 
 
@@ -117,7 +131,9 @@ def _in_one_row(document: Any) -> bool:
     if all(isinstance(value, list) for value in values):
         return len(set(map(len, values))) > 1 or any(map(are_objects, values))
     # What pandas writes by column has numbers for its rows.
-    return are_objects(values) and not all(key.isdecimal() for value in values for key in value or ())
+    return are_objects(values) and not all(
+        key.isdecimal() for value in values for key in value or ()
+    )
 
 
 def _raise_error(envelope: JsonObject) -> None:
@@ -136,7 +152,9 @@ def _is_bare_envelope(document: Any) -> bool:
 def _is_envelope(document: Any) -> bool:
     if not isinstance(document, dict):
         return False
-    is_failure = isinstance(document.get("error"), str)  # without a body too, it must not become a table
+    is_failure = isinstance(
+        document.get("error"), str
+    )  # without a body too, it must not become a table
     return is_failure or {"error", "body"} <= document.keys() or _is_bare_envelope(document)
 
 
@@ -316,10 +334,16 @@ class ListedReply:
         return cls(
             path=path,
             is_record=has_members and not is_list,
-            columns={name: _listed(part, needed) for name, part, needed in parts if not part.get("properties")},
+            columns={
+                name: _listed(part, needed)
+                for name, part, needed in parts
+                if not part.get("properties")
+            },
             objects=frozenset(name for name, part, _ in parts if part.get("properties")),
             said={
-                name: said for name, part, _ in parts if (said := {word: part[word] for word in part.keys() & _SAID})
+                name: said
+                for name, part, _ in parts
+                if (said := {word: part[word] for word in part.keys() & _SAID})
             },
         )
 
@@ -341,10 +365,16 @@ class ListedReply:
         is_found = self.path and isinstance(rows, list) and (not rows or are_objects(rows))
         return page_at(document, self.path, rows) if is_found else None
 
-    def fitted(self, table: Table, page: Page, *, in_envelope: bool) -> tuple[Table, dict[str, Listed]]:
+    def fitted(
+        self, table: Table, page: Page, *, in_envelope: bool
+    ) -> tuple[Table, dict[str, Listed]]:
         """Return a table without what its columns stand for, and their types; none if it isn't the declared one."""
         is_record = isinstance(page.rows, dict)
-        if page.path != self.path or table.shape not in _LISTED or not (in_envelope or is_record == self.is_record):
+        if (
+            page.path != self.path
+            or table.shape not in _LISTED
+            or not (in_envelope or is_record == self.is_record)
+        ):
             return table, {}
         named = dict(zip(table.names, table.columns, strict=True))
         empty = {name for name in self.objects & named.keys() if named[name].kind == "null"}
@@ -390,11 +420,15 @@ def _sample(schema: JsonObject, levels: int) -> Any:
     if kind == "array" and schema.get("items", {}).get("type") == "object":
         return [dict.fromkeys(schema["items"].get("properties", [""]))]
     if kind == "object" and levels:
-        return {name: _sample(part, levels - 1) for name, part in schema.get("properties", {}).items()}
+        return {
+            name: _sample(part, levels - 1) for name, part in schema.get("properties", {}).items()
+        }
     return [None] if kind == "array" else _SAMPLES.get(kind)
 
 
-def _parts(row: JsonObject, prefix: str = "", *, needed: bool = True) -> Iterator[tuple[str, JsonObject, bool]]:
+def _parts(
+    row: JsonObject, prefix: str = "", *, needed: bool = True
+) -> Iterator[tuple[str, JsonObject, bool]]:
     """Yield the columns of a row: their names, schemas, and whether each row has them."""
     for name, part in row.get("properties", {}).items():
         is_required = needed and name in row.get("required", ())
@@ -408,7 +442,9 @@ def _listed(part: JsonObject, is_required: bool) -> Listed:  # noqa: FBT001  # a
     if kind == "str" and ("date" in form or "time" in form):
         kind = "any"
     options = tuple(part.get("enum", ()))
-    return Listed("category" if options else kind, part.get("nullable"), options, is_required=is_required)
+    return Listed(
+        "category" if options else kind, part.get("nullable"), options, is_required=is_required
+    )
 
 
 class _Format(NamedTuple):
@@ -429,7 +465,9 @@ def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
     listed: ListedReply = UNLISTED,
 ) -> pd.DataFrame:
     """Read a reply; its headers, with its status as ``:status``, may say that more rows follow."""
-    return _read(reply, schema, _Format(lines=lines, envelope=envelope, headers=headers, listed=listed))
+    return _read(
+        reply, schema, _Format(lines=lines, envelope=envelope, headers=headers, listed=listed)
+    )
 
 
 class AllPages:
@@ -474,19 +512,27 @@ class AllPages:
         """Return the rows of all pages, and warn if they are not all."""
         given = checked({} if schema is None else schema)
         with gc_paused(), exact_numbers(is_on=self.listed.is_exact):
-            table, kinds = self.listed.fitted(as_table(self._rows, self.size), self._first, in_envelope=False)
+            table, kinds = self.listed.fitted(
+                as_table(self._rows, self.size), self._first, in_envelope=False
+            )
             frame = frame_of(table, {**kinds, **given})
         about = {**_beside(self._first), **self.listed.attrs(frame), "pages": self.number}
         frame.attrs["funcs"] = {"shape": "page", **about}
         if why_not_all:
-            warn(MissingRowsWarning(f"Not all rows are here: {why_not_all}. The {self.rows:,} rows so far are kept."))
+            warn(
+                MissingRowsWarning(
+                    f"Not all rows are here: {why_not_all}. The {self.rows:,} rows so far are kept."
+                )
+            )
         return frame
 
 
 def _read(reply: bytes | str, schema: Mapping[str, str] | None, form: _Format) -> pd.DataFrame:
     given = checked({} if schema is None else schema)
     reply = _text(reply)
-    has_decimals = form.listed.is_exact or any(column.kind == "decimal" for column in given.values())
+    has_decimals = form.listed.is_exact or any(
+        column.kind == "decimal" for column in given.values()
+    )
     with gc_paused(), exact_numbers(is_on=has_decimals):
         return _table(reply, given, form)
 
@@ -503,7 +549,9 @@ def _table(reply: bytes | str, given: Mapping[str, Declared], form: _Format) -> 
         if declaration:
             body = decoded_text(body["data"], strict=strict)
         page = Page(body) if envelope or declaration else _page(body, listed)
-        table = as_table([page.rows] if not envelope and _in_one_row(page.rows) else page.rows, len(reply))
+        table = as_table(
+            [page.rows] if not envelope and _in_one_row(page.rows) else page.rows, len(reply)
+        )
     except RecursionError as error:
         raise too_deep("reply") from error
     attrs: dict[str, Any] = {"shape": "lines" if lines else table.shape, **_beside(page)}
@@ -580,7 +628,9 @@ class _Declaration:
             is_known = column.kind in DECLARED and column.kind not in _OF_CALLERS
             columns[name] = column if is_known else None
             if not is_known:
-                warn(f"The reply declares column {quote(name)} as {quote(column.kind)}, an unknown type: ignored.")
+                warn(
+                    f"The reply declares column {quote(name)} as {quote(column.kind)}, an unknown type: ignored."
+                )
         return columns
 
 
@@ -598,7 +648,11 @@ _TABLE_TYPES = {
 
 
 def _declaration(body: Any) -> _Declaration | None:
-    if not (isinstance(body, dict) and {"schema", "data"} <= body.keys() and isinstance(body["schema"], dict)):
+    if not (
+        isinstance(body, dict)
+        and {"schema", "data"} <= body.keys()
+        and isinstance(body["schema"], dict)
+    ):
         return None
     schema = body["schema"]
     attrs = {"retrievalTime": body["retrievalTime"]} if "retrievalTime" in body else {}
@@ -607,14 +661,18 @@ def _declaration(body: Any) -> _Declaration | None:
         kinds = {str(column.get("name") or ""): str(column.get("type", "any")) for column in fields}
         columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
         keys = schema.get("primaryKey")
-        names = dict.fromkeys(key for key in (keys if isinstance(keys, list) else [keys]) if isinstance(key, str))
+        names = dict.fromkeys(
+            key for key in (keys if isinstance(keys, list) else [keys]) if isinstance(key, str)
+        )
         return _Declaration("table", columns, [*names], attrs)
     if not all(isinstance(column, dict) and "type" in column for column in schema.values()):
         return None
     columns = {}
     for name, column in schema.items():
         nullable = column.get("nullable")
-        columns[name] = Declared(str(column["type"]), nullable if isinstance(nullable, bool) else None)
+        columns[name] = Declared(
+            str(column["type"]), nullable if isinstance(nullable, bool) else None
+        )
     return _Declaration("schema", columns, [], attrs)
 
 

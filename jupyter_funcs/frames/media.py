@@ -109,7 +109,10 @@ def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
 def _cell(value: Any, kind: str) -> pd.DataFrame:
     column = packed([value]) if isinstance(value, str) else Column("object", objects([value]))
     frame = frame_of(Table("text", ["Result"], [column], 1), {})
-    frame.attrs["funcs"] = {"shape": "text" if isinstance(value, str) else "file", "media_type": kind}
+    frame.attrs["funcs"] = {
+        "shape": "text" if isinstance(value, str) else "file",
+        "media_type": kind,
+    }
     return frame
 
 
@@ -132,7 +135,9 @@ def _rows(text: str, kind: str, size: int) -> pd.DataFrame:
     names += [f"column {place + 1}" for place in range(len(names), width)]
     cells = [*zip_longest(*rows)] or [()] * len(names)
     cells += [(None,) * len(rows)] * (len(names) - len(cells))
-    frame = frame_of(Table("csv", names, [packed(_typed(column)) for column in cells], len(rows)), {})
+    frame = frame_of(
+        Table("csv", names, [packed(_typed(column)) for column in cells], len(rows)), {}
+    )
     frame.attrs["funcs"] = {"shape": "csv"}
     return frame
 
@@ -153,7 +158,9 @@ def stream_to_frame(reply: bytes, listed: ListedReply = UNLISTED) -> pd.DataFram
         columns = [*map(_column, read.columns)]
     except (pa.ArrowException, OSError, ValueError, struct.error) as error:
         reason = clip(inert(str(error)), _LONGEST_REASON)
-        raise ProtocolError(f"The reply is not a valid Arrow stream: {reason}", TRY_AGAIN) from error
+        raise ProtocolError(
+            f"The reply is not a valid Arrow stream: {reason}", TRY_AGAIN
+        ) from error
     table = Table("records", read.column_names, columns, len(read))
     table, kinds = listed.fitted(table, Page(table), in_envelope=True)
     frame = frame_of(table, kinds)
@@ -173,7 +180,9 @@ def _read(reply: bytes) -> pa.Table:
         raise ValueError(f"it has {', '.join(unknown)}.")
     if any(batch.type != "record batch" or is_compressed(batch.metadata) for batch in batches):
         raise ValueError("it is compressed.")  # a few bytes may be gigabytes
-    table = pa.Table.from_batches([pa.ipc.read_record_batch(batch, schema) for batch in batches], schema)
+    table = pa.Table.from_batches(
+        [pa.ipc.read_record_batch(batch, schema) for batch in batches], schema
+    )
     check_cells(len(table), table.num_columns, len(reply))  # columns may share their bytes
     table.validate(full=True)
     return table

@@ -91,16 +91,29 @@ def _page_in(document: JsonObject) -> Page:
 def is_about(name: str) -> bool:
     """Return whether a member tells of a page, and nothing else of it."""
     word = plain(name)
-    return word in _ABOUT | _TOTALS | _SIZES | _PAGES | _PAGE | _OFFSETS | _MORE | _PLAIN or bool(_NEXT.fullmatch(word))
+    return word in _ABOUT | _TOTALS | _SIZES | _PAGES | _PAGE | _OFFSETS | _MORE | _PLAIN or bool(
+        _NEXT.fullmatch(word)
+    )
 
 
 def page_at(document: JsonObject, path: Path, rows: list[Any]) -> Page:
     """Return the rows to which a path leads, and the rest of their document."""
-    return _page_at(document, path, rows, {other: values for other, values in _lists(document) if are_objects(values)})
+    return _page_at(
+        document,
+        path,
+        rows,
+        {other: values for other, values in _lists(document) if are_objects(values)},
+    )
 
 
-def _page_at(document: JsonObject, path: Path, rows: list[Any], lists: Mapping[Path, list[Any]]) -> Page:
-    others = {".".join(other): values for other, values in lists.items() if other != path and other[-1] not in _LINKS}
+def _page_at(
+    document: JsonObject, path: Path, rows: list[Any], lists: Mapping[Path, list[Any]]
+) -> Page:
+    others = {
+        ".".join(other): values
+        for other, values in lists.items()
+        if other != path and other[-1] not in _LINKS
+    }
     return Page(rows, _without(document, path), others, path)
 
 
@@ -135,7 +148,9 @@ def _tables(document: JsonObject) -> Iterator[tuple[Path, list[Any]]]:
 
 def _names(values: list[Any]) -> list[Any]:
     """Return a list of different texts, or of objects with such names; else nothing."""
-    names = [value.get("name", value.get("id")) if isinstance(value, dict) else value for value in values]
+    names = [
+        value.get("name", value.get("id")) if isinstance(value, dict) else value for value in values
+    ]
     is_named = set(map(type, names)) == {str} and len(set(names)) == len(names)
     return names if is_named else []
 
@@ -145,7 +160,11 @@ def is_mapping(value: JsonObject) -> bool:
     if len(value) < 2 or set(map(type, value.values())) != {dict}:
         return False
     names, *others = (row.keys() for row in value.values())
-    if not names or any(names != other for other in others) or (all(map(str.isdecimal, names)) and not _counts(value)):
+    if (
+        not names
+        or any(names != other for other in others)
+        or (all(map(str.isdecimal, names)) and not _counts(value))
+    ):
         return False
     return len(value) > _MOST_NAMED or all(map(_VALUE.fullmatch, value))
 
@@ -167,13 +186,17 @@ def _series(document: Any) -> list[JsonObject]:
         for series in (own for data in document["dataSets"] for own in data["series"].items()):
             fixed = _values(dimensions["series"], series[0])
             for key, observed in series[1]["observations"].items():
-                rows.append({**fixed, **_values(dimensions["observation"], key), "value": observed[0]})
+                rows.append(
+                    {**fixed, **_values(dimensions["observation"], key), "value": observed[0]}
+                )
     return rows
 
 
 def _values(dimensions: list[Any], key: str) -> JsonObject:
     places = map(int, key.split(":"))
-    return {own["id"]: own["values"][place]["id"] for own, place in zip(dimensions, places, strict=True)}
+    return {
+        own["id"]: own["values"][place]["id"] for own, place in zip(dimensions, places, strict=True)
+    }
 
 
 def _chosen(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
@@ -183,7 +206,11 @@ def _chosen(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
         return next(iter(lists)) if len(lists) == 1 and _is_alone(document, lists) else None
     usual = [path for path in own if plain(path[-1]) in _USUAL]
     [longest, *further] = sorted(usual or own, key=lambda path: (-len(lists[path]), len(path)))
-    is_even = further and len(lists[further[0]]) == len(lists[longest]) and len(further[0]) == len(longest)
+    is_even = (
+        further
+        and len(lists[further[0]]) == len(lists[longest])
+        and len(further[0]) == len(longest)
+    )
     return None if is_even and not _speaks(document, longest) else longest
 
 
@@ -201,7 +228,9 @@ def _is_alone(document: Values, but: Collection[Path]) -> bool:
     """Return whether a document has no other objects than what a page says of itself."""
     names = {path[0] for path in but}
     return not any(
-        isinstance(value, dict) and plain(name) not in _ABOUT for name, value in document.items() if name not in names
+        isinstance(value, dict) and plain(name) not in _ABOUT
+        for name, value in document.items()
+        if name not in names
     )
 
 
@@ -210,7 +239,11 @@ def _empty(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
     empty = [path for path, values in lists.items() if not values and not _is_about(path)]
     usual = [path for path in empty if plain(path[-1]) in _USUAL]
     found = usual or empty
-    return found[0] if len(found) == 1 and len(empty) == len(lists) and _is_alone(document, found) else None
+    return (
+        found[0]
+        if len(found) == 1 and len(empty) == len(lists) and _is_alone(document, found)
+        else None
+    )
 
 
 def _is_part(document: JsonObject, path: Path) -> bool:
@@ -305,15 +338,24 @@ def _said(beside: Values, path: Path = ()) -> Iterator[tuple[str, Any]]:
         elif isinstance(value, dict) and (word in _SPEAKING or name in path[:1]):
             yield from _said(value, path[1:])
         elif isinstance(value, list) and name in _LINKS:
-            yield from ((link["rel"], link) for link in value if isinstance(link, dict) and link.get("rel") == "next")
-        elif type(value) is int or (isinstance(value, str) and value.isdecimal() and len(value) < 16):
+            yield from (
+                (link["rel"], link)
+                for link in value
+                if isinstance(link, dict) and link.get("rel") == "next"
+            )
+        elif type(value) is int or (
+            isinstance(value, str) and value.isdecimal() and len(value) < 16
+        ):
             yield name, int(value)
 
 
 def _said_by(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Yield what headers say of a page."""
     if link := headers.get("link"):
-        yield "next", next((found["url"] for found in _LINK.finditer(link) if found["rel"] == "next"), "")
+        yield (
+            "next",
+            next((found["url"] for found in _LINK.finditer(link) if found["rel"] == "next"), ""),
+        )
     if (number := headers.get("x-next-page")) is not None:
         yield "next-page", number
     for name, word in (("x-total-count", "total"), ("x-total-pages", "pages"), ("x-page", "page")):
@@ -328,7 +370,9 @@ def _said_by(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 def _lead(value: Any) -> str:
     """Return the link or cursor in what a page says of the next one."""
     if isinstance(value, dict):
-        value = next((value[name] for name in _HREFS if value.get(name)), json.dumps(value) if value else "")
+        value = next(
+            (value[name] for name in _HREFS if value.get(name)), json.dumps(value) if value else ""
+        )
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return str(value).strip() if value else ""

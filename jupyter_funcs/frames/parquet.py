@@ -33,7 +33,12 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.core.json_decoding import JsonObject
 
-_JSON, _BYTES, _DECIMALS, _CATEGORY = "object of JSON", "object of bytes", "object of decimals", "category "
+_JSON, _BYTES, _DECIMALS, _CATEGORY = (
+    "object of JSON",
+    "object of bytes",
+    "object of decimals",
+    "category ",
+)
 _OF_JSON = {dict, list, str, int, float, bool, type(None)}
 _INDEX = "__index_{}__"
 
@@ -78,7 +83,11 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
         raise NotStorableError("the name of its index is not a string")
     bare = frame.copy(deep=False)
     bare.attrs = {}  # pandas deep-copies attrs each time a column is selected
-    levels = {} if rows is index else {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
+    levels = (
+        {}
+        if rows is index
+        else {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
+    )
     if not levels.keys().isdisjoint(names):
         raise NotStorableError("a column has the name of an index level")
     encoded = {name: _encoded(name, bare[name]) for name in names}
@@ -89,17 +98,23 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
     return table, Layout(tuple(kinds.items()), named), rows
 
 
-def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, pd.RangeIndex]]) -> list[pd.DataFrame]:
+def from_arrow(
+    table: pa.Table, layout: Layout, parts: Sequence[tuple[int, pd.RangeIndex]]
+) -> list[pd.DataFrame]:
     """Return the frames stored in a table, given where each one starts."""
     levels = [(_INDEX.format(at), kind) for at, (_, kind) in enumerate(layout.index or ())]
-    columns = {name: _decoded(kind, table.column(name)) for name, kind in (*layout.columns, *levels)}
+    columns = {
+        name: _decoded(kind, table.column(name)) for name, kind in (*layout.columns, *levels)
+    }
     whole = frame_from(columns, pd.RangeIndex(table.num_rows))
     if levels:
         whole = whole.set_index([name for name, _ in levels])
         whole.index.names = [name for name, _ in layout.index or ()]
     frames = []
     for start, rows in parts:
-        frames.append(whole.iloc[start : start + len(rows)].copy() if columns else frame_from({}, rows))
+        frames.append(
+            whole.iloc[start : start + len(rows)].copy() if columns else frame_from({}, rows)
+        )
         if not levels:
             frames[-1].index = rows
     return frames
@@ -111,7 +126,9 @@ def contains(table: pa.Table, metadata: Sequence[str], texts: Sequence[str]) -> 
         return True
     kinds = {pa.large_string(), pa.large_binary()}
     columns = [column for column in table.columns if column.type in kinds]
-    return any(pc.any(pc.match_substring(column, text)).as_py() for text in texts for column in columns)
+    return any(
+        pc.any(pc.match_substring(column, text)).as_py() for text in texts for column in columns
+    )
 
 
 def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, Any]:
@@ -122,17 +139,27 @@ def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, An
         return _encoded_objects(name, list(values))
     if isinstance(dtype, pd.StringDtype):
         is_nullable = dtype.na_value is pd.NA
-        return f"string[{dtype.storage}]" if is_nullable else kind, pa.array(values.array, type=pa.large_string())
+        return f"string[{dtype.storage}]" if is_nullable else kind, pa.array(
+            values.array, type=pa.large_string()
+        )
     is_numpy = isinstance(dtype, np.dtype)
-    is_masked = isinstance(values.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray)
+    is_masked = isinstance(
+        values.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray
+    )
     if is_masked or (is_numpy and dtype.kind in "biuf" and kind != "float16"):
         # NaN is stored as null, so that other tools skip it; it reads back as NaN.
         return kind, pa.array(values, from_pandas=True)
     if is_numpy and dtype.kind == "M":
-        return kind, pa.array(values.astype("datetime64[ms]") if kind == "datetime64[s]" else values)
+        return kind, pa.array(
+            values.astype("datetime64[ms]") if kind == "datetime64[s]" else values
+        )
     if isinstance(dtype, pd.DatetimeTZDtype) and dtype.unit != "s":
-        return kind, pa.array(values, type=pa.timestamp(dtype.unit, str(dtype.tz)), from_pandas=True)
-    if isinstance(dtype, pd.CategoricalDtype) and isinstance(dtype.categories.dtype, pd.StringDtype):
+        return kind, pa.array(
+            values, type=pa.timestamp(dtype.unit, str(dtype.tz)), from_pandas=True
+        )
+    if isinstance(dtype, pd.CategoricalDtype) and isinstance(
+        dtype.categories.dtype, pd.StringDtype
+    ):
         texts, array = _encoded(name, values.astype(dtype.categories.dtype))
         return _CATEGORY + json.dumps([texts, dtype.ordered, *dtype.categories]), array
     raise NotStorableError(f"column {name!r} has dtype {kind}")
@@ -143,7 +170,9 @@ def _encoded_objects(name: str, values: list[Any]) -> tuple[str, Any]:
     if bytes in kinds and kinds <= {bytes, type(None)}:
         return _BYTES, pa.array(values, type=pa.large_binary())
     if Decimal in kinds and kinds <= {Decimal, type(None)}:
-        return _DECIMALS, pa.array([None if value is None else str(value) for value in values], pa.large_string())
+        return _DECIMALS, pa.array(
+            [None if value is None else str(value) for value in values], pa.large_string()
+        )
     if kinds <= _OF_JSON:
         with suppress(TypeError, ValueError, RecursionError):
             texts = [None if value is None else json.dumps(value) for value in values]
@@ -198,7 +227,9 @@ class StoredResult:
 
     @property
     def rows(self) -> pd.RangeIndex:
-        return pd.RangeIndex(self.start, self.start + self.step * self.count, self.step, name=self.name)
+        return pd.RangeIndex(
+            self.start, self.start + self.step * self.count, self.step, name=self.name
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,13 +246,18 @@ class Segment:
         """When the last result was written, in seconds since 1970."""
         return max((result.written for result in self.results), default=0.0)
 
-    def read(self, positions: Sequence[int], columns: Collection[str] | None = None) -> dict[str, pd.DataFrame]:
+    def read(
+        self, positions: Sequence[int], columns: Collection[str] | None = None
+    ) -> dict[str, pd.DataFrame]:
         """Return some of the results by key, with all columns or those named here; raises one of `BROKEN`."""
         results = [self.results[at] for at in positions]
         if self.layout is None:
             table, starts, attrs = self._read(positions)
             cells = table.column(0)
-            frames = [_unpacked(cells[at].as_py(), result.rows) for at, result in zip(starts, results, strict=True)]
+            frames = [
+                _unpacked(cells[at].as_py(), result.rows)
+                for at, result in zip(starts, results, strict=True)
+            ]
             if columns is not None:
                 frames = [frame[[name for name in frame if name in columns]] for frame in frames]
         else:
@@ -238,7 +274,9 @@ class Segment:
             frame.attrs = {"funcs": attrs[at]} if attrs[at] else {}
         return {result.key: frame for result, frame in zip(results, frames, strict=True)}
 
-    def tables(self, positions: Sequence[int]) -> Iterator[tuple[pa.Table, StoredResult, JsonObject]]:
+    def tables(
+        self, positions: Sequence[int]
+    ) -> Iterator[tuple[pa.Table, StoredResult, JsonObject]]:
         """Yield some of the results as they are stored, with their attrs; raises one of `BROKEN`."""
         table, starts, attrs = self._read(positions)
         for start, at in zip(starts, positions, strict=True):
@@ -265,7 +303,9 @@ class Segment:
 class OpenSegment:
     """A file that is being written. With `statistics`, readers that filter can skip row groups."""
 
-    def __init__(self, folder: Path, layout: Layout | None, schema: pa.Schema, *, statistics: bool) -> None:
+    def __init__(
+        self, folder: Path, layout: Layout | None, schema: pa.Schema, *, statistics: bool
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{PREFIX}{uuid.uuid4().hex}{UNDONE}"
         self.layout = layout

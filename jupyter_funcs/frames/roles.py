@@ -29,8 +29,12 @@ _LARGEST = 1e150  # beyond it, the range of an axis overflows a float
 _LARGEST_TO_SUM = 1e12  # sums of larger integers may overflow
 # A quick check before parsing millions of texts.
 _LIKE_A_DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?)?")
-_PERIOD_FIRST = re.compile(r"(?i)(?:[FC]?(?P<part>[QH][1-4])|FY)[ _/-]?(?:FY|CY)?'?(?P<year>[0-9]{4}|[0-9]{2})[AE]?")
-_YEAR_FIRST = re.compile(r"(?i)(?:FY|CY)?(?P<year>[0-9]{4})(?:[ _/-]?[FC]?(?P<part>[QH][1-4]|W[0-9]{2}))?[AE]?")
+_PERIOD_FIRST = re.compile(
+    r"(?i)(?:[FC]?(?P<part>[QH][1-4])|FY)[ _/-]?(?:FY|CY)?'?(?P<year>[0-9]{4}|[0-9]{2})[AE]?"
+)
+_YEAR_FIRST = re.compile(
+    r"(?i)(?:FY|CY)?(?P<year>[0-9]{4})(?:[ _/-]?[FC]?(?P<part>[QH][1-4]|W[0-9]{2}))?[AE]?"
+)
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|%")
 
 # Last words of names of identifiers.
@@ -38,11 +42,48 @@ _NAMING = {
     *("id", "ids", "code", "codes", "key", "number", "no", "nr", "zip", "postcode"),
     *("isin", "cusip", "sedol", "sic", "naics"),
 }
-_CALENDAR = {"year", "years", "yr", "fy", "quarter", "qtr", "month", "week", "weekday", "day", "hour"}
-_SHARE = {"share", "rate", "margin", "pct", "percent", "percentage", "%", "ratio", "penetration", "return"}
+_CALENDAR = {
+    "year",
+    "years",
+    "yr",
+    "fy",
+    "quarter",
+    "qtr",
+    "month",
+    "week",
+    "weekday",
+    "day",
+    "hour",
+}
+_SHARE = {
+    "share",
+    "rate",
+    "margin",
+    "pct",
+    "percent",
+    "percentage",
+    "%",
+    "ratio",
+    "penetration",
+    "return",
+}
 # Ratios, and counts of people who may be in several groups, can't be summed.
 _NOT_ADDITIVE = _SHARE | {
-    *("per", "avg", "average", "mean", "median", "min", "max", "std", "price", "index", "score", "rank", "balance"),
+    *(
+        "per",
+        "avg",
+        "average",
+        "mean",
+        "median",
+        "min",
+        "max",
+        "std",
+        "price",
+        "index",
+        "score",
+        "rank",
+        "balance",
+    ),
     *("cardholder", "cardholders", "customer", "customers", "user", "users", "unique", "distinct"),
 }
 
@@ -86,13 +127,20 @@ class ChartColumn:
     @property
     def filled(self) -> Series:
         """The categories of all rows."""
-        named = [*self.data.cat.categories, *([] if NO_VALUE in self.data.cat.categories else [NO_VALUE])]
+        named = [
+            *self.data.cat.categories,
+            *([] if NO_VALUE in self.data.cat.categories else [NO_VALUE]),
+        ]
         return self.data.cat.set_categories(named).fillna(NO_VALUE)
 
     @property
     def varies(self) -> bool:
         """Whether there are several times, categories or periods."""
-        return self.distinct > 1 if self.data.dtype == "category" else bool(self.data.min() < self.data.max())
+        return (
+            self.distinct > 1
+            if self.data.dtype == "category"
+            else bool(self.data.min() < self.data.max())
+        )
 
 
 def flat(frame: Coded) -> Coded:
@@ -122,7 +170,11 @@ def are_days(times: Series) -> bool:
 def has_labels(frame: pd.DataFrame) -> bool:
     """Return whether the index holds more than row numbers."""
     index = frame.index
-    return index.nlevels > 1 or index.name is not None or not pd.api.types.is_integer_dtype(index.dtype)
+    return (
+        index.nlevels > 1
+        or index.name is not None
+        or not pd.api.types.is_integer_dtype(index.dtype)
+    )
 
 
 def words(name: object) -> list[str]:
@@ -162,7 +214,11 @@ def is_in_percent(name: object, about: str) -> bool:
 
 def is_growth_fraction(column: Series, name: object, about: str = "") -> bool:
     """Return whether a column holds growth as a fraction, to be shown in percent."""
-    return is_growth(name) and not is_in_percent(name, about) and not bool(column.abs().median() > _USUAL_GROWTH)
+    return (
+        is_growth(name)
+        and not is_in_percent(name, about)
+        and not bool(column.abs().median() > _USUAL_GROWTH)
+    )
 
 
 def _names(labels: pd.Index[Any]) -> list[str]:
@@ -178,7 +234,14 @@ def _column(values: Series) -> ChartColumn:
     try:
         kind = pd.api.types.infer_dtype(values, skipna=True)
         return _BY_KIND.get(kind, _number)(name, Coded(values, ref))
-    except (TypeError, ValueError, OverflowError, ArithmeticError, AttributeError, NotImplementedError):
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        ArithmeticError,
+        AttributeError,
+        NotImplementedError,
+    ):
         # A type of another library, or values that cannot be compared or counted.
         return _nothing(name, Coded(values, ref))
 
@@ -188,8 +251,12 @@ def _nothing(name: str, values: Coded, role: Role = Role.NONE) -> ChartColumn:
 
 
 def _dates(name: str, values: Coded) -> ChartColumn:
-    zones = any(getattr(value, "tzinfo", None) is not None for value in values.value.dropna().head(100))
-    return _time(name, _PANDAS.to_datetime(values, errors="coerce", **{"utc": True} if zones else {}))
+    zones = any(
+        getattr(value, "tzinfo", None) is not None for value in values.value.dropna().head(100)
+    )
+    return _time(
+        name, _PANDAS.to_datetime(values, errors="coerce", **{"utc": True} if zones else {})
+    )
 
 
 def _spans(name: str, values: Coded) -> ChartColumn:
@@ -272,7 +339,9 @@ def _named(name: str, values: Coded) -> ChartColumn:
     """Return a column of categories: periods in order of time, others by name."""
     if values.value.nunique() > _MOST_VALUES:
         return _nothing(name, values)
-    of_time = not pd.api.types.is_numeric_dtype(values.value.dtype) or not _CALENDAR.isdisjoint(words(name)[-1:])
+    of_time = not pd.api.types.is_numeric_dtype(values.value.dtype) or not _CALENDAR.isdisjoint(
+        words(name)[-1:]
+    )
     if pd.api.types.infer_dtype(values.value, skipna=True) != "string":
         values = values.astype("string")
     shown = values.value.astype("category")
@@ -280,7 +349,9 @@ def _named(name: str, values: Coded) -> ChartColumn:
     if max(map(len, labels), default=0) > _LONGEST_VALUE:
         return _nothing(name, values)
     periods = [labels[at] for at in order_of_periods(labels)] if of_time else []
-    shown = shown.cat.set_categories(pd.Index(periods or labels, dtype=object), ordered=bool(periods))
+    shown = shown.cat.set_categories(
+        pd.Index(periods or labels, dtype=object), ordered=bool(periods)
+    )
     return ChartColumn(name, Role.PERIOD if periods else Role.DIMENSION, shown, values.code)
 
 

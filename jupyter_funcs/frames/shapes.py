@@ -40,10 +40,14 @@ def _from_object(value: JsonObject, size: int) -> Table:
     if is_split(value):
         return _from_split(value, size)
     if value and _all(dict, value.values()):
-        if (numbers := _numbers(value)) and any(_numbers(row) is None for row in value.values() if row):
+        if (numbers := _numbers(value)) and any(
+            _numbers(row) is None for row in value.values() if row
+        ):
             return _from_index(value, numbers, size)
         return _from_columns(value, size)
-    if are_objects(value.values()) and _numbers(value) is not None:  # rows or columns, some of them null
+    if (
+        are_objects(value.values()) and _numbers(value) is not None
+    ):  # rows or columns, some of them null
         return _from_object({key: row or {} for key, row in value.items()}, size)
     if value and _all(list, value.values()):
         return _from_lists(value)
@@ -151,7 +155,10 @@ def _from_columns(value: dict[str, JsonObject], size: int) -> Table:
     keys, labels = _rows_of(value.values())
     check_cells(len(keys), len(value), size)
     place = {key: at for at, key in enumerate(keys)}
-    columns = [spread(packed([*column.values()]), _places(column, keys, place), len(keys)) for column in value.values()]
+    columns = [
+        spread(packed([*column.values()]), _places(column, keys, place), len(keys))
+        for column in value.values()
+    ]
     return Table("columns", list(value), columns, len(keys), labels)
 
 
@@ -182,16 +189,22 @@ def _from_split(value: JsonObject, size: int) -> Table:
     if isinstance(table, list):
         for row, cells in enumerate(table):
             if len(cells) != len(names):
-                raise ProtocolError(f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.", _TELL)
+                raise ProtocolError(
+                    f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.", _TELL
+                )
         table = _from_rows(table, size)
     columns = table.columns or [packed([])] * len(names)
     if len(columns) != len(names):
         raise ProtocolError(f"Row 0 has {len(columns):,} values for {len(names):,} columns.", _TELL)
     if "index" not in value:
         return Table("split", names, columns, table.rows)
-    labels = [_label(label) if isinstance(label, dict | list) else label for label in value["index"]]
+    labels = [
+        _label(label) if isinstance(label, dict | list) else label for label in value["index"]
+    ]
     if len(labels) != table.rows:
-        raise ProtocolError(f"The reply has {len(labels):,} row labels for {table.rows:,} rows.", _TELL)
+        raise ProtocolError(
+            f"The reply has {len(labels):,} row labels for {table.rows:,} rows.", _TELL
+        )
     return Table("split", names, columns, table.rows, packed(labels))
 
 
@@ -217,7 +230,9 @@ def _rows_of(columns: Collection[Collection[str]]) -> tuple[list[str], Column]:
     if numbers is None:
         return keys, packed(keys)
     # Sort numbers that ascend in every column, as numbers or as text; any other order is intended.
-    if numbers != sorted(numbers) and all(_ascend(_numbers(column) or ()) or _ascend(column) for column in columns):
+    if numbers != sorted(numbers) and all(
+        _ascend(_numbers(column) or ()) or _ascend(column) for column in columns
+    ):
         keys.sort(key=int)
         numbers.sort()
     return keys, packed(numbers)

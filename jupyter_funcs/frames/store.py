@@ -84,7 +84,9 @@ class Segments:
         index = self._refresh()
         return {key: index[key] for key in keys if key in index}
 
-    def read(self, keys: Collection[str], columns: Collection[str] | None = None) -> dict[str, pd.DataFrame]:
+    def read(
+        self, keys: Collection[str], columns: Collection[str] | None = None
+    ) -> dict[str, pd.DataFrame]:
         """Return results by key, with all columns or those named here; results that are gone or broken are left out."""
         frames: dict[str, pd.DataFrame] = {}
         for _ in range(2):  # another process may merge files meanwhile
@@ -132,7 +134,10 @@ class Segments:
         """Merge small files with the same columns."""
         small: defaultdict[Layout | None, list[Segment]] = defaultdict(list)
         for segment in self._by_age():
-            if segment.size < SEGMENT_BYTES / _SMALL and len(segment.results) < SEGMENT_RESULTS / _SMALL:
+            if (
+                segment.size < SEGMENT_BYTES / _SMALL
+                and len(segment.results) < SEGMENT_RESULTS / _SMALL
+            ):
                 small[segment.layout].append(segment)
         for segments in small.values():
             if len(segments) > _MAX_SMALL:
@@ -144,7 +149,11 @@ class Segments:
         try:
             for segment in segments:
                 # Only the newest result of each key.
-                newest = [at for at, result in enumerate(segment.results) if index.get(result.key) == (segment, at)]
+                newest = [
+                    at
+                    for at, result in enumerate(segment.results)
+                    if index.get(result.key) == (segment, at)
+                ]
                 for table, result, attrs in segment.tables(newest):
                     writer.put(segment.layout, table, result, attrs)
             writer.close()
@@ -154,18 +163,24 @@ class Segments:
         for segment in segments:
             remove(segment.path)
 
-    def _read(self, segment: Segment, positions: list[int], columns: Collection[str] | None) -> dict[str, pd.DataFrame]:
+    def _read(
+        self, segment: Segment, positions: list[int], columns: Collection[str] | None
+    ) -> dict[str, pd.DataFrame]:
         try:
             return segment.read(positions, columns)
         except BROKEN as error:
             with self._lock:
                 self._ignore(segment.path, error)
-                self._replace({name: other for name, other in self._segments.items() if other is not segment})
+                self._replace(
+                    {name: other for name, other in self._segments.items() if other is not segment}
+                )
             return {}
 
     def _by_age(self) -> list[Segment]:
         self._refresh()
-        return sorted(self._segments.values(), key=lambda segment: (segment.newest, segment.path.name))
+        return sorted(
+            self._segments.values(), key=lambda segment: (segment.newest, segment.path.name)
+        )
 
     def _refresh(self) -> dict[str, tuple[Segment, int]]:
         """Look for new and removed files, and return where each result is."""
@@ -197,7 +212,11 @@ class Segments:
                 names = sorted(entry.name for entry in entries)
         except OSError:
             return []
-        return [self.folder / name for name in names if name.startswith(PREFIX) and name.endswith(suffix)]
+        return [
+            self.folder / name
+            for name in names
+            if name.startswith(PREFIX) and name.endswith(suffix)
+        ]
 
     def _ignore(self, path: Path, error: Exception) -> None:
         """Ignore a file from now on; with `repair`, remove it if it is surely broken."""
@@ -233,14 +252,18 @@ class SegmentWriter:
             attrs = json.loads(json.dumps(frame.attrs.get("funcs", {})))
         except (NotStorableError, pa.ArrowException, TypeError, ValueError):
             return False
-        if contains(table, [*layout.names, json.dumps([attrs, rows.name, layout.index])], self.forbidden()):
+        if contains(
+            table, [*layout.names, json.dumps([attrs, rows.name, layout.index])], self.forbidden()
+        ):
             return False
         with self._lock:
             result = StoredResult(key, time.time(), len(rows), rows.start, rows.step, rows.name)
             self.put(layout, table, result, attrs)
         return True
 
-    def put(self, layout: Layout | None, table: pa.Table, result: StoredResult, attrs: JsonObject) -> None:
+    def put(
+        self, layout: Layout | None, table: pa.Table, result: StoredResult, attrs: JsonObject
+    ) -> None:
         """Write a table as it is stored in a file of this layout."""
         if layout is not None and layout not in self._open and len(self._open) >= _MAX_OPEN:
             if self.plain:
@@ -249,10 +272,16 @@ class SegmentWriter:
                 table, layout = packed(table, layout), None
         with self._discarding():
             if layout not in self._open:
-                self._open[layout] = OpenSegment(self.folder, layout, table.schema, statistics=self.plain)
+                self._open[layout] = OpenSegment(
+                    self.folder, layout, table.schema, statistics=self.plain
+                )
             self._open[layout].add(table, result, attrs)
             for other, file in list(self._open.items()):
-                if file.size >= self.size or len(file.results) >= SEGMENT_RESULTS or file.age >= self.seconds:
+                if (
+                    file.size >= self.size
+                    or len(file.results) >= SEGMENT_RESULTS
+                    or file.age >= self.seconds
+                ):
                     self._close(other)
 
     def close(self) -> None:

@@ -42,12 +42,21 @@ class Listing(pd.DataFrame):
     def _repr_html_(self) -> str:
         if self.empty:
             return f"<div>{html.escape(inert(self.nothing))}</div>"
-        options = ("display.max_colwidth", None, "display.max_rows", None, "display.html.use_mathjax", False)
+        options = (
+            "display.max_colwidth",
+            None,
+            "display.max_rows",
+            None,
+            "display.html.use_mathjax",
+            False,
+        )
         with pd.option_context(*options):
             table = str(self._inert().to_html(index=False, border=0))
         # Texts are escaped, so only the cells match, row by row.
         styles = cycle(map(_style_of, self.dtypes))
-        return self._hidden() + re.sub("<(t[dh])>", lambda cell: f'<{cell[1]} style="{next(styles)}">', table)
+        return self._hidden() + re.sub(
+            "<(t[dh])>", lambda cell: f'<{cell[1]} style="{next(styles)}">', table
+        )
 
     def __repr__(self) -> str:
         if self.empty:
@@ -69,7 +78,9 @@ class Listing(pd.DataFrame):
 
 def _style_of(dtype: Any) -> str:
     side = "right" if _is_number(dtype) else "left"
-    spaces = "nowrap" if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype) else "normal"
+    spaces = (
+        "nowrap" if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype) else "normal"
+    )
     return f"text-align: {side}; vertical-align: top; white-space: {spaces}"
 
 
@@ -89,7 +100,9 @@ _TEXT_OF: dict[str, Callable[[Any], str]] = {
 
 
 def _text_of(column: pd.Series[Any]) -> Callable[[Any], str]:
-    if pd.api.types.is_datetime64_any_dtype(column.dtype) and (column.dt.date == dt.date.today()).all():  # noqa: DTZ011
+    today = dt.date.today()  # noqa: DTZ011
+    is_time = pd.api.types.is_datetime64_any_dtype(column.dtype)
+    if is_time and (column.dt.date == today).all():
         return "{:%H:%M:%S}".format
     return _TEXT_OF.get(str(column.dtype), _text)
 
@@ -112,7 +125,10 @@ def table_text(columns: Sequence[Sequence[str]], right: Sequence[bool], width: i
         for parts in zip_longest(*cells, fillvalue=""):
             sized = zip(parts, widths, right, strict=True)
             lines.append(
-                _GAP.join(part.rjust(size) if at_right else part.ljust(size) for part, size, at_right in sized)
+                _GAP.join(
+                    part.rjust(size) if at_right else part.ljust(size)
+                    for part, size, at_right in sized
+                )
             )
     return "\n".join(line.rstrip() for line in lines)
 
@@ -120,13 +136,18 @@ def table_text(columns: Sequence[Sequence[str]], right: Sequence[bool], width: i
 def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
     """Divide the width between the columns so that rows take few lines."""
     whole = [max(1, *map(len, column)) for column in columns]
-    widths = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
+    widths = [
+        max((len(word) for text in column for word in text.split()), default=1)
+        for column in columns
+    ]
     # The first column, which names the row, stays on one line if that takes a quarter at most; its words are cut last.
     widths[0] = max(1, min(widths[0], width // 2), min(whole[0], width // 4))
     while sum(widths) > width and max(widths) > _LEAST_WIDTH:
         widest = max(widths[1:], default=0)
         widths[widths.index(widest, 1) if widest > _LEAST_WIDTH else 0] -= 1
     for _ in range(min(width, sum(whole)) - sum(widths)):
-        lines = [size / given if given < size else 0.0 for size, given in zip(whole, widths, strict=True)]
+        lines = [
+            size / given if given < size else 0.0 for size, given in zip(whole, widths, strict=True)
+        ]
         widths[lines.index(max(lines))] += 1
     return widths

@@ -16,7 +16,17 @@ from datetime import date
 from enum import Enum
 from functools import partial
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import msgspec
 import typing_extensions
@@ -130,9 +140,13 @@ class Parameter:
             except Exception as error:  # noqa: BLE001  # annotations may be anything, and fail in any way
                 shown = inspect.formatannotation(annotation)
                 reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
-                raise TypeError(f"Parameter {name} is annotated {shown}: {reason}. Use {SUPPORTED}.") from None
+                raise TypeError(
+                    f"Parameter {name} is annotated {shown}: {reason}. Use {SUPPORTED}."
+                ) from None
         if bounds and not {int, float} & {kind, item}:
-            raise TypeError(f"Parameter {name} takes {_NAMES.get(kind, 'JSON')}, but Between needs a number.")
+            raise TypeError(
+                f"Parameter {name} takes {_NAMES.get(kind, 'JSON')}, but Between needs a number."
+            )
         if Options in by_type and kind is object:
             raise TypeError(f"Parameter {name} takes JSON, but Options needs text or a number.")
         parameter = cls(
@@ -153,7 +167,9 @@ class Parameter:
             passing=declared.kind.name,
         )
         if not parameter.has_valid_default():
-            raise TypeError(f"Parameter {name} has the default {default!r}, which is not a valid value.")
+            raise TypeError(
+                f"Parameter {name} has the default {default!r}, which is not a valid value."
+            )
         return parameter
 
     @classmethod
@@ -218,7 +234,9 @@ class Parameter:
                 others = " or ".join(name for name in rule.names if name != self.name)
                 sentences.append(f"Required if {others} is not specified.")
         if values := self._defaults():
-            sentences.append(f"If none, {self.name} defaults to {quoted_list(map(_spelled, values))}.")
+            sentences.append(
+                f"If none, {self.name} defaults to {quoted_list(map(_spelled, values))}."
+            )
         return " ".join(sentence for sentence in sentences if sentence)
 
     def schema(self, reference: Any = None) -> Any:
@@ -287,7 +305,11 @@ class Parameter:
         return all(map(self._is_blank, as_list(value)))
 
     def _is_blank(self, value: Any) -> bool:
-        return value is None or value == "" or (isinstance(value, str) and value.isspace() and not self._keeps_blanks)
+        return (
+            value is None
+            or value == ""
+            or (isinstance(value, str) and value.isspace() and not self._keeps_blanks)
+        )
 
     def read(self, value: Any, reference: Any, *, typed: bool = False) -> tuple[Any, list[str]]:
         """Return a value of the first wire, or of typed JSON, as a Python value, and what is wrong with it."""
@@ -318,7 +340,9 @@ class Parameter:
                 errors.append(f"{self.name} {error}")
         return (read if self.many else (read or [None])[0]), errors
 
-    def _read_any(self, value: Any, known: Mapping[str, str], *, typed: bool) -> tuple[Any, list[str]]:
+    def _read_any(
+        self, value: Any, known: Mapping[str, str], *, typed: bool
+    ) -> tuple[Any, list[str]]:
         """Read a value with pydantic: a text of the first wire as what it is, else as JSON, else as the only item."""
         if self.adapter is None:  # the worker reads it
             return value, []
@@ -343,7 +367,9 @@ class Parameter:
         wrong = last.errors(include_url=False, include_context=False, include_input=False)
         return None, [f"{self.name} is not valid{_reason(part)}." for part in wrong[:_MAX_ERRORS]]
 
-    def _read_item(self, value: Any, options: Sequence[str], known: Mapping[str, str], reference: Any) -> Any:
+    def _read_item(
+        self, value: Any, options: Sequence[str], known: Mapping[str, str], reference: Any
+    ) -> Any:
         if isinstance(value, bool) and known.keys() == {"yes", "no"}:
             value = _spelled(value)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -355,7 +381,9 @@ class Parameter:
         text = text.strip()
         if options and text.casefold() not in known:
             near = suggestion(text, options)
-            raise ValueError(f"has no option {quoted(text)}.{near} Options are {quoted_list(options)}.")
+            raise ValueError(
+                f"has no option {quoted(text)}.{near} Options are {quoted_list(options)}."
+            )
         text = known.get(text.casefold(), text)
         if self.type is str:
             return self._matched(text, reference)
@@ -378,7 +406,9 @@ class Parameter:
             raise ValueError(f"{quoted(text)} {error} {self.source.sentence}") from None
 
 
-def described(annotation: Any, default: Any = None, *, by_alias: bool = True) -> tuple[TypeAdapter[Any], JsonObject]:
+def described(
+    annotation: Any, default: Any = None, *, by_alias: bool = True
+) -> tuple[TypeAdapter[Any], JsonObject]:
     """Return what reads the values of an annotation, and their schema; raises anything for what isn't JSON."""
     from pydantic import TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
@@ -401,7 +431,9 @@ def _with_extensions(annotation: Any) -> Any:
     if is_typeddict(annotation) and type(annotation).__module__ == "typing":
         hints = get_type_hints(annotation, include_extras=True)
         fields = {name: _with_extensions(hint) for name, hint in hints.items()}
-        make: Any = typing_extensions.TypedDict  # which mypy takes for a special form that can't be called
+        make: Any = (
+            typing_extensions.TypedDict
+        )  # which mypy takes for a special form that can't be called
         return make(annotation.__name__, fields, total=annotation.__total__)
     parts = get_args(annotation)
     changed = tuple(map(_with_extensions, parts))

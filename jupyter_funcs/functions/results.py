@@ -6,7 +6,15 @@ import dataclasses
 import inspect
 import math
 import sys
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+)
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
@@ -49,7 +57,9 @@ def tabular(value: Any) -> pd.DataFrame | pa.Table | Any:
     """Return what has columns as a frame or an Arrow table, a record as a dictionary, and several as a list."""
     if (table := _table(value)) is not None:
         return table
-    if hasattr(type(value), "__array_interface__"):  # a number of numpy, or an array of more dimensions
+    if hasattr(
+        type(value), "__array_interface__"
+    ):  # a number of numpy, or an array of more dimensions
         return values_of(value) if value.ndim else value
     value = _record(value)
     if isinstance(value, Mapping):
@@ -111,9 +121,13 @@ def _edges(graph: Any) -> pd.DataFrame:
 
 def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     """Return several tables as one: side by side if they have the same rows, else one below the other."""
-    if isinstance(parts.get("frame"), _of_pandas("DataFrame")):  # scikit-learn's name for the data with its target
+    if isinstance(
+        parts.get("frame"), _of_pandas("DataFrame")
+    ):  # scikit-learn's name for the data with its target
         return parts["frame"]
-    tables = {str(name): table for name, part in parts.items() if (table := _table(part)) is not None}
+    tables = {
+        str(name): table for name, part in parts.items() if (table := _table(part)) is not None
+    }
     frames = [part for part in parts.values() if isinstance(part, _of_pandas("DataFrame"))]
     are_arrays = is_tuple and len(tables) == len(parts) and len(set(map(len, tables.values()))) == 1
     if not frames and not are_arrays:
@@ -121,13 +135,17 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     import pandas as pd
 
     index = (frames or [*tables.values()])[0].index
-    if not all(len(table) == len(index) and _has_rows_of(table, index) for table in tables.values()):
+    if not all(
+        len(table) == len(index) and _has_rows_of(table, index) for table in tables.values()
+    ):
         return pd.concat(tables, names=["Part"]).reset_index(level=0)
     columns = [(part, column) for part, table in tables.items() for column in table.columns]
     names = [part if column == SCALAR else column for part, column in columns]
     if len({*names}) < len(names):
         names = [part if column == SCALAR else f"{part} {column}" for part, column in columns]
-    return pd.concat([table.set_axis(index) for table in tables.values()], axis=1).set_axis(names, axis=1)
+    return pd.concat([table.set_axis(index) for table in tables.values()], axis=1).set_axis(
+        names, axis=1
+    )
 
 
 def _has_rows_of(table: pd.DataFrame, index: Any) -> bool:
@@ -180,7 +198,9 @@ def infinite(value: Any) -> int:
 def lost_text(count: int) -> str:
     """Return the warning for infinite numbers that became null in JSON; empty if there are none."""
     return (
-        f"The result has {plural(count, 'infinite number')}, which JSON doesn't have (read as null)." if count else ""
+        f"The result has {plural(count, 'infinite number')}, which JSON doesn't have (read as null)."
+        if count
+        else ""
     )
 
 

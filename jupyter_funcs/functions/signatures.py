@@ -16,8 +16,27 @@ if TYPE_CHECKING:
     from jupyter_funcs.functions.parameters import Parameter
 
 # Words that stay lower-case within a title, and words with a spelling of their own.
-_SMALL = {"a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "per", "the", "to", "vs"}
-_SPELLED = {word.casefold(): word for word in ("FQ", "ID", "IDs", "KPI", "KPIs", "SKU", "SKUs", "YoY")}
+_SMALL = {
+    "a",
+    "an",
+    "and",
+    "as",
+    "at",
+    "by",
+    "for",
+    "from",
+    "in",
+    "of",
+    "on",
+    "or",
+    "per",
+    "the",
+    "to",
+    "vs",
+}
+_SPELLED = {
+    word.casefold(): word for word in ("FQ", "ID", "IDs", "KPI", "KPIs", "SKU", "SKUs", "YoY")
+}
 
 
 class Documented(NamedTuple):
@@ -31,7 +50,9 @@ def title(name: str) -> str:
     """Turn a Python name or file name into a function's name: ``get_stock_levels`` into *Get Stock Levels*."""
     words = re.sub(r"[\W_]+", " ", name).split()
     return " ".join(
-        word if at and word in _SMALL else _SPELLED.get(word.casefold(), word[:1].upper() + word[1:])
+        word
+        if at and word in _SMALL
+        else _SPELLED.get(word.casefold(), word[:1].upper() + word[1:])
         for at, word in enumerate(words)
     )
 
@@ -70,7 +91,11 @@ def evaluated_annotation(annotation: Any, python: Any) -> Any:
     """Return what an annotation in a callable stands for, which may be written as text; raises anything."""
     holder = SimpleNamespace(__annotations__={"own": annotation})
     function = written(python)
-    names = getattr(getattr(function, "__init__", None) if inspect.isclass(function) else function, "__globals__", {})
+    names = getattr(
+        getattr(function, "__init__", None) if inspect.isclass(function) else function,
+        "__globals__",
+        {},
+    )
     return typing.get_type_hints(holder, globalns=names, include_extras=True)["own"]
 
 
@@ -89,7 +114,9 @@ def documented(python: Any) -> Documented:
             gap = "\n\n" if parsed.blank_after_short_description else "\n"
             text = f"{parsed.short_description or ''}{gap}{parsed.long_description or ''}"
     paragraphs = map(_line, text.split("\n\n"))
-    return Documented("\n\n".join(line for line in paragraphs if line and not line.startswith(">>> ")), params)
+    return Documented(
+        "\n\n".join(line for line in paragraphs if line and not line.startswith(">>> ")), params
+    )
 
 
 def _line(text: str | None) -> str:

@@ -73,7 +73,9 @@ class Quoting(NamedTuple):
 
     def offer(self, typed: str, values: Iterable[str], after: str, kind: str) -> Offer:
         """Offer values, written in place of what was typed."""
-        return Offer(typed, filter(None, (self._written(value, typed, after) for value in values)), kind)
+        return Offer(
+            typed, filter(None, (self._written(value, typed, after) for value in values)), kind
+        )
 
     def _written(self, value: str, typed: str, after: str) -> str | None:
         begin = typed[:1] if typed[:1] in QUOTES else ""
@@ -83,7 +85,9 @@ class Quoting(NamedTuple):
             end = QUOTES[quote]
             inner = self.escape(value, end)
             if inner is not None:
-                closing = "" if begin and after.startswith(end) else end  # many editors close a quote themselves
+                closing = (
+                    "" if begin and after.startswith(end) else end
+                )  # many editors close a quote themselves
                 return f"{quote}{inner}{closing}"
         return None
 
@@ -124,7 +128,9 @@ class WrittenCall(NamedTuple):
 
 
 def offer_variables(typed: str, names: Iterable[str]) -> Offer:
-    return Offer(typed, sorted(f"${name}" for name in names if not name.startswith("_")), "variable")
+    return Offer(
+        typed, sorted(f"${name}" for name in names if not name.startswith("_")), "variable"
+    )
 
 
 def data_frames(namespace: Namespace) -> Values:
@@ -151,13 +157,23 @@ def field_named(function: RemoteFunction, name: str) -> Field | None:
     return part_named(function.fields, name)
 
 
-def remaining_fields(function: RemoteFunction, arguments: Iterable[str], after: str = "") -> list[Field]:
+def remaining_fields(
+    function: RemoteFunction, arguments: Iterable[str], after: str = ""
+) -> list[Field]:
     """Return the fields without an argument yet, and the parts of objects, each after the other parts of its object."""
     fields = [field_named(function, name) for name in (*arguments, *_ARGUMENT_NAME.findall(after))]
     taken = {field.steps for field in fields if field}
     begun = {steps[:end] for steps in taken for end in range(1, len(steps))}
-    left = [field for field in with_parts(function.fields) if field.steps not in begun and "[]" not in field.name]
-    return [field for field in left if taken.isdisjoint(field.steps[:end] for end in range(1, len(field.steps) + 1))]
+    left = [
+        field
+        for field in with_parts(function.fields)
+        if field.steps not in begun and "[]" not in field.name
+    ]
+    return [
+        field
+        for field in left
+        if taken.isdisjoint(field.steps[:end] for end in range(1, len(field.steps) + 1))
+    ]
 
 
 def name_in_line(field: Field) -> str:
@@ -212,7 +228,9 @@ class PartialCode:
 
     def __init__(self, before: str, after: str) -> None:
         self.after = after
-        self.open: list[list[int]] = []  # the place of each open bracket, then those of the commas directly within it
+        self.open: list[
+            list[int]
+        ] = []  # the place of each open bracket, then those of the commas directly within it
         self._openings: dict[int, int] = {}  # by the place of the closing bracket
         pieces: list[str] = []  # with spaces for comments
         written = at = 0
@@ -286,12 +304,17 @@ class PartialCode:
     def arguments(self, read: Callable[[str], re.Match[str] | None]) -> Arguments | None:
         """Return the arguments around the cursor; `read` finds the name and the value of one. `None` after one."""
         index = -1
-        while -index < min(len(self.open), 3) and self.bracket(index) == "[":  # a list, or in a sweep one of lists
+        while (
+            -index < min(len(self.open), 3) and self.bracket(index) == "["
+        ):  # a list, or in a sweep one of lists
             index -= 1
         levels = [self.parts(at) for at in range(index, 0)]
         *before, last = levels[0]
         argument = read(last)
-        *lists, at_cursor = [argument["value"] if argument else last, *(parts[-1] for parts in levels[1:])]
+        *lists, at_cursor = [
+            argument["value"] if argument else last,
+            *(parts[-1] for parts in levels[1:]),
+        ]
         is_list = argument is not None and all(text.lstrip().startswith("[") for text in lists)
         if at_cursor.lstrip() != self.typed or (lists and not is_list):
             return None

@@ -64,7 +64,9 @@ def in_python(code: PartialCode, namespace: Namespace) -> Offer | None:
     return _in_call(owner, arguments, code, namespace)
 
 
-def _in_call(owner: Any, arguments: Arguments, code: PartialCode, namespace: Namespace) -> Offer | None:
+def _in_call(
+    owner: Any, arguments: Arguments, code: PartialCode, namespace: Namespace
+) -> Offer | None:
     """Offer the names or the values of the parameters of a function, or the names of its options."""
     if arguments.name is None:
         return _offer_names(owner, arguments.before, code) if code.string is None else None
@@ -101,7 +103,11 @@ def _strings(code: PartialCode, values: Iterable[str], kind: str) -> Offer:
 
 def _attributes(owner: Any, typed: str) -> Offer:
     """Offer the slugs of a session's functions, then the attributes of its class; jedi would evaluate each of them."""
-    names = [name for name in {*dir(type(owner)), *vars(owner)} if name.startswith("_") <= typed.startswith("_")]
+    names = [
+        name
+        for name in {*dir(type(owner)), *vars(owner)}
+        if name.startswith("_") <= typed.startswith("_")
+    ]
     slugs = [] if isinstance(owner, RemoteFunction) else owner.attributes
     return Offer(typed, dict.fromkeys([*slugs, *sorted(names)]), "function")
 

@@ -48,13 +48,17 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"\s*+(?:[^%=#'\"]+=\s*)?%funcs\s(?P<line>.*)")
 _CELL = re.compile(r"(?s)\s*%%funcs\s(?P<line>[^\n]*)(?P<body>\n.*)?")
 _LONGEST_CODE = 20_000  # before the cursor; a call that began earlier isn't completed
-_WITH_A_VALUE = {spelling for name, option in OPTIONS.items() if option.value for spelling in name.split("/")}
+_WITH_A_VALUE = {
+    spelling for name, option in OPTIONS.items() if option.value for spelling in name.split("/")
+}
 _TAKE_A_VARIABLE = {"--to", "--executor"}
 # In a body of JSON.
 _PAIR = re.compile(r'(?s)\s*"(?P<name>(?:[^"\\]|\\.)*+)"\s*:\s*(?P<value>.*)')
 _KEYS = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*+)"\s*:')
 # In a body of lines, a value ends with its line, so that spaces in it need no quotes.
-_TO_LINE_END = Quoting(lambda text: text == text.strip() and text[:1] not in {*QUOTES, "[", "$", ""})
+_TO_LINE_END = Quoting(
+    lambda text: text == text.strip() and text[:1] not in {*QUOTES, "[", "$", ""}
+)
 
 
 def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherResult:
@@ -64,13 +68,20 @@ def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherRes
         if offered is None:
             return {"completions": []}
         fitting = filter(str.isprintable, offered.fitting())
-        completions = [SimpleCompletion(text, type=offered.kind) for text in islice(fitting, context.limit)]
+        completions = [
+            SimpleCompletion(text, type=offered.kind) for text in islice(fitting, context.limit)
+        ]
     except Exception:  # noqa: BLE001  # a traceback at Tab is worse than no completion
         return {"completions": []}
     if not completions and offered.only:
         # IPython obeys `suppress` only if there is a completion: an empty one hides Python's names.
         return {"completions": [SimpleCompletion("")], "matched_fragment": "", "suppress": True}
-    return {"completions": completions, "matched_fragment": offered.typed, "suppress": offered.alone, "ordered": True}
+    return {
+        "completions": completions,
+        "matched_fragment": offered.typed,
+        "suppress": offered.alone,
+        "ordered": True,
+    }
 
 
 def _offered(context: CompletionContext, sessions: Sessions) -> Offer | None:
@@ -82,7 +93,9 @@ def _offered(context: CompletionContext, sessions: Sessions) -> Offer | None:
     if match := _CELL.fullmatch(before):
         if match["body"] is None:
             return _in_line(match["line"], line[column:], sessions, is_cell=True)
-        return (_in_body(match["line"], match["body"][1:], after, sessions) or NOTHING)._replace(only=True)
+        return (_in_body(match["line"], match["body"][1:], after, sessions) or NOTHING)._replace(
+            only=True
+        )
     if match := _LINE.fullmatch(line[:column]):
         return _in_line(match["line"], line[column:], sessions)
     # Before this module is imported there is no session to complete.
@@ -153,8 +166,14 @@ def _at_word(line: PartialLine, after: str, sessions: Sessions, *, is_cell: bool
     if line.option:
         return _offer_profiles(line.typed, after)
     if line.typed.startswith("-"):
-        taken = [option for option in OPTIONS if not line.words or line.words[0] in taken_by(option)]
-        return Offer(line.typed, (spelt for option in taken for spelt in reversed(option.split("/"))), "option")
+        taken = [
+            option for option in OPTIONS if not line.words or line.words[0] in taken_by(option)
+        ]
+        return Offer(
+            line.typed,
+            (spelt for option in taken for spelt in reversed(option.split("/"))),
+            "option",
+        )
     if not line.words:
         names = [name for name in NAMES if not is_cell or subcommand(name).takes_arguments]
         return Offer(line.typed, names, "command")
@@ -183,7 +202,9 @@ def _offer_profiles(typed: str, after: str) -> Offer:
     return IN_LINE.offer(typed, profile_names(), after, "profile")
 
 
-def _at_argument(session: Session | None, line: PartialLine, after: str, namespace: Namespace) -> Offer | None:
+def _at_argument(
+    session: Session | None, line: PartialLine, after: str, namespace: Namespace
+) -> Offer | None:
     """Offer functions, and what a function takes once it is named."""
     typed = line.typed
     name, arguments, tables = line.call()
@@ -205,7 +226,9 @@ def _at_argument(session: Session | None, line: PartialLine, after: str, namespa
 
 def _at_parameter(call: WrittenCall, tables: list[str], typed: str, after: str) -> Offer:
     """Offer the names of parameters that have no argument yet, or values after a name."""
-    is_quoted = typed[:1] in QUOTES and split_open(typed)[1] == 0  # the quotes enclose the whole argument
+    is_quoted = (
+        typed[:1] in QUOTES and split_open(typed)[1] == 0
+    )  # the quotes enclose the whole argument
     if is_quoted and "=" in typed:
         name, _, value = typed[1:].partition("=")
         offered = call.offer_values(name, typed[0] + value, after)
@@ -213,7 +236,9 @@ def _at_parameter(call: WrittenCall, tables: list[str], typed: str, after: str) 
     if argument := NAME_AND_VALUE.fullmatch(typed):
         return call.offer_values(unquoted(argument["name"]), argument["value"], after)
     frames = data_frames(call.namespace)
-    columns = [str(column) for table in tables if table in frames for column in frames[table].columns]
+    columns = [
+        str(column) for table in tables if table in frames for column in frames[table].columns
+    ]
     fields = remaining_fields(call.function, [*call.arguments, *columns], after)
     begin = typed[1:] if is_quoted else typed
     return Offer(begin, [f"{name_in_line(field)}=" for field in fields], "param")
@@ -226,7 +251,11 @@ def _offer_functions(session: Session | None, name: str, typed: str, after: str)
         return NOTHING
     if name:
         begin = f"{name} ".casefold()
-        rests = (function.name[len(begin) :] for function in catalog if function.name.casefold().startswith(begin))
+        rests = (
+            function.name[len(begin) :]
+            for function in catalog
+            if function.name.casefold().startswith(begin)
+        )
         fitting = [rest for rest in rests if rest.casefold().startswith(typed.casefold())]
         return Offer(typed, fitting, "function") if fitting else NOTHING
     quoted = Quoting().offer(typed, (function.name for function in catalog), after, "function")
@@ -245,7 +274,9 @@ def _in_body(line: str, before: str, after: str, sessions: Sessions) -> Offer | 
     if function is None:
         return None
     if before.lstrip().startswith("{"):
-        return _in_json(WrittenCall(function, arguments, sessions.namespace), PartialCode(before, after))
+        return _in_json(
+            WrittenCall(function, arguments, sessions.namespace), PartialCode(before, after)
+        )
     *above, typed = before.split("\n")
     rest, *below = after.split("\n")
     if typed.lstrip().startswith("#"):
@@ -268,7 +299,9 @@ def _with_items_above(typed: str, above: list[str]) -> str:
     for at in range(len(above) - 1, -1, -1):
         value = above[at].partition(":")[2].strip()
         if value.startswith("["):
-            is_open = with_items_below(value, above[at + 1 :]) == (value, 0) and not value.endswith("]")
+            is_open = with_items_below(value, above[at + 1 :]) == (value, 0) and not value.endswith(
+                "]"
+            )
             items = filter(None, (line.strip().rstrip(",") for line in above[at:]))
             return ",".join([*items, typed.lstrip()]).replace("[,", "[", 1) if is_open else typed
     return typed
@@ -278,18 +311,29 @@ def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
     """Offer the keys of the object, their values, and the items of a list; the call is the cell's first line."""
     typed = code.typed
     arguments = code.arguments(_PAIR.fullmatch) if code.open else None
-    if arguments is None or arguments.bracket != -len(code.open) or code.bracket(0) != "{" or typed[:1] == "'":
+    if (
+        arguments is None
+        or arguments.bracket != -len(code.open)
+        or code.bracket(0) != "{"
+        or typed[:1] == "'"
+    ):
         return None
     if arguments.name is None:
-        fields = remaining_fields(call.function, [*call.arguments, *arguments.before, *_KEYS.findall(code.after)])
-        closing = "" if typed and code.after.startswith('"') else '": '  # many editors close a quote themselves
+        fields = remaining_fields(
+            call.function, [*call.arguments, *arguments.before, *_KEYS.findall(code.after)]
+        )
+        closing = (
+            "" if typed and code.after.startswith('"') else '": '
+        )  # many editors close a quote themselves
         return Offer(typed, [f'"{_escaped(field.name)}{closing}' for field in fields], "param")
     before = {name: value for name, text in arguments.before.items() for value in _read(text)}
     items = [value for text in arguments.items for value in _read(text)]
     values = known_values(call.function, arguments.name, call.values() | before, items)
     if values is None:
         return None
-    return Quoting(escape=lambda value, _: _escaped(value)).offer(typed, values, code.after, "value")
+    return Quoting(escape=lambda value, _: _escaped(value)).offer(
+        typed, values, code.after, "value"
+    )
 
 
 def _read(text: str) -> list[Any]:

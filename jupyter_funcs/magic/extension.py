@@ -103,7 +103,9 @@ class Extension:
             vars(self._shell)[_INSPECT] = self.object_inspect_mime
         for (kind, name), printer in self._printers.items():
             present = self._formatter(kind).pop(name, None)
-            if present is not None and (kind, name) in self._replaced_printers:  # registered after ours, may call it
+            if (
+                present is not None and (kind, name) in self._replaced_printers
+            ):  # registered after ours, may call it
                 self._formatter(kind).for_type(name, present)
                 continue
             self._replaced_printers[kind, name] = present
@@ -161,7 +163,9 @@ def _print_dataset(dataset: Any, printer: Any, *_: object) -> None:
 
 def of(shell: InteractiveShell) -> Extension:
     """Return a shell's extension, created on first use."""
-    extension: Extension | None = shell.meta.get("jupyter_funcs")  # IPython's place for the data of extensions
+    extension: Extension | None = shell.meta.get(
+        "jupyter_funcs"
+    )  # IPython's place for the data of extensions
     if extension is None:
         extension = shell.meta["jupyter_funcs"] = Extension(shell)
     return extension

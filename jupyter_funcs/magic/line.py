@@ -76,12 +76,20 @@ class Line:
     def _check_words(self, name: str, arguments: list[str]) -> None:
         """Refuse the usual mistakes of users who don't know the syntax yet."""
         words = self.words
-        if any(word.startswith("=") for word in words) or any(word.endswith("=") for word in words[:-1]):
-            raise ArgumentError("Write arguments without spaces around the =.", "For example: name=value.")
+        if any(word.startswith("=") for word in words) or any(
+            word.endswith("=") for word in words[:-1]
+        ):
+            raise ArgumentError(
+                "Write arguments without spaces around the =.", "For example: name=value."
+            )
         if dash := next((word for word in words if word.startswith(_DASHES)), None):
-            raise ArgumentError(f"{quote(dash)} isn't an argument.", "Options begin with two hyphens: --timeout.")
+            raise ArgumentError(
+                f"{quote(dash)} isn't an argument.", "Options begin with two hyphens: --timeout."
+            )
         if any(word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]):
-            hint = "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma."
+            hint = (
+                "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma."
+            )
             raise ArgumentError("Arguments are separated by spaces, not commas.", hint)
         if not name:
             hint = LIST_FUNCTIONS
@@ -93,7 +101,9 @@ class Line:
 def read_line(text: str, cell: str | None, sessions: Sessions) -> Line:
     """Read a line, with the cell's body if there is one; without a subcommand it opens the panel, or asks for help."""
     words = split_line(text)
-    is_silent = bool(words) and words[-1].endswith(";") and not words[-1].endswith("\\;")  # a quoted one is text
+    is_silent = (
+        bool(words) and words[-1].endswith(";") and not words[-1].endswith("\\;")
+    )  # a quoted one is text
     if is_silent:
         words[-1:] = filter(None, [words[-1].rstrip(";")])
     options = parser().parse_intermixed_args(words)
@@ -116,9 +126,13 @@ def read_line(text: str, cell: str | None, sessions: Sessions) -> Line:
 def _check_subcommand(line: Line) -> None:
     name = line.subcommand
     if line.words and not subcommand(name).takes:
-        raise ArgumentError(f"%funcs {name} takes no arguments.", f"Leave out {quote(' '.join(line.words))}.")
+        raise ArgumentError(
+            f"%funcs {name} takes no arguments.", f"Leave out {quote(' '.join(line.words))}."
+        )
     if line.cell is not None and not subcommand(name).takes_arguments:
-        raise ArgumentError(f"%%funcs {name} takes no cell body.", f"Write %funcs {name}, with a single %.")
+        raise ArgumentError(
+            f"%%funcs {name} takes no cell body.", f"Write %funcs {name}, with a single %."
+        )
 
 
 def _unknown_subcommand(words: list[str], sessions: Sessions) -> ArgumentError:
@@ -128,7 +142,9 @@ def _unknown_subcommand(words: list[str], sessions: Sessions) -> ArgumentError:
     function = catalog.peek(name_and_arguments(words)[0]) if catalog is not None else None
     if catalog is not None and function is not None:
         slug = catalog.slug(function)
-        return ArgumentError(what, f"It's a function: write %funcs call {slug} or %funcs panel {slug}.")
+        return ArgumentError(
+            what, f"It's a function: write %funcs call {slug} or %funcs panel {slug}."
+        )
     near = did_you_mean(words[0], [*NAMES, "--help"])
     return ArgumentError(what, near or f"Choose from {listed(NAMES, 'and')}.")
 
@@ -139,4 +155,6 @@ def _check_options(line: Line) -> None:
         option = spelling.rpartition("--")[2]
         is_set = getattr(line.options, option.replace("-", "_")) is not None
         if is_set and name not in taken_by(spelling):
-            raise ArgumentError(f"%funcs {name} has no option --{option}.", f"See %funcs {name} --help.")
+            raise ArgumentError(
+                f"%funcs {name} has no option --{option}.", f"See %funcs {name} --help."
+            )

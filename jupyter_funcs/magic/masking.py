@@ -27,12 +27,15 @@ _OPTION = re.compile(rf"(?i)(?<!\S)--?{_NAMED}(?:\s*=\s*|\s+)(\S+)")
 _ARGUMENT = re.compile(rf"(?i)(?<!\S){_NAMED}\s*=\s*(\S+)")
 _PROFILE = re.compile(r"(?<!\S)--profile(?:\s+|=)(\S+)")
 # In Python code: token="…", and the HTTP header's Bearer.
-_LITERAL = re.compile(rf"""(?i)((?<![\w-]){_NAMED}["']?\s*[=:]\s*[a-z]{{0,2}}["'])[^"'\n]+(["']?)""")
+_LITERAL = re.compile(
+    rf"""(?i)((?<![\w-]){_NAMED}["']?\s*[=:]\s*[a-z]{{0,2}}["'])[^"'\n]+(["']?)"""
+)
 _BEARER = re.compile(r"(?i)(\bbearer\s+)[\w.~+/=-]+")
 _OTHER_OPTIONS = re.compile(r"(?<!\S)(?:(?:-o|--output|--timeout|--profile)(?:\s+|=)\S+|--?[\w-]+)")
 _QUOTES = "'\"‘’“”"
 _REFUSED = (
-    "This line contains a token, or what looks like one; %funcs takes none. It is masked in this kernel's history only."
+    "This line contains a token, or what looks like one; %funcs takes none. "
+    "It is masked in this kernel's history only."
 )
 
 
@@ -48,7 +51,11 @@ def typed_secrets(line: str, cell: str | None) -> list[str]:
         secrets += [word.strip(_QUOTES).partition("=")[2] or word for word in words[1:]]
         addresses += words[:1]
     # The user and the password in a URL.
-    secrets += [text for url in addresses for text in url.partition("://")[2].rpartition("@")[0].split(":", 1)]
+    secrets += [
+        text
+        for url in addresses
+        for text in url.partition("://")[2].rpartition("@")[0].split(":", 1)
+    ]
     bare = {secret.strip(_QUOTES) for secret in secrets}
     return sorted((secret for secret in bare if len(secret) >= _SHORTEST), key=len, reverse=True)
 
@@ -56,7 +63,9 @@ def typed_secrets(line: str, cell: str | None) -> list[str]:
 def as_secrets(values: Values, typed: str) -> list[str]:
     """Return the arguments that are named like a token and whose text was typed."""
     named = {value for name, value in values.items() if re.fullmatch(_NAMED, name, re.IGNORECASE)}
-    return [text for text in named if isinstance(text, str) and len(text) >= _SHORTEST and text in typed]
+    return [
+        text for text in named if isinstance(text, str) and len(text) >= _SHORTEST and text in typed
+    ]
 
 
 def refuse(shell: Any, secrets: list[str]) -> None:
@@ -83,7 +92,9 @@ def masked_traceback(text: str) -> str:
         text = text.replace(token, _MASK)
     text = redacted_all(_JWT.sub(_MASK, text))
     text = _BEARER.sub(rf"\g<1>{_MASK}", _LITERAL.sub(rf"\g<1>{_MASK}\g<2>", text))
-    return "\n".join(line[: len(line) - len(line.lstrip(" "))] + inert(line) for line in text.split("\n"))
+    return "\n".join(
+        line[: len(line) - len(line.lstrip(" "))] + inert(line) for line in text.split("\n")
+    )
 
 
 def mask_tokens_in_use(shell: Any, result: Any) -> None:
@@ -129,7 +140,9 @@ def mask(shell: Any, secrets: Sequence[str], result: Any = None) -> None:
 
 
 def _mask_sources(masked: Callable[[str], str]) -> None:
-    for name, entry in list(linecache.cache.items()):  # tracebacks show the lines of a cell from here
+    for name, entry in list(
+        linecache.cache.items()
+    ):  # tracebacks show the lines of a cell from here
         if len(entry) == 4 and name.startswith("<") | ("ipykernel" in name):
             size, modified, lines, path = entry
             linecache.cache[name] = (size, modified, [masked(text) for text in lines], path)
@@ -140,7 +153,9 @@ def _mask_database(history: Any, masked: Callable[[str], str]) -> None:
     with suppress(Exception):  # the history may be off, read-only or of another kind
         with history.db_input_cache_lock:
             queued = history.db_input_cache
-            history.db_input_cache = [(number, masked(text), masked(raw)) for number, text, raw in queued]
+            history.db_input_cache = [
+                (number, masked(text), masked(raw)) for number, text, raw in queued
+            ]
         with history.db:
             history.db.execute("PRAGMA secure_delete = ON")
             history.db.create_function("masked", 1, masked)

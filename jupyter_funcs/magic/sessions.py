@@ -32,7 +32,9 @@ class Sessions:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.shell = shell
-        self._by_profile: dict[str, Session] = {}  # so that each profile's functions are listed once
+        self._by_profile: dict[
+            str, Session
+        ] = {}  # so that each profile's functions are listed once
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -92,7 +94,9 @@ class Sessions:
         """Use another service from now on; if it can't be reached, keep the one in use."""
         try:
             session = self._connect(*where)
-            _ = session.catalog  # a wrong token or URL fails here, and the next line needs the functions anyway
+            _ = (
+                session.catalog
+            )  # a wrong token or URL fails here, and the next line needs the functions anyway
         except FuncsError as error:
             error.hint = f"{error.hint} {self._next_service(is_same=not where)}".strip()
             raise
@@ -107,7 +111,10 @@ class Sessions:
             return connect(*where).ready()
         except ConfigError:
             # A word as long as a token isn't the name of a profile.
-            mask(self.shell, [word for word in where if len(word) > _LONGEST_PROFILE and "://" not in word])
+            mask(
+                self.shell,
+                [word for word in where if len(word) > _LONGEST_PROFILE and "://" not in word],
+            )
             raise
 
     def _next_service(self, *, is_same: bool) -> str:
@@ -124,13 +131,18 @@ class Sessions:
             except FuncsError:
                 return ""
             name = configured.name if configured else ""
-        return f"Until then, %funcs uses {quote(name) if name else 'the demo, with synthetic data'}."
+        return (
+            f"Until then, %funcs uses {quote(name) if name else 'the demo, with synthetic data'}."
+        )
 
 
 def _connect_early() -> Session | None:
     from jupyter_funcs.api import connect
 
-    with suppress(Exception), collect_warnings([]):  # the first use connects again, and says what is wrong
+    with (
+        suppress(Exception),
+        collect_warnings([]),
+    ):  # the first use connects again, and says what is wrong
         session = connect()
         session.listed_early(_TAB_SECONDS)
         return session

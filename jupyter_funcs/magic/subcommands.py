@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client.notebook import usable
-from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
+from jupyter_funcs.core.errors import (
+    ArgumentError,
+    ConfigError,
+    FuncsError,
+    NotFoundError,
+    last_traceback,
+)
 from jupyter_funcs.core.line import ROTATE, unquoted
 from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, plural, quote, visible
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
@@ -81,7 +87,9 @@ def _variable_hint(line: Line, error: ArgumentError) -> str:
 def _variable(name: str) -> str:
     name = unicodedata.normalize("NFKC", name)  # as Python reads names
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise ArgumentError(f"-o needs a variable name, not {quote(name)}.", "Write a Python name, e.g. -o df.")
+        raise ArgumentError(
+            f"-o needs a variable name, not {quote(name)}.", "Write a Python name, e.g. -o df."
+        )
     return name
 
 
@@ -100,7 +108,11 @@ def _is_assigned() -> bool:
     caller = None if frame is None else frame.f_back
     if caller is None:
         return True
-    return not linecache.getline(caller.f_code.co_filename, caller.f_lineno).lstrip().startswith("get_ipython()")
+    return (
+        not linecache.getline(caller.f_code.co_filename, caller.f_lineno)
+        .lstrip()
+        .startswith("get_ipython()")
+    )
 
 
 # The subcommands
@@ -135,8 +147,14 @@ def _refuse_unnamed(line: Line) -> None:
         name = " ".join(words[:end])
         if name in line.session:
             function = line.session[name]
-            hint = f'Write {function.fields[0].name}="…".' if function.fields else "It takes no parameters."
-            raise ArgumentError(f"{function.name} takes its arguments by name, not {quote(words[end])}.", hint)
+            hint = (
+                f'Write {function.fields[0].name}="…".'
+                if function.fields
+                else "It takes no parameters."
+            )
+            raise ArgumentError(
+                f"{function.name} takes its arguments by name, not {quote(words[end])}.", hint
+            )
 
 
 def find(line: Line) -> pd.DataFrame:
@@ -148,7 +166,9 @@ def describe(line: Line) -> pd.DataFrame:
         return line.session.left_out()
     function, values = _function_and_values(line)
     if values:
-        raise ArgumentError(f"%funcs describe takes only a name, not {listed(values, 'and')}.", "Leave that out.")
+        raise ArgumentError(
+            f"%funcs describe takes only a name, not {listed(values, 'and')}.", "Leave that out."
+        )
     return function.describe()
 
 
@@ -163,12 +183,18 @@ def call(line: Line) -> Any:
 def sweep(line: Line) -> Any:
     tables = [word for word in line.words if is_table(word)]
     if len(tables) > 1:
-        raise ArgumentError(f"A sweep takes one table, not {listed(tables, 'and')}.", "Combine them in Python.")
+        raise ArgumentError(
+            f"A sweep takes one table, not {listed(tables, 'and')}.", "Combine them in Python."
+        )
     table = line.value(tables[0]) if tables else None
     line = replace(line, words=[word for word in line.words if not is_table(word)])
     function, values = _function_and_values(line)
     if not line.options.dry_run:
-        return function.start_sweep(values, table) if line.options.background else function.sweep(table, **values)
+        return (
+            function.start_sweep(values, table)
+            if line.options.background
+            else function.sweep(table, **values)
+        )
     requests = _requests(function, table, values)
     texts = [json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]]
     more = f", of which the first {_MOST_REQUESTS} are" if len(requests) > _MOST_REQUESTS else ""
@@ -176,12 +202,16 @@ def sweep(line: Line) -> Any:
     return _printed_or_returned(requests, "\n".join([head, *texts]), line)
 
 
-def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Values) -> list[JsonObject]:
+def _requests(
+    function: RemoteFunction, table: pd.DataFrame | None, values: Values
+) -> list[JsonObject]:
     from jupyter_funcs.client.options import MOST_RUNS
     from jupyter_funcs.sweeps.combinations import combos
 
     # Nothing is sent, so that a function that changes data may have as many runs as others.
-    sweep = combos(function.with_options(most_runs=function.options.most_runs or MOST_RUNS), table, values)
+    sweep = combos(
+        function.with_options(most_runs=function.options.most_runs or MOST_RUNS), table, values
+    )
     function.warn_of(sweep.warnings)
     return [function.session.remote.source.request(function.function, args) for args in sweep.runs]
 
@@ -189,13 +219,19 @@ def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Valu
 def again(line: Line) -> pd.DataFrame:
     if len(line.words) != 1:
         wrong = f", not {quote(' '.join(line.words))}" if line.words else ""
-        raise ArgumentError(f"%funcs again takes the number of a run{wrong}.", "%funcs history shows the numbers.")
+        raise ArgumentError(
+            f"%funcs again takes the number of a run{wrong}.", "%funcs history shows the numbers."
+        )
     return line.session.history.again(unquoted(line.words[0]))
 
 
 def _with_options(function: RemoteFunction, line: Line) -> RemoteFunction:
     written = {name: value for name, value in vars(line.options).items() if value is not None}
-    options = {field.name: written[field.name] for field in fields(function.options) if field.name in written}
+    options = {
+        field.name: written[field.name]
+        for field in fields(function.options)
+        if field.name in written
+    }
     for name in {"to", "executor"} & options.keys():
         options[name] = line.value(options[name])
     if line.options.no_cache:
@@ -221,9 +257,13 @@ def panel(line: Line) -> Any:
         function, values = _function_and_values(line)
         opened = function.panel(**values)
     elif line.cell is not None and line.cell.strip():
-        raise ArgumentError("The cell has arguments, but the line names no function.", "Write %%funcs panel NAME.")
+        raise ArgumentError(
+            "The cell has arguments, but the line names no function.", "Write %%funcs panel NAME."
+        )
     elif is_waiting:
-        raise ArgumentError("--wait needs a function's name, and values to run it with.", LIST_FUNCTIONS)
+        raise ArgumentError(
+            "--wait needs a function's name, and values to run it with.", LIST_FUNCTIONS
+        )
     else:
         opened = line.session.panel()
     if type(line.sessions.shell).__name__ == _TERMINAL and not is_waiting:
@@ -253,7 +293,9 @@ def history(line: Line) -> pd.DataFrame | None:
     word, *more = map(unquoted, line.words)
     if more or word not in _SWITCHES or line.options.all:
         hint = did_you_mean(word, _SWITCHES) or "To run one again, write %funcs again N."
-        raise ArgumentError(f"%funcs history takes {listed(_SWITCHES)}, not {quote(' '.join(line.words))}.", hint)
+        raise ArgumentError(
+            f"%funcs history takes {listed(_SWITCHES)}, not {quote(' '.join(line.words))}.", hint
+        )
     if word == "clear":
         number = runs.clear()
         print(f"Deleted {plural(number, 'saved run')}." if number else "There were no saved runs.")
@@ -261,7 +303,9 @@ def history(line: Line) -> pd.DataFrame | None:
     runs.save(on=word == "on")
     if word == "on":
         print(f"Runs are saved in {runs.path} from now on, including those of this kernel so far.")
-        print("Functions, arguments and times are saved, results are not. %funcs history --all shows them.")
+        print(
+            "Functions, arguments and times are saved, results are not. %funcs history --all shows them."
+        )
     else:
         print("Runs are no longer saved. %funcs history clear deletes those that were.")
     return None
@@ -280,14 +324,24 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     locked = list(before.functions) if before is not None else []
     if is_check:
         if before is None:
-            raise NotFoundError(f"There is no {lock_file.NAME} in {folder}.", "Create it with %funcs lock.")
+            raise NotFoundError(
+                f"There is no {lock_file.NAME} in {folder}.", "Create it with %funcs lock."
+            )
         _compare(session, before, _names(session.catalog, words, locked) if words else locked)
         return
     catalog = session.catalog
-    names = _names(catalog, words, []) if words else [*(run.function for run in session.history), *locked]
-    functions = [function for function in map(catalog.peek, dict.fromkeys(names)) if function is not None]
+    names = (
+        _names(catalog, words, [])
+        if words
+        else [*(run.function for run in session.history), *locked]
+    )
+    functions = [
+        function for function in map(catalog.peek, dict.fromkeys(names)) if function is not None
+    ]
     if not functions:
-        raise ArgumentError("No function has been run yet.", "Name the functions to lock: %funcs lock NAME …")
+        raise ArgumentError(
+            "No function has been run yet.", "Name the functions to lock: %funcs lock NAME …"
+        )
     path = lock_file.write(folder, session.address or "demo", functions).path
     shown = listed((inert(function.name) for function in functions), "and")
     print(f"Locked {plural(len(functions), 'function')} in {path}: {shown}.")
@@ -297,7 +351,9 @@ def _folder() -> Path:
     try:
         return Path.cwd()
     except OSError:
-        raise ConfigError("The notebook's folder no longer exists.", "Change to another one: %cd FOLDER.") from None
+        raise ConfigError(
+            "The notebook's folder no longer exists.", "Change to another one: %cd FOLDER."
+        ) from None
 
 
 def _names(catalog: Catalog, words: list[str], locked: list[str]) -> list[str]:
@@ -313,12 +369,18 @@ def _compare(session: Session, lock: Lock, names: list[str]) -> None:
 
     service = session.address or "demo"
     if lock.service != service:
-        raise ArgumentError(f"{lock.path} is for {lock.service}, not for {service}.", "Connect to that service.")
+        raise ArgumentError(
+            f"{lock.path} is for {lock.service}, not for {service}.", "Connect to that service."
+        )
     catalog = session.refresh().catalog
     changes = [text for name in names if (text := lock.drifted(name, catalog.peek(name)))]
     if changes:
-        raise FuncsError(" ".join(shorten(changes)), "Fix the notebook, then run %funcs lock again.")
-    print(f"{plural(len(names), 'function')} {'matches' if len(names) == 1 else 'match'} {lock.path.name}.")
+        raise FuncsError(
+            " ".join(shorten(changes)), "Fix the notebook, then run %funcs lock again."
+        )
+    print(
+        f"{plural(len(names), 'function')} {'matches' if len(names) == 1 else 'match'} {lock.path.name}."
+    )
 
 
 def connect(line: Line) -> Session:
@@ -345,11 +407,15 @@ def cache(line: Line) -> Any:
     words = line.words
     if words not in ([], ["clear"]):
         hint = did_you_mean(words[0], ["clear"]) or "Write %funcs cache or %funcs cache clear."
-        raise ArgumentError(f"%funcs cache takes clear or nothing, not {quote(' '.join(words))}.", hint)
+        raise ArgumentError(
+            f"%funcs cache takes clear or nothing, not {quote(' '.join(words))}.", hint
+        )
     from jupyter_funcs.client.cache import Cache
 
     session = line.sessions.connected()
-    results = session.cache if session else Cache()  # it can be looked at without a service to connect to
+    results = (
+        session.cache if session else Cache()
+    )  # it can be looked at without a service to connect to
     return results.clear() if words else results.status()
 
 

@@ -35,7 +35,11 @@ class Subcommand(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The words to choose from, as in ``[on|off]``; none if it takes something else."""
-        return self.takes.strip("[]").split("|") if self.takes.islower() and not self.takes_arguments else []
+        return (
+            self.takes.strip("[]").split("|")
+            if self.takes.islower() and not self.takes_arguments
+            else []
+        )
 
 
 class Option(NamedTuple):
@@ -63,7 +67,9 @@ SUBCOMMANDS = {
         "Without words it lists the whole catalog.",
     ),
     "describe": Subcommand(
-        "[NAME]", "show a function's parameters, or what was left out", "%funcs describe get_panel_daily"
+        "[NAME]",
+        "show a function's parameters, or what was left out",
+        "%funcs describe get_panel_daily",
     ),
     "call": Subcommand(
         "NAME k=v …",
@@ -132,7 +138,9 @@ It takes no token: a profile says where its token is, and FUNCS_TOKEN belongs to
 The functions are listed at once. If that fails, the current service stays in use.""",
     ),
     "status": Subcommand(
-        "", "show the service, whether it answers, your user name and when the token expires", "%funcs status"
+        "",
+        "show the service, whether it answers, your user name and when the token expires",
+        "%funcs status",
     ),
     "refresh": Subcommand("", "list the functions again", "%funcs refresh"),
     "cache": Subcommand(
@@ -151,31 +159,53 @@ A single run does the same with with_options(cache=True).""",
     "lasterror": Subcommand("", "print the full traceback of the last error", "%funcs lasterror"),
 }
 ALIASES = {"list": "find", "run": "call"}
-NAMES = [name for command in SUBCOMMANDS for name in (command, *(a for a, of in ALIASES.items() if of == command))]
+NAMES = [
+    name
+    for command in SUBCOMMANDS
+    for name in (command, *(a for a, of in ALIASES.items() if of == command))
+]
 
 _RUN = ("call", "sweep", "panel")
 _USE_A_SERVICE = ("find", "describe", *_RUN, "history", "again", "lock", "status", "refresh")
 OPTIONS = {
-    "-o/--output": Option("NAME", "assign the result to the variable NAME and display nothing", tuple(SUBCOMMANDS)),
-    "-q/--quiet": Option("", "hide the progress bar, and warnings except that rows are missing", tuple(SUBCOMMANDS)),
+    "-o/--output": Option(
+        "NAME", "assign the result to the variable NAME and display nothing", tuple(SUBCOMMANDS)
+    ),
+    "-q/--quiet": Option(
+        "", "hide the progress bar, and warnings except that rows are missing", tuple(SUBCOMMANDS)
+    ),
     "--dry-run": Option("", "print the JSON that would be sent", ("call", "sweep")),
-    "--timeout": Option("SECONDS", "time limit of a run, or of waiting for a result", (*_RUN, "result")),
+    "--timeout": Option(
+        "SECONDS", "time limit of a run, or of waiting for a result", (*_RUN, "result")
+    ),
     "--force": Option("", "send even while requests are paused after repeated failures", _RUN),
     "--pairs": Option("", "pair the lists item by item instead of combining them", ("sweep",)),
-    "--to": Option("FOLDER", "write the results to a folder of Parquet files and return a dataset", ("sweep",)),
+    "--to": Option(
+        "FOLDER", "write the results to a folder of Parquet files and return a dataset", ("sweep",)
+    ),
     "--no-cache": Option("", "run everything again and cache nothing on disk", ("sweep",)),
     "--max-age": Option("SECONDS", "maximum age of a cached result (3600)", ("sweep",)),
     "--concurrency": Option("N", "maximum number of runs at a time (32)", ("sweep",)),
     "--most-runs": Option("N", "allow up to N runs (10,000; 1 if they change data)", ("sweep",)),
-    "--executor": Option("$NAME", "a variable with the concurrent.futures.Executor to run on", ("sweep",)),
+    "--executor": Option(
+        "$NAME", "a variable with the concurrent.futures.Executor to run on", ("sweep",)
+    ),
     "--all": Option(
-        "", "get all pages of a list; of the history: include the runs saved by other kernels", (*_RUN, "history")
+        "",
+        "get all pages of a list; of the history: include the runs saved by other kernels",
+        (*_RUN, "history"),
     ),
     "--check": Option("", "compare with funcs.lock and fail if anything has changed", ("lock",)),
     "--profile": Option("NAME", "use another service for this line only", _USE_A_SERVICE),
-    "--background": Option("", "return a Job at once: job.result() waits for the DataFrame", ("call", "sweep")),
-    "--wait": Option("", "run the panel's function in the cell and return its DataFrame", ("panel",)),
-    "-h/--help": Option("", "show this text, as %funcs help does; after a subcommand, its own", tuple(SUBCOMMANDS)),
+    "--background": Option(
+        "", "return a Job at once: job.result() waits for the DataFrame", ("call", "sweep")
+    ),
+    "--wait": Option(
+        "", "run the panel's function in the cell and return its DataFrame", ("panel",)
+    ),
+    "-h/--help": Option(
+        "", "show this text, as %funcs help does; after a subcommand, its own", tuple(SUBCOMMANDS)
+    ),
 }
 
 
@@ -195,7 +225,12 @@ def usage() -> str:
     for name, row in SUBCOMMANDS.items():
         also = "".join(f" (also: {alias})" for alias, of in ALIASES.items() if of == name)
         rows.append((_synopsis(name), f"{row.does}{also}"))
-    rows.append(("%%funcs call NAME", "take the arguments from the cell: `key: value` lines or one JSON object"))
+    rows.append(
+        (
+            "%%funcs call NAME",
+            "take the arguments from the cell: `key: value` lines or one JSON object",
+        )
+    )
     options = [(_spelling(name), option.does) for name, option in OPTIONS.items()]
     return "\n".join([*_table(rows), "", _ARGUMENTS, "", *_table(options)])
 
@@ -204,7 +239,11 @@ def usage_of(name: str) -> str:
     """Return the help of one subcommand, with an example."""
     name = ALIASES.get(name, name)
     row = SUBCOMMANDS[name]
-    options = [(_spelling(spelt), option.does) for spelt, option in OPTIONS.items() if name in option.subcommands]
+    options = [
+        (_spelling(spelt), option.does)
+        for spelt, option in OPTIONS.items()
+        if name in option.subcommands
+    ]
     more = [row.more, ""] if row.more else []
     head = [_synopsis(name), f"    {row.does}", ""]
     return "\n".join([*head, *more, *_table(options, 20), "", "For example:", "", row.example])
@@ -230,7 +269,9 @@ def parser() -> Parser:
     made.add_argument("words", nargs="*")
     for name, option in OPTIONS.items():
         if option.value:
-            made.add_argument(*name.split("/"), type=_READERS.get(option.value, unquoted), metavar=option.value)
+            made.add_argument(
+                *name.split("/"), type=_READERS.get(option.value, unquoted), metavar=option.value
+            )
         else:
             made.add_argument(*name.split("/"), action="store_true", default=None)
     return made
@@ -254,4 +295,9 @@ def _count(text: str) -> int:
 
 
 # FOLDER and $NAME may name a variable, which is looked up where the user's variables are known.
-_READERS: dict[str, Callable[[str], object]] = {"SECONDS": _seconds, "N": _count, "FOLDER": str, "$NAME": str}
+_READERS: dict[str, Callable[[str], object]] = {
+    "SECONDS": _seconds,
+    "N": _count,
+    "FOLDER": str,
+    "$NAME": str,
+}

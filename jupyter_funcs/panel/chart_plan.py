@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.frames.roles import ChartColumn, Role, is_key, is_to_date, period_parts, read, words
+from jupyter_funcs.frames.roles import (
+    ChartColumn,
+    Role,
+    is_key,
+    is_to_date,
+    period_parts,
+    read,
+    words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -100,7 +108,10 @@ class Times:
         exact = next((step for step in clock if times.equals(times.floor(STEPS[step].rule))), "")
         for step in ("year", "quarter", "month", "week") if exact == "day" else ():
             periods = times.to_period(STEPS[step].period)
-            if len(times) >= max(3, 0.8 * (periods.asi8[-1] - periods.asi8[0] + 1)) and periods.is_unique:
+            if (
+                len(times) >= max(3, 0.8 * (periods.asi8[-1] - periods.asi8[0] + 1))
+                and periods.is_unique
+            ):
                 return step
         return exact if exact and len(times) >= 0.1 * STEPS[exact].periods(self.span) else ""
 
@@ -119,13 +130,19 @@ class Times:
         for name in names[names.index(base or names[0]) :]:
             step = STEPS[name]
             count = step.periods(shown)
-            if name == base or (count >= 3 and step.periods(self.span) * lines <= _MOST_CELLS and count < distinct):
+            if name == base or (
+                count >= 3 and step.periods(self.span) * lines <= _MOST_CELLS and count < distinct
+            ):
                 steps[name] = min(count, distinct) > most
         return base, steps
 
     def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
         """Return the starts of the first and last periods, if the times cover only part of them."""
-        if self.distinct is None or step in {"", self.base} or STEPS[step].seconds < STEPS["day"].seconds:
+        if (
+            self.distinct is None
+            or step in {"", self.base}
+            or STEPS[step].seconds < STEPS["day"].seconds
+        ):
             return {}
         days: Any = self.distinct.normalize().unique()
         counts = days.to_period(STEPS[step].period).value_counts(sort=False)
@@ -157,7 +174,9 @@ class Plan:
     show: str = "value"
     year: int = 0  # its number of points
     counts: bool = False  # counts rows, because no column is a measure
-    to_date: ChartColumn | None = None  # tells whole periods from periods to date; they are never added up
+    to_date: ChartColumn | None = (
+        None  # tells whole periods from periods to date; they are never added up
+    )
     keeps: str = "False"  # which of its values to keep
     over: tuple[str, ...] = ()
     most_lines: int = _USUAL_LINES
@@ -176,12 +195,22 @@ class Plan:
         """The step by which rows are aggregated first, and whether they are summed; a mean of these sums may follow."""
         if self.show == "average":
             return "day", self.y.additive
-        of_rows = bool(self.times and self.step) and not self.base and self.show == "value" and not self.counts
+        of_rows = (
+            bool(self.times and self.step)
+            and not self.base
+            and self.show == "value"
+            and not self.counts
+        )
         totals = self.y.additive and not of_rows and bool(self.x)
         return (self.base if totals and self.base and self.show != "sum" else self.step), totals
 
-    def offer(self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()) -> None:
-        offered = [{"value": option, "label": text, "disabled": option in off} for option, text in options.items()]
+    def offer(
+        self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()
+    ) -> None:
+        offered = [
+            {"value": option, "label": text, "disabled": option in off}
+            for option, text in options.items()
+        ]
         self.choices.append({"name": name, "label": label, "value": value, "options": offered})
 
 
@@ -193,21 +222,33 @@ class Planner:
         self.left_out = frame.shape[1] - len(self.columns)
         self.measures = [column for column in self._of(Role.MEASURE) if column.data.notna().any()]
         name = "Number of rows" if any(column.name == "Rows" for column in self.columns) else "Rows"
-        self._count = ChartColumn(name, Role.MEASURE, pd.Series(np.ones(len(frame), np.int8)), additive=True, made="1")
-        self._dimensions = sorted(self._of(Role.DIMENSION), key=lambda column: (_is_flag(column), is_key(column.name)))
+        self._count = ChartColumn(
+            name, Role.MEASURE, pd.Series(np.ones(len(frame), np.int8)), additive=True, made="1"
+        )
+        self._dimensions = sorted(
+            self._of(Role.DIMENSION), key=lambda column: (_is_flag(column), is_key(column.name))
+        )
         self._follows = cache(_follows)
         self._times_of = cache(Times)
         self.ranked = cache(self._largest_first)
         axes: list[ChartColumn] = []  # columns that tell rows apart in different ways
         for column in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
-            if not any(self._follows(column, axis) and self._follows(axis, column) for axis in axes):
+            if not any(
+                self._follows(column, axis) and self._follows(axis, column) for axis in axes
+            ):
                 axes.append(column)
         self._periods = {f"period:{axis.name}": axis for axis in axes if axis.role is Role.PERIOD}
         self._times = [axis for axis in axes if axis.role is Role.TIME]
-        self._to_date = next((column for column in self._dimensions if is_to_date(column.name)), None)
+        self._to_date = next(
+            (column for column in self._dimensions if is_to_date(column.name)), None
+        )
 
     def _of(self, role: Role) -> list[ChartColumn]:
-        return [column for column in self.columns if column.role is role and (role is Role.MEASURE or column.varies)]
+        return [
+            column
+            for column in self.columns
+            if column.role is role and (role is Role.MEASURE or column.varies)
+        ]
 
     def plan(self, wish: ChartWish, zoom: Zoom) -> Plan | str:
         """Return the plan for the user's wish, or a sentence that says why there is nothing to draw."""
@@ -217,7 +258,9 @@ class Planner:
         measures = self.measures or [self._count]
         y = _chosen(measures, wish.measure) or measures[0]
         # Counting rows makes sense only if categories have several.
-        dimensions = [column for column in self._dimensions if self.measures or column.distinct <= rows / 2]
+        dimensions = [
+            column for column in self._dimensions if self.measures or column.distinct <= rows / 2
+        ]
         if not self.measures and not dimensions:
             return "There is nothing to draw: no column holds measured values or categories."
         x = self._along(wish)
@@ -229,8 +272,14 @@ class Planner:
         kind = wish.kind if wish.kind in kinds else next(iter(kinds))
         if kind == "line":
             groups = [column for column in dimensions if x and column.distinct <= _MOST_GROUPS]
-            groups = [column for column in groups if not _is_flag(column) or column in {*varying, to_date}]
-            usual = [column for column in groups if column in varying and not _is_flag(column) and wish.colour != ""]
+            groups = [
+                column for column in groups if not _is_flag(column) or column in {*varying, to_date}
+            ]
+            usual = [
+                column
+                for column in groups
+                if column in varying and not _is_flag(column) and wish.colour != ""
+            ]
         colour = _chosen(groups, wish.colour) or next(iter(usual), None)
         plan = Plan(
             kind,
@@ -242,7 +291,11 @@ class Planner:
             to_date=to_date if to_date not in {colour, x} else None,
             # A user who asks for periods to date gets one for each whole period.
             keeps=str(bool(to_date and (to_date.data == "True").mean() >= 0.5)),
-            over=tuple(_named(column) for column in varying if column is not colour and not _is_flag(column)),
+            over=tuple(
+                _named(column)
+                for column in varying
+                if column is not colour and not _is_flag(column)
+            ),
             most_lines=_MOST_LINES if wish.all else _USUAL_LINES,
         )
         plan.offer("kind", "Kind of chart", kind, kinds)
@@ -295,7 +348,15 @@ class Planner:
         if show == "average":
             step = "day"
             labels = {"day": "Day"}
-        plan = replace(plan, times=times, step=step if times else "", base=base, show=show, year=year, most_points=most)
+        plan = replace(
+            plan,
+            times=times,
+            step=step if times else "",
+            base=base,
+            show=show,
+            year=year,
+            most_points=most,
+        )
         plan.offer("points", "Points", step, labels, off)
         if axis and len(self._times) > 1:
             plan.offer("x", "Along", axis.name, _names(self._times))
@@ -310,8 +371,15 @@ class Planner:
         whole = x.data
         if self._to_date:
             whole = whole.mask(self._to_date.data == "True")
-        dates = [column.data for column in self._of(Role.TIME) if {"start", "end"} & {*words(column.name)}]
-        return any(days.iloc[rows].groupby(whole.iloc[rows], observed=True).nunique().max() > 1 for days in dates)
+        dates = [
+            column.data
+            for column in self._of(Role.TIME)
+            if {"start", "end"} & {*words(column.name)}
+        ]
+        return any(
+            days.iloc[rows].groupby(whole.iloc[rows], observed=True).nunique().max() > 1
+            for days in dates
+        )
 
     def _largest_first(self, colour: ChartColumn) -> list[str]:
         """Return the categories of a column, largest first: by the first measure that adds up, or else by rows."""

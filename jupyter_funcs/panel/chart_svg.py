@@ -71,7 +71,9 @@ def _bars(view: Json) -> Iterator[str]:
 def _lines(view: Json) -> Iterator[str]:
     xs = view["x"]["values"]
     lines = view["series"]
-    values = [value for line in lines for value in line["values"] if value is not None] + [0.0] * view["zero"]
+    values = [value for line in lines for value in line["values"] if value is not None] + [
+        0.0
+    ] * view["zero"]
     ticks = _ticks(min(values), max(values))
     texts = _labels(ticks, view["format"])
     left = max(64.0, 6.5 * max(map(len, texts)) + 12)
@@ -93,7 +95,10 @@ def _lines(view: Json) -> Iterator[str]:
     for line in sorted(lines, key=lambda line: line["colour"] >= 0):  # grey lines below the others
         points = [point for point in zip(xs, line["values"], strict=True) if point[1] is not None]
         points = points[:: -(-len(xs) // _MOST_POINTS)]
-        path = "L".join(f"{left + (x - xs[0]) * across:.0f} {foot - (y - ticks[0]) * down:.1f}" for x, y in points)
+        path = "L".join(
+            f"{left + (x - xs[0]) * across:.0f} {foot - (y - ticks[0]) * down:.1f}"
+            for x, y in points
+        )
         stroke = 'stroke="currentColor" stroke-opacity=".2"'
         if line["colour"] >= 0:
             stroke = f'stroke="{_COLOURS[line["colour"] % 8]}" stroke-width="1.75"'
@@ -109,7 +114,9 @@ def _ticks(low: float, high: float) -> list[float]:
     size = 10 ** math.floor(math.log10(span / 5))
     step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= span / 5)
     first = math.floor(low / step)
-    return [place * step for place in range(first, max(math.ceil(high / step - 1e-9), first + 1) + 1)]
+    return [
+        place * step for place in range(first, max(math.ceil(high / step - 1e-9), first + 1) + 1)
+    ]
 
 
 def _labels(ticks: Sequence[float], written: str) -> list[str]:
@@ -127,9 +134,14 @@ def _labels(ticks: Sequence[float], written: str) -> list[str]:
         units = [(0.01, "%")]
     elif not -5 < power < 15:
         units = [(10.0**power, f"e{power}")]
-    size, unit = next((pair for pair in reversed(units) if pair[0] <= high and decimals(pair[0]) < 3), units[0])
+    size, unit = next(
+        (pair for pair in reversed(units) if pair[0] <= high and decimals(pair[0]) < 3), units[0]
+    )
     places = decimals(size)
-    return [with_minus(f"{tick / size:,.{places}f}{unit if tick or unit == '%' else ''}") for tick in ticks]
+    return [
+        with_minus(f"{tick / size:,.{places}f}{unit if tick or unit == '%' else ''}")
+        for tick in ticks
+    ]
 
 
 def escaped(text: str, length: int = LONGEST_TEXT) -> str:

@@ -41,11 +41,18 @@ class Chart:
         return Planner(self._frame, self._about)
 
     def view(
-        self, wish: ChartWish = _AS_IT_SUITS, *, rows: Array | None = None, zoom: Zoom = None, source: str = "df"
+        self,
+        wish: ChartWish = _AS_IT_SUITS,
+        *,
+        rows: Array | None = None,
+        zoom: Zoom = None,
+        source: str = "df",
     ) -> Json:
         """Return a chart of the rows at these positions, zoomed to a range of days; `source` is their code."""
         if len(self._frame) == 1 and self._planner.columns:
-            return _nothing("The result is one row: a chart of it would show less than the table does.")
+            return _nothing(
+                "The result is one row: a chart of it would show less than the table does."
+            )
         plan = self._planner.plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
@@ -57,14 +64,24 @@ class Chart:
         if not was_empty:
             points.bars() if plan.kind == "bar" else points.reshape(zoom)
         if points.table.empty:
-            why = "These rows have no values of this measure." if was_empty else "No value can be shown this way."
-            return _nothing(why if points.rows else "No row matches the filters of the table.", plan.choices)
+            why = (
+                "These rows have no values of this measure."
+                if was_empty
+                else "No value can be shown this way."
+            )
+            return _nothing(
+                why if points.rows else "No row matches the filters of the table.", plan.choices
+            )
         if self._planner.calendars_differ(plan.x, drawn):
             points.notes.append("Fiscal quarters of companies end on different days.")
         if (count := self._planner.left_out) > 0:
             points.notes.append(f"{count:,} more columns of the result can't be chosen here.")
         view = _chart(points, order, all_lines=wish.all)
-        return view | {"hidden": points.hidden, "unit": _unit(plan, self._about), "code": _program(points, before)}
+        return view | {
+            "hidden": points.hidden,
+            "unit": _unit(plan, self._about),
+            "code": _program(points, before),
+        }
 
 
 class _Points:
@@ -78,8 +95,12 @@ class _Points:
         self.notes: list[str] = []
         self.left_out: list[str] = []  # what is said of rows that no point shows
         self.hidden = 0  # lines
-        columns = {column.name: column for column in (plan.x, plan.colour, plan.y, plan.to_date) if column}
-        made = [f"    {literal(name)}: {column.code(variable)}," for name, column in columns.items()]
+        columns = {
+            column.name: column for column in (plan.x, plan.colour, plan.y, plan.to_date) if column
+        }
+        made = [
+            f"    {literal(name)}: {column.code(variable)}," for name, column in columns.items()
+        ]
         self.code = ["data = pd.DataFrame({", *made, "})"]
         values = {name: column.data for name, column in columns.items()}
         if plan.lines:
@@ -120,7 +141,9 @@ class _Points:
         if is_longer:
             by = data[by].dt.to_period(STEPS[step].period)
         columns = {"columns": plan.lines.name} if plan.lines else {}
-        table = data.pivot_table(plan.y.name, by, **columns, aggfunc="sum" if totals else "mean", observed=True)
+        table = data.pivot_table(
+            plan.y.name, by, **columns, aggfunc="sum" if totals else "mean", observed=True
+        )
         self.set(table[lines] if plan.lines else table)
         if is_longer:
             self.set(self.coded.to_timestamp())
@@ -171,7 +194,11 @@ class _Points:
         elif step not in {"", plan.base} and plan.show != "average":
             how = plan.how if plan.first[1] else "mean of all rows"
             self.notes.append(f"{of} the {how} of {_a(step)}.")
-        if plan.times and plan.show in {"sum", "index", "growth"} and (parts := plan.times.incomplete(step)):
+        if (
+            plan.times
+            and plan.show in {"sum", "index", "growth"}
+            and (parts := plan.times.incomplete(step))
+        ):
             self.cut(~self.table.index.isin([*parts.values()]), f"  # whole {step}s")
             are = "are" if len(parts) > 1 else "is"
             self.notes.append(f"The {listed(parts, 'and')} {step} {are} incomplete and left out.")
@@ -211,7 +238,9 @@ class _Points:
             self.set(self.coded.tail(_MOST_BARS))
         else:
             note = f"The {_MOST_BARS} largest of {count:,}."
-            self.set(self.coded.sort_values(plan.y.name, ascending=False, kind="stable").head(_MOST_BARS))
+            self.set(
+                self.coded.sort_values(plan.y.name, ascending=False, kind="stable").head(_MOST_BARS)
+            )
         if count > _MOST_BARS:
             self.notes.append(note)
 
@@ -228,8 +257,16 @@ class _Points:
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
         if plan.to_date:
             name = plan.to_date.name
-            notes.append(f"{name} rows are left out." if plan.keeps == "False" else f"Only {name} rows are drawn.")
-        return notes + self.left_out + [column.note for column in (plan.y, plan.x) if column and column.note]
+            notes.append(
+                f"{name} rows are left out."
+                if plan.keeps == "False"
+                else f"Only {name} rows are drawn."
+            )
+        return (
+            notes
+            + self.left_out
+            + [column.note for column in (plan.y, plan.x) if column and column.note]
+        )
 
 
 def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> Json:
@@ -261,13 +298,28 @@ def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> Json:
             {"name": inert(name), "colour": colour, "values": cells[name].tolist()}
             for name, colour in zip(names, colours, strict=True)
         ],
-        "zero": plan.show == "growth" or plan.y.percent or (plan.y.additive and plan.show != "index"),
+        "zero": plan.show == "growth"
+        or plan.y.percent
+        or (plan.y.additive and plan.show != "index"),
     }
 
 
 def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
-    nothing = {"kind": "line", "title": "", "unit": "", "format": "number", "step": "", "adds": False, "rows": 0}
-    empty = {"x": {"type": "category", "values": [], "labels": []}, "series": [], "zero": False, "notes": []}
+    nothing = {
+        "kind": "line",
+        "title": "",
+        "unit": "",
+        "format": "number",
+        "step": "",
+        "adds": False,
+        "rows": 0,
+    }
+    empty = {
+        "x": {"type": "category", "values": [], "labels": []},
+        "series": [],
+        "zero": False,
+        "notes": [],
+    }
     return nothing | empty | {"why": why, "choices": list(choices), "hidden": 0, "code": ""}
 
 
@@ -278,7 +330,11 @@ def _written(plan: Plan) -> str:
     name = words(plan.y.name)
     if not MONEY.isdisjoint(name[-1:] + name[:1] * ("per" in name)):  # spend per card
         return "money"
-    return "count" if plan.y.additive and bool((plan.y.data.iloc[:10_000].dropna() % 1 == 0).all()) else "number"
+    return (
+        "count"
+        if plan.y.additive and bool((plan.y.data.iloc[:10_000].dropna() % 1 == 0).all())
+        else "number"
+    )
 
 
 def _unit(plan: Plan, about: str) -> str:
@@ -314,7 +370,9 @@ def _program(points: _Points, prelude: Sequence[str]) -> str:
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
     percent = _written(plan) == "percent"
     draw = "table[::-1].plot.barh" if plan.kind == "bar" else "table.plot.line"
-    if plan.kind == "line" and bool((table.isna() & table.ffill().notna() & table.bfill().notna()).any(axis=None)):
+    if plan.kind == "line" and bool(
+        (table.isna() & table.ffill().notna() & table.bfill().notna()).any(axis=None)
+    ):
         draw = "table.interpolate(limit_area='inside').plot.line"
     options = [f"title={points.title!r}", "figsize=(9, 4)", "xlabel=''", "ylabel=''"]
     if len(table.columns) == 1:

@@ -40,8 +40,27 @@ from jupyter_funcs.catalog.values import (
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.line import Entered
-from jupyter_funcs.core.text import clip, inert, listed, meant, quote, recorded, replace_surrogates, visible
-from jupyter_funcs.panel.requests import Json, LongText, Name, NotText, Number, PageValue, PageValues, Text, answers
+from jupyter_funcs.core.text import (
+    clip,
+    inert,
+    listed,
+    meant,
+    quote,
+    recorded,
+    replace_surrogates,
+    visible,
+)
+from jupyter_funcs.panel.requests import (
+    Json,
+    LongText,
+    Name,
+    NotText,
+    Number,
+    PageValue,
+    PageValues,
+    Text,
+    answers,
+)
 from jupyter_funcs.panel.sources import PAGE, FieldSource
 
 if TYPE_CHECKING:
@@ -51,14 +70,18 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
 
     Said = Mapping[str, Sequence[str]]  # of fields
-    LastEntered = dict[str, tuple[Kind, Any]]  # the value that was entered last under each name, in any form of a panel
+    LastEntered = dict[
+        str, tuple[Kind, Any]
+    ]  # the value that was entered last under each name, in any form of a panel
 
 _MOST_VALUES = 10_000  # of one field
 _LONGEST = 1_000_000  # characters of one field
 _LONGEST_HELP = 20_000
 _BRIEF = 220
 _LONGEST_BRIEF = 600
-_MOST_SHOWN = 12  # required and optional fields without a default, before the rest is under More options
+_MOST_SHOWN = (
+    12  # required and optional fields without a default, before the rest is under More options
+)
 _MOST_ROWS = 200  # of a list of objects; a longer one is JSON
 _LONGEST_SCHEMA = 4000  # characters that are shown
 _MOST_NAMED = 3  # values that aren't listed
@@ -103,7 +126,9 @@ class FormView:
         self._lock = threading.RLock()  # options arrive on the background loop
         self._fields = by_name(with_parts(form.fields))  # of a list of objects, the parts of each
         fields = self._fields.items()
-        self._sources = {name: FieldSource(field, function, form, self._on_source) for name, field in fields}
+        self._sources = {
+            name: FieldSource(field, function, form, self._on_source) for name, field in fields
+        }
         self._forget()
         self._carried.update(dict.fromkeys(form.values, False))
         form.watchers.append(self._on_form)
@@ -113,7 +138,9 @@ class FormView:
 
     def _forget(self) -> None:
         self._pressed = False
-        self._carried: dict[str, bool] = {}  # of fields that were filled in, whether from another form
+        self._carried: dict[
+            str, bool
+        ] = {}  # of fields that were filled in, whether from another form
         self._refused: dict[str, Sequence[str]] = {}
         self._removed: Messages = {}
 
@@ -134,7 +161,10 @@ class FormView:
     def fields(self) -> list[Json]:
         """What each field takes, as the `FieldView` of the protocol without its options."""
         more = self._more()
-        return [self._field_view(field, more=name in more) for name, field in by_name(self.form.fields).items()]
+        return [
+            self._field_view(field, more=name in more)
+            for name, field in by_name(self.form.fields).items()
+        ]
 
     def pages(self) -> dict[str, Json]:
         """Return the first options of the fields to choose in, each as the `OptionPage` of the protocol."""
@@ -147,8 +177,12 @@ class FormView:
     def _more(self) -> set[str]:
         """Return the optional fields with a default or of JSON, and those after the first dozen of the rest."""
         fields = by_name(self.form.fields)
-        optional = {name: field for name, field in fields.items() if not (field.required or field.rule)}
-        more = {name for name, field in optional.items() if field.default is not None or _is_json(field)}
+        optional = {
+            name: field for name, field in fields.items() if not (field.required or field.rule)
+        }
+        more = {
+            name for name, field in optional.items() if field.default is not None or _is_json(field)
+        }
         first = [name for name in fields if name not in more][:_MOST_SHOWN]
         more = optional.keys() - first
         return more if 1 < len(more) < len(fields) else set()
@@ -176,7 +210,9 @@ class FormView:
             "brief": "" if brief == help_text else brief,
             "knownFrom": _known_from(field),
             "open": has_list or (bool(field.options) and not field.is_declared("options")),
-            "flag": sorted(field.options, key=lambda word: word.casefold() not in _YES) if control == "flag" else None,
+            "flag": sorted(field.options, key=lambda word: word.casefold() not in _YES)
+            if control == "flag"
+            else None,
             "minimum": field.minimum,
             "maximum": field.maximum,
             "integer": field.kind is Kind.INTEGER,
@@ -192,16 +228,25 @@ class FormView:
         if not _is_json(field):
             return {}
         template = template_of(field.schema or {})
-        text = json.dumps(template, ensure_ascii=False, indent=2) if isinstance(template, dict | list) else ""
+        text = (
+            json.dumps(template, ensure_ascii=False, indent=2)
+            if isinstance(template, dict | list)
+            else ""
+        )
         schema = json.dumps(field.schema, ensure_ascii=False, indent=1)
-        return {"template": clip(text, _LONGEST_SCHEMA), "schema": visible(clip(schema, _LONGEST_SCHEMA))}
+        return {
+            "template": clip(text, _LONGEST_SCHEMA),
+            "schema": visible(clip(schema, _LONGEST_SCHEMA)),
+        }
 
     def _parts(self, more: Iterable[str]) -> dict[str, Field]:
         """Return the fields and the parts of what is set, and some more, by name."""
         shown: dict[str, Field] = {}
         for name, whole in by_name(self.form.fields).items():
             held = parts_in(whole, opened(whole, self.form.values.get(name, UNSET)))
-            shown |= {part.name: part for part, value in held if part is whole or value is not UNSET}
+            shown |= {
+                part.name: part for part, value in held if part is whole or value is not UNSET
+            }
         return shown | {name: self.form.field(name) for name in more if name not in shown}
 
     def values(self, ran: Args | None = None) -> Json:
@@ -219,13 +264,17 @@ class FormView:
             return {
                 "seq": self.seq,
                 "fields": {
-                    name: self._state(field, args, errors, warnings) for name, field in self._parts(errors).items()
+                    name: self._state(field, args, errors, warnings)
+                    for name, field in self._parts(errors).items()
                 },
                 "runs": form.runs,
                 "valid": not errors,
                 "missing": [name for name in errors if not form.is_set(name)],
                 "wrong": [name for name in errors if form.is_set(name)],
-                "advice": [f"Fill in {listed(_label(self._fields[name]) for name in names)}." for names in unmet],
+                "advice": [
+                    f"Fill in {listed(_label(self._fields[name]) for name in names)}."
+                    for names in unmet
+                ],
                 "preset": name if same_args(preset, args) else "",
                 "changed": ran is not None and not same_args(ran, args),
             }
@@ -246,7 +295,11 @@ class FormView:
                 hint = meant([near]) if near else "It is sent as given."
                 amber.append(self._message(field, f"{quote(value)} isn't in the list. {hint}"))
             if len(unknown) > _MOST_NAMED:
-                amber.append(self._message(field, f"And {len(unknown) - _MOST_NAMED:,} more aren't in the list."))
+                amber.append(
+                    self._message(
+                        field, f"And {len(unknown) - _MOST_NAMED:,} more aren't in the list."
+                    )
+                )
         state = {
             "value": self._value(field, args),
             "errors": [self._message(field, text) for text in dict.fromkeys(wrong)],
@@ -268,7 +321,11 @@ class FormView:
         variable = first_of(value) if is_each and len(value) == 1 else value
         if isinstance(variable, Variable):
             variables = self.form.variables()
-            about = notebook.about(variables[variable.name]) if variable.name in variables else "not defined"
+            about = (
+                notebook.about(variables[variable.name])
+                if variable.name in variables
+                else "not defined"
+            )
             return {"variable": variable.name, "about": about, "each": is_each}
         is_typed = isinstance(value, str) and not field.options  # "1." may become "1.5"
         if not (is_each or is_typed or has_variable(value)):
@@ -279,7 +336,9 @@ class FormView:
             return {"each": texts}
         if constant := constant_of(value):
             return {"constant": constant}
-        is_list = field.kind is Kind.LIST or (isinstance(value, (list, tuple)) and field.kind is not Kind.JSON)
+        is_list = field.kind is Kind.LIST or (
+            isinstance(value, (list, tuple)) and field.kind is not Kind.JSON
+        )
         return texts if is_list else clip(self._text(field, value), _LONGEST)
 
     def _text(self, field: Field, value: Any) -> str:
@@ -306,7 +365,9 @@ class FormView:
         is_text = isinstance(value, str) and not is_refused
         if not is_text:
             named = [item for item in self._texts(field.name) if quote(item) in text]
-            value = min(named, key=lambda item: text.index(quote(item)), default="")  # suggestions come after it
+            value = min(
+                named, key=lambda item: text.index(quote(item)), default=""
+            )  # suggestions come after it
         use = source.nearest(value) if value and not is_order else ""
         if self.form.held(field) is UNSET and not is_refused:
             text = "Required"
@@ -388,7 +449,9 @@ class FormView:
                 self.entered[name] = kind, entry
 
     @answers(in_thread=True)
-    def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> Json:
+    def options(
+        self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False
+    ) -> Json:
         """Return a page of the options that match a search, as the `OptionPage` of the protocol."""
         return self._source(self.form.field(field)).page(query, first, grouped=grouped)
 
@@ -403,7 +466,11 @@ class FormView:
         """Return all values that match a search, or those in one group."""
         target = self.form.field(field)
         choices = self._source(target).choices.search(query)
-        return {"values": _bounded(target, [choice.value for choice in choices if group in ("", choice.group)])}
+        return {
+            "values": _bounded(
+                target, [choice.value for choice in choices if group in ("", choice.group)]
+            )
+        }
 
     @answers(in_thread=True)
     def paste(self, field: Name, text: LongText) -> Json:
@@ -420,7 +487,11 @@ class FormView:
         takes_one = self.form.field(field).kind not in {Kind.LIST, Kind.JSON}
         variables = dict(self.form.variables()) if self.trusted else {}
         usable = [
-            {"name": name, "about": about, "each": takes_one and is_iterable(value) and not isinstance(value, str)}
+            {
+                "name": name,
+                "about": about,
+                "each": takes_one and is_iterable(value) and not isinstance(value, str),
+            }
             for name, value in sorted(variables.items())
             if (about := notebook.usable(name, value))
         ]
@@ -429,9 +500,15 @@ class FormView:
     def _read(self, field: Field, value: PageValue) -> Any:
         """Convert a value of the page for the form, or raise an `ArgumentError` if no control would send it."""
         if field.value_kind is Kind.FILE and not self.trusted:
-            raise ArgumentError(f"{field.label} takes a file of this machine.", "A visitor can't send one.")
+            raise ArgumentError(
+                f"{field.label} takes a file of this machine.", "A visitor can't send one."
+            )
         if isinstance(value, NotText):
-            return self._constant(field, value.constant) if value.constant else self._each(field, value.each)
+            return (
+                self._constant(field, value.constant)
+                if value.constant
+                else self._each(field, value.each)
+            )
         if isinstance(value, list):
             items = [self._typed(text) for text in self._once(field, self._typable(field, value))]
             # A list that is only described may be one value, and a variable may hold a whole list.
@@ -442,7 +519,9 @@ class FormView:
 
     def _constant(self, field: Field, name: str) -> Any:
         if name not in constants(field):
-            raise ArgumentError(f"{field.label} doesn't take {name}.", "Clear the field to leave it out.")
+            raise ArgumentError(
+                f"{field.label} doesn't take {name}.", "Clear the field to leave it out."
+            )
         return CONSTANTS[name]()
 
     def _each(self, field: Field, texts: list[str]) -> Each:
@@ -465,7 +544,9 @@ class FormView:
         for text in _bounded(field, texts):
             odd = _UNTYPABLE.search(text)
             if odd and text not in options:
-                raise ArgumentError(f"{field.label} can't contain the character {quote(odd[0])}.", "Delete it.")
+                raise ArgumentError(
+                    f"{field.label} can't contain the character {quote(odd[0])}.", "Delete it."
+                )
         return texts
 
     def _typed(self, text: str) -> str | Variable:
@@ -473,7 +554,9 @@ class FormView:
         if isinstance(value, Variable):
             name = value.name
             variables = self.form.variables()
-            if name.startswith("_") or (name in variables and not notebook.usable(name, variables[name])):
+            if name.startswith("_") or (
+                name in variables and not notebook.usable(name, variables[name])
+            ):
                 hint = "Use a column, a list, a text, a number or a date whose name doesn't start with _."
                 raise ArgumentError(f"{quote(value)} can't be used here.", hint)
         return value
@@ -529,7 +612,9 @@ def several(value: Any) -> Sequence[Any]:
 
 def same_args(args: Args, others: Args) -> bool:
     """Return whether two runs have the same arguments; tables and other objects are compared by identity."""
-    return args.keys() == others.keys() and all(key_of(args[name]) == key_of(others[name]) for name in args)
+    return args.keys() == others.keys() and all(
+        key_of(args[name]) == key_of(others[name]) for name in args
+    )
 
 
 def _label(field: Field) -> str:
@@ -545,7 +630,9 @@ def _count_rows(field: Field, held: Any) -> int:
     if not field.fields or not isinstance(held, list if field.is_rows else dict):
         return 0
     rows = held if field.is_rows else [held]
-    return len(rows) if len(rows) <= _MOST_ROWS and all(isinstance(row, dict) for row in rows) else 0
+    return (
+        len(rows) if len(rows) <= _MOST_ROWS and all(isinstance(row, dict) for row in rows) else 0
+    )
 
 
 def _control(field: Field, *, listed: bool) -> str:
@@ -555,7 +642,11 @@ def _control(field: Field, *, listed: bool) -> str:
         return "flag"
     if field.kind is Kind.LIST:
         return "several" if listed or field.options else "list"
-    return "choice" if (listed or field.options) and field.kind is not Kind.JSON else _CONTROLS.get(field.kind, "text")
+    return (
+        "choice"
+        if (listed or field.options) and field.kind is not Kind.JSON
+        else _CONTROLS.get(field.kind, "text")
+    )
 
 
 def _is_short(field: Field, control: str) -> bool:
@@ -596,7 +687,9 @@ def _entries(field: Field) -> dict[str, str]:
     """Return what to enter for values that aren't text, by what they are; empty unless a field takes text, too."""
     if field.kind is not Kind.JSON or not takes(field, "text"):
         return {}
-    entries = {what: f"{JSON_PREFIX}{text}" for text, what in _OTHERS if takes(field, json.loads(text))}
+    entries = {
+        what: f"{JSON_PREFIX}{text}" for text, what in _OTHERS if takes(field, json.loads(text))
+    }
     return entries or {"other values": f"{JSON_PREFIX}…"}
 
 
@@ -610,7 +703,9 @@ def _brief(brief: str, whole: str) -> str:
     """Return the first whole sentences of a help text, without what the control shows, unless nothing else is left."""
     text = brief if brief.endswith((".", "!", "?", ")")) else " ".join(whole.split())
     ends = [*(sentence.end() for sentence in _SENTENCE_END.finditer(text)), len(text)]
-    return clip(text[: max((end for end in ends if end <= _BRIEF), default=ends[0])], _LONGEST_BRIEF)
+    return clip(
+        text[: max((end for end in ends if end <= _BRIEF), default=ends[0])], _LONGEST_BRIEF
+    )
 
 
 def _known_from(field: Field) -> str:
@@ -628,5 +723,7 @@ def _bounded(field: Field, texts: list[str]) -> list[str]:
     length = sum(map(len, texts))
     if len(texts) > _MOST_VALUES or length > _LONGEST:
         most = f"{_MOST_VALUES:,} values of {_LONGEST:,} characters together"
-        raise ArgumentError(f"{field.label} takes at most {most}, not {len(texts):,} of {length:,}.")
+        raise ArgumentError(
+            f"{field.label} takes at most {most}, not {len(texts):,} of {length:,}."
+        )
     return texts

@@ -49,7 +49,9 @@ class HeaderView:
             "name": _shown(session.service),
             "synthetic": session.synthetic,
             "account": _shown(status.user) if status else "",
-            "tokenEnds": f"The token {ends_in(status.ends)}." if status and status.remaining < _SOON else "",
+            "tokenEnds": f"The token {ends_in(status.ends)}."
+            if status and status.remaining < _SOON
+            else "",
             "trouble": [*self.trouble, *(status.trouble.splitlines() if status else ())][:3],
             "functions": functions,
             "nothing": no_functions(session.service, session.kind) if is_empty else "",
@@ -60,7 +62,10 @@ class HeaderView:
         return {
             "id": slug,
             "name": _shown(function.title or function.name),
-            "about": clip(inert(" ".join(function.description.removeprefix(function.title).split())), _LONGEST_ABOUT),
+            "about": clip(
+                inert(" ".join(function.description.removeprefix(function.title).split())),
+                _LONGEST_ABOUT,
+            ),
             "group": _shown(function.group),
             "favourite": function.name in self.session.favourites.names,
             "changesData": function.changes_data,
@@ -79,15 +84,23 @@ class HeaderView:
             groups: dict[str, list[Function]] = {}
             for function in catalog:
                 groups.setdefault(function.group, []).append(function)
-            sections = [("Favourites", self._named(favourites.names)), ("Recent", self._named(favourites.recent))]
+            sections = [
+                ("Favourites", self._named(favourites.names)),
+                ("Recent", self._named(favourites.recent)),
+            ]
             sections += groups.items()
-        rows: dict[str, tuple[str, Function]] = {}  # by slug: two functions may be equal in every field
+        rows: dict[
+            str, tuple[str, Function]
+        ] = {}  # by slug: two functions may be equal in every field
         for title, functions in sections:
             for function in functions:
                 rows.setdefault(catalog.slug(function), (title, function))
         shown = islice(rows.items(), first, first + _MOST_LISTED)
         page = [
-            {"title": _shown(title), "functions": [self.function(function, slug) for slug, (_, function) in section]}
+            {
+                "title": _shown(title),
+                "functions": [self.function(function, slug) for slug, (_, function) in section],
+            }
             for title, section in groupby(shown, key=lambda row: row[1][0])
         ]
         return {"sections": page, "total": len(catalog), "found": len(rows)}
@@ -124,7 +137,9 @@ class HeaderView:
         """Return the functions that an empty panel offers: favourites first, functions without parameters last."""
         catalog = _listed(self.session)
         others = sorted(catalog, key=lambda function: not function.params)
-        slugs = dict.fromkeys(map(catalog.slug, [*self._named(self.session.favourites.names), *others]))
+        slugs = dict.fromkeys(
+            map(catalog.slug, [*self._named(self.session.favourites.names), *others])
+        )
         return [self.session[slug] for slug in islice(slugs, _MOST_CARDS)]
 
     def presets(self, function: str) -> list[Json]:
@@ -136,12 +151,18 @@ class HeaderView:
             about |= dict.fromkeys(presets.names(function), "")
         except FuncsError as error:  # a broken file must not keep the panel from opening
             self.trouble = error.lines
-        return [{"name": name, "about": text, "shipped": name in shipped} for name, text in about.items()]
+        return [
+            {"name": name, "about": text, "shipped": name in shipped}
+            for name, text in about.items()
+        ]
 
 
 def _needed(form: Form, *, broken_down: bool = True) -> Iterator[Field]:
     """Yield the fields that a run needs, one per rule, and last the field by which an example is broken down."""
-    met = {None, *(field.rule and field.rule.names for field in form.fields if form.is_set(field.name))}
+    met = {
+        None,
+        *(field.rule and field.rule.names for field in form.fields if form.is_set(field.name)),
+    }
     unset = [field for field in form.fields if not form.is_set(field.name)]
     for field in unset:
         names = field.rule and field.rule.names
@@ -149,7 +170,9 @@ def _needed(form: Form, *, broken_down: bool = True) -> Iterator[Field]:
             met.add(names)
             yield field
     if broken_down:
-        yield from (field for field in unset if not (field.required or field.rule) and _breaks_down(field))
+        yield from (
+            field for field in unset if not (field.required or field.rule) and _breaks_down(field)
+        )
 
 
 def _breaks_down(field: Field) -> bool:
@@ -169,7 +192,9 @@ async def example_values(function: RemoteCall, form: Form, *, broken_down: bool 
         if field.source and not field.options:
             await function.choices(field, args)
         if not (first := _first(function, field, args)):
-            raise ArgumentError(f"There is no example: {field.label} lists no values.", "Fill in the form.")
+            raise ArgumentError(
+                f"There is no example: {field.label} lists no values.", "Fill in the form."
+            )
         values[field.name] = first
     return values
 
@@ -194,7 +219,9 @@ def example_text(function: RemoteCall) -> str:
     if len(texts) == 1 and not by and values:
         texts = {"": " ".join(*texts.items())}
     # The most specific field is the last in a form.
-    first, *others = [*reversed(texts.values())] or ["default values" if function.fields else "all rows"]
+    first, *others = [*reversed(texts.values())] or [
+        "default values" if function.fields else "all rows"
+    ]
     return clip(", ".join([first + by, *others]), _LONGEST_EXAMPLE)
 
 
@@ -210,7 +237,9 @@ def listed_again(function: RemoteCall) -> RemoteCall | None:
     """Return a function as it is listed now, with its options: itself if nothing changed, ``None`` if it is gone."""
     catalog = _listed(function.session)
     candidates = map(catalog.peek, (function.slug, function.name))
-    listed = next((listed for listed in candidates if listed and listed.name == function.name), None)
+    listed = next(
+        (listed for listed in candidates if listed and listed.name == function.name), None
+    )
     if not listed:
         return None
     slug = catalog.slug(listed)

@@ -65,7 +65,11 @@ class HistoryView:
 
     session: RecordedClient[RemoteCall]
     held: Held
-    _compared: tuple[object, Json, TableView | None] = (None, {}, None)  # the last runs, and what was said of them
+    _compared: tuple[object, Json, TableView | None] = (
+        None,
+        {},
+        None,
+    )  # the last runs, and what was said of them
 
     @answers("history")
     def rows(self, *, earlier: bool = True) -> list[Json]:
@@ -80,7 +84,9 @@ class HistoryView:
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
         names = [name for name in varying if name in run.args]
-        told = [(labels.get(name, inert(name)), _text(run.args[name])) for name in names[:_MOST_ARGS]]
+        told = [
+            (labels.get(name, inert(name)), _text(run.args[name])) for name in names[:_MOST_ARGS]
+        ]
         if run.is_sweep and f"{run.runs:,} values" not in dict(told).values():
             told.append(("runs", f"{run.runs:,}"))
         return {
@@ -104,7 +110,9 @@ class HistoryView:
         return {field.name: inert(field.label) for field in self.session[function].fields}
 
     @answers(in_thread=True)
-    def compare(self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False) -> Json:
+    def compare(
+        self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False
+    ) -> Json:
         """Compare two runs, with a page of the rows that differ; `again` repeats runs that are no longer in memory."""
         pair, about, table = self._compared
         if pair != (before, after) or (again and about["gone"]):
@@ -112,7 +120,9 @@ class HistoryView:
             self._compared = (before, after), about, table
         if not table:
             return about
-        page = table.page(TableQuery(), first, first + _PAGE, list(range(min(table.count, _MOST_COLUMNS))))
+        page = table.page(
+            TableQuery(), first, first + _PAGE, list(range(min(table.count, _MOST_COLUMNS)))
+        )
         return about | {"rows": page["rows"], "total": page["total"]}
 
     def _compare(self, *numbers: int | str, again: bool) -> tuple[Json, TableView | None]:
@@ -121,12 +131,19 @@ class HistoryView:
         about: Json = {"before": before, "after": after, "totals": None, "chart": None}
         about |= self._args(*runs) | {"gone": [], "columns": [], "rows": [], "total": 0}
         names = _names(runs, about["args"])
-        about |= {"sides": [*(names or ("Before", "After"))], "neutral": bool(names), "code": _code(runs, names, [])}
+        about |= {
+            "sides": [*(names or ("Before", "After"))],
+            "neutral": bool(names),
+            "code": _code(runs, names, []),
+        }
         if none := " ".join(filter(None, map(_without_result, dict.fromkeys(runs)))):
             return about | {"said": none}, None
         frames: list[Any] = [run.frame for run in runs]
         if again:
-            frames = [self._again(run) if frame is None else frame for run, frame in zip(runs, frames, strict=True)]
+            frames = [
+                self._again(run) if frame is None else frame
+                for run, frame in zip(runs, frames, strict=True)
+            ]
         if gone := [run.label for run, frame in zip(runs, frames, strict=True) if frame is None]:
             return about | {"said": _gone_text(gone), "gone": gone}, None
         if trouble := _trouble(runs, frames):
@@ -135,7 +152,9 @@ class HistoryView:
             left_out = apart(*frames)
             frames = [frame.drop(columns=left_out) for frame in frames]
             about["code"] = _code(runs, names, left_out)
-        about |= _charts(frames, about, next((run.entry.description for run in runs if run.entry), ""))
+        about |= _charts(
+            frames, about, next((run.entry.description for run in runs if run.entry), "")
+        )
         try:
             changes = diff(*frames, names=names or ("before", "after"))
         except ArgumentError as error:
@@ -148,9 +167,14 @@ class HistoryView:
 
     def _again(self, run: Run) -> pd.DataFrame:
         """Repeat a run without a progress bar or a question: the user asked for all its runs."""
-        function = self.session.history.function(run).with_options(progress=False, to=None, most_runs=max(run.runs, 1))
+        function = self.session.history.function(run).with_options(
+            progress=False, to=None, most_runs=max(run.runs, 1)
+        )
         if function.function.changes_data:
-            raise ArgumentError(f"{function.name} changes data, so it isn't run again to compare.", "Run it yourself.")
+            raise ArgumentError(
+                f"{function.name} changes data, so it isn't run again to compare.",
+                "Run it yourself.",
+            )
         frame = sweep(function, None, run.args) if run.is_sweep else function(**run.args)
         self.held.keep(frame)
         return frame
@@ -183,12 +207,19 @@ def _varying(runs: list[Run]) -> Messages:
     varying = {}
     for function, sent in by_function.items():
         names = dict.fromkeys(chain(*sent))
-        varying[function] = [name for name in names if len(sent) == 1 or len({_key(args, name) for args in sent}) > 1]
+        varying[function] = [
+            name for name in names if len(sent) == 1 or len({_key(args, name) for args in sent}) > 1
+        ]
     return varying
 
 
 def _without_result(run: Run) -> str:
-    ends = {"done": "", "running": "hasn't ended", "not ended": "hasn't ended", "failed": "failed and gave no result"}
+    ends = {
+        "done": "",
+        "running": "hasn't ended",
+        "not ended": "hasn't ended",
+        "failed": "failed and gave no result",
+    }
     end = ends.get(run.status, "was cancelled and gave no result")
     return f"Run {run.label} {end}." if end else ""
 
@@ -210,13 +241,20 @@ def result_of(run: Run) -> pd.DataFrame:
 def values_of(run: Run, function: RemoteCall) -> Args:
     """Return the values of a form that repeats a run: several for each swept parameter."""
     if not run.is_whole:
-        raise ArgumentError(f"The arguments of run {run.label} were not saved.", "Enter them again.")
+        raise ArgumentError(
+            f"The arguments of run {run.label} were not saved.", "Enter them again."
+        )
     lists = {field.name for field in function.fields if field.kind is Kind.LIST}
     values = dict(run.args)
     for name, value in run.args.items() if run.is_sweep else ():
-        if isinstance(value, list) and (name not in lists or any(isinstance(item, list) for item in value)):
+        if isinstance(value, list) and (
+            name not in lists or any(isinstance(item, list) for item in value)
+        ):
             values[name] = Each(tuple(value))
-    if run.pairs or prod(len(value) for value in values.values() if isinstance(value, Each)) != run.runs:
+    if (
+        run.pairs
+        or prod(len(value) for value in values.values() if isinstance(value, Each)) != run.runs
+    ):
         what = f"Run {run.label} took its values in pairs or from a table; a form cannot."
         raise ArgumentError(what, f"%funcs again {run.label} runs it.")
     return values
@@ -252,7 +290,10 @@ def _names(runs: list[Run], differ: list[Json]) -> tuple[str, str] | None:
     if names[0] == names[1]:
         if not differ:
             return None
-        names = [", ".join(_value_text(arg["name"], arg[side]) for arg in differ) for side in ("before", "after")]
+        names = [
+            ", ".join(_value_text(arg["name"], arg[side]) for arg in differ)
+            for side in ("before", "after")
+        ]
     before, after = (clip(inert(name), _LONGEST_NAME) for name in names)
     if len({before, after, "delta", "percent"}) < 4:  # which `diff` refuses
         before, after = (f"run {run.label}" for run in runs)
@@ -268,7 +309,9 @@ def _value_text(label: str, value: str) -> str:
     return f"{label} {value}"
 
 
-def _counted(changes: pd.DataFrame, frames: list[pd.DataFrame], names: tuple[str, str] | None) -> str:
+def _counted(
+    changes: pd.DataFrame, frames: list[pd.DataFrame], names: tuple[str, str] | None
+) -> str:
     counts = changes.iloc[:, 0].value_counts(sort=False)
     differences = [f"{count:,} {kind}" for kind, count in counts.items()]
     rows, others = map(len, frames)
@@ -304,11 +347,18 @@ def _charts(frames: list[pd.DataFrame], compared: Json, about: str) -> Json:
     both = Chart(pd.concat(sides, ignore_index=True), about)
     rows_of_sides = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
     for kind in ("line", "bar"):
-        before, after = (both.view(ChartWish(kind=kind, colour=""), rows=rows) for rows in rows_of_sides)
-        if (before["kind"], before["title"]) != (kind, after["title"]) or not (before["series"] and after["series"]):
+        before, after = (
+            both.view(ChartWish(kind=kind, colour=""), rows=rows) for rows in rows_of_sides
+        )
+        if (before["kind"], before["title"]) != (kind, after["title"]) or not (
+            before["series"] and after["series"]
+        ):
             continue
         key = "values" if before["x"]["type"] == "time" else "labels"
-        old, new = (dict(zip(view["x"][key], view["series"][0]["values"], strict=True)) for view in (before, after))
+        old, new = (
+            dict(zip(view["x"][key], view["series"][0]["values"], strict=True))
+            for view in (before, after)
+        )
         places = [*(old | new)]
         places = [places[at] for at in order_of_periods(places)] or places
         if kind == "bar":
@@ -324,5 +374,12 @@ def _charts(frames: list[pd.DataFrame], compared: Json, about: str) -> Json:
                 {"name": name, "colour": colour, "values": [*map(values.get, places)]}
                 for name, colour, values in zip(compared["sides"], colours, (old, new), strict=True)
             ]
-            charts["chart"] = before | {"x": x, "series": lines, "adds": False, "choices": [], "code": "", "hidden": 0}
+            charts["chart"] = before | {
+                "x": x,
+                "series": lines,
+                "adds": False,
+                "choices": [],
+                "code": "",
+                "hidden": 0,
+            }
     return charts

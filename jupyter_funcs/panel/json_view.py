@@ -46,19 +46,28 @@ class JsonTree:
     def node(self, path: JsonPath, first: Number = 0) -> Json:
         """Return a value of the reply, with up to 50 of its items."""
         if len(path) > _DEEPEST:
-            raise ArgumentError(f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead.")
+            raise ArgumentError(
+                f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead."
+            )
         value, came = self._at(path)
         node = _told(value, came)
         if first > (total := node["total"]):
-            raise ArgumentError(f"There is no item {first:,}: there are {total:,}.", "Fold the node and open it again.")
+            raise ArgumentError(
+                f"There is no item {first:,}: there are {total:,}.",
+                "Fold the node and open it again.",
+            )
         page = islice(_items(value), first, first + PAGE)
-        return node | {"children": [{"key": _key(key), **_told(*_opened(item))} for key, item in page]}
+        return node | {
+            "children": [{"key": _key(key), **_told(*_opened(item))} for key, item in page]
+        }
 
     @answers("json_text")
     def text(self) -> str:
         """Return the reply as it arrived, to copy it."""
         if len(self._data) > _LONGEST_COPY:
-            raise ArgumentError("The reply is longer than 5 MB.", "Save the result as JSON instead.")
+            raise ArgumentError(
+                "The reply is longer than 5 MB.", "Save the result as JSON instead."
+            )
         return self._data.decode("utf-8-sig", errors="replace")
 
     @answers("json_find")
@@ -66,7 +75,11 @@ class JsonTree:
         """Find a text in keys and values, ignoring case; a hit is a list of positions, one per level from the top."""
         until = time.monotonic() + _PATIENCE
         hits = list(islice(_found(text.casefold(), self._root[1], [], until), _MOST_HITS + 1))
-        return {"hits": hits[:_MOST_HITS], "more": len(hits) > _MOST_HITS, "all": time.monotonic() < until}
+        return {
+            "hits": hits[:_MOST_HITS],
+            "more": len(hits) > _MOST_HITS,
+            "all": time.monotonic() < until,
+        }
 
     @cached_property
     def _root(self) -> Opened:
@@ -134,7 +147,9 @@ def _opened(came: Any) -> Opened:
     """Return a value with its items unparsed, and its source; parses arrays and objects inside of texts too."""
     value = came
     if isinstance(came, msgspec.Raw):
-        kind = {b"{": dict[str, msgspec.Raw], b"[": list[msgspec.Raw]}.get(bytes(memoryview(came)[:1]), Any)
+        kind = {b"{": dict[str, msgspec.Raw], b"[": list[msgspec.Raw]}.get(
+            bytes(memoryview(came)[:1]), Any
+        )
         try:
             value = msgspec.json.decode(came, type=kind)
         except (msgspec.MsgspecError, UnicodeError):  # such as half a pair of surrogates

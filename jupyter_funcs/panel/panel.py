@@ -77,7 +77,10 @@ class Panel(anywidget.AnyWidget):
     """
 
     # With the style sheet, and compressed: every panel sends it again, and front ends keep each copy.
-    _esm = _UNPACK % base64.b64encode(gzip.compress((_STATIC / "panel.js").read_bytes(), mtime=0)).decode()
+    _esm = (
+        _UNPACK
+        % base64.b64encode(gzip.compress((_STATIC / "panel.js").read_bytes(), mtime=0)).decode()
+    )
     _view = _synced()
     _service = _synced()
     _options = _synced()
@@ -85,7 +88,9 @@ class Panel(anywidget.AnyWidget):
     _long = _synced()
     _run = _synced()
     _tab = _synced()
-    recipe = traitlets.Unicode("panel.result()", help="The code of a run's DataFrame where no variable holds it.")
+    recipe = traitlets.Unicode(
+        "panel.result()", help="The code of a run's DataFrame where no variable holds it."
+    )
 
     def __init__(
         self,
@@ -98,7 +103,9 @@ class Panel(anywidget.AnyWidget):
         trusted = not notebook.is_public() if trusted is None else trusted
         self._is_open = False
         self._asked: dict[Future[None], object] = {}  # requests being answered, with their kinds
-        self._state = PanelState(session, self._publish, self._tell, lambda: self.recipe, trusted=trusted)
+        self._state = PanelState(
+            session, self._publish, self._tell, lambda: self.recipe, trusted=trusted
+        )
         _close_earlier(self._state.cell)
         if function:
             self._state.enter(function, form)
@@ -214,7 +221,9 @@ class Panel(anywidget.AnyWidget):
 
     def _receive(self, _: object, content: object, __: object) -> None:
         if len(self._asked) >= _MOST_ASKED:
-            self._reply(content, {"error": ["The panel has too many requests to answer.", "Wait a moment."]})
+            self._reply(
+                content, {"error": ["The panel has too many requests to answer.", "Wait a moment."]}
+            )
             return
         future = background.start(self._answer(content))
         self._asked[future] = only(dict, content).get("kind")
@@ -225,7 +234,11 @@ class Panel(anywidget.AnyWidget):
             told = await self._answer_to(*requests.read(content))
         except Exception as error:  # noqa: BLE001  # the page shows it
             redact = self._state.session.redact
-            told = {"error": [clip(inert(redact(line)), _LONGEST_LINE) for line in run_view.lines_of(error)]}
+            told = {
+                "error": [
+                    clip(inert(redact(line)), _LONGEST_LINE) for line in run_view.lines_of(error)
+                ]
+            }
         self._reply(content, told)
         self._publish()
 
@@ -260,7 +273,9 @@ class Panel(anywidget.AnyWidget):
         """Describe the panel; ipywidgets would print every trait."""
         visit = self._state.visit
         shown = inert(visit.function.name) if visit else "nothing chosen"
-        return f"<Panel of {self._state.session.service}: {shown}{' (closed)' * (not self._is_open)}>"
+        return (
+            f"<Panel of {self._state.session.service}: {shown}{' (closed)' * (not self._is_open)}>"
+        )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[JsonObject, JsonObject]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})

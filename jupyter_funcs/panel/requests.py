@@ -26,7 +26,9 @@ Name = Annotated[str, Meta(max_length=500)]
 Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]  # no NaN either
 LongText = Annotated[str, Meta(max_length=10_000_000)]
 Texts = Annotated[list[LongText], Meta(max_length=100_000)]  # of one field
-RunNumber = Number | Annotated[str, Meta(max_length=50)]  # a text names a run of an earlier kernel: "14/3"
+RunNumber = (
+    Number | Annotated[str, Meta(max_length=50)]
+)  # a text names a run of an earlier kernel: "14/3"
 FileFormat = Literal["csv", "xlsx", "parquet", "json", "file"]
 Tab = Literal["table", "chart", "json", "code"]
 
@@ -43,7 +45,9 @@ class NotText(Part, frozen=True):
 
 
 PageValue = None | LongText | Texts | NotText
-FailedRows = Annotated[list[Number], Meta(max_length=1_000)]  # positions in the list of failed runs; all if empty
+FailedRows = Annotated[
+    list[Number], Meta(max_length=1_000)
+]  # positions in the list of failed runs; all if empty
 Answers = Annotated[dict[Name, LongText], Meta(max_length=1_000)]  # to a question of a source
 PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
 
@@ -134,7 +138,9 @@ _PLACES = {
 KINDS: dict[str, RequestKind] = {}
 
 
-def answers(kind: str = "", *, in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
+def answers(
+    kind: str = "", *, in_thread: bool = False, refused: str = ""
+) -> Callable[[Method], Method]:
     """Let the page call a method by its name or `kind`; its parameters are the fields of the request."""
 
     def register(method: Method) -> Method:
@@ -145,9 +151,13 @@ def answers(kind: str = "", *, in_thread: bool = False, refused: str = "") -> Ca
         if of_result:
             fields.append(("run", Number))
         for parameter in list(signature(method, eval_str=True).parameters.values())[1:]:
-            default = msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
+            default = (
+                msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
+            )
             fields.append((parameter.name, parameter.annotation, default))
-        request = msgspec.defstruct(name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True)
+        request = msgspec.defstruct(
+            name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True
+        )
         KINDS[kind or name] = RequestKind(request, name, path, in_thread or of_result, refused)
         return method
 

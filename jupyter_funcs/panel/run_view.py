@@ -25,9 +25,23 @@ from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
-from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Json, Name, TableQuery, answers
+from jupyter_funcs.panel.requests import (
+    ChartWish,
+    FileFormat,
+    Finite,
+    Json,
+    Name,
+    TableQuery,
+    answers,
+)
 from jupyter_funcs.panel.table import Latest, TableView
-from jupyter_funcs.sweeps.job import SweepJob, result_cached_text, status_text, stopped_text, value_text
+from jupyter_funcs.sweeps.job import (
+    SweepJob,
+    result_cached_text,
+    status_text,
+    stopped_text,
+    value_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,11 +64,19 @@ _LONGEST_TABLE = 60_000
 _LONGEST_TEXT = 2_000
 _MOST_CHARTS = 16  # kept
 _MOST_SHOWN = 10 * 2**20  # bytes of a file
-_PICTURES = {f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "svg+xml")}  # which run no script
+_PICTURES = {
+    f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "svg+xml")
+}  # which run no script
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _CHANGED = "was changed in the notebook; the panel shows the reply."
 # Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.
-_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10))}
+_DEVICES = {
+    "CON",
+    "PRN",
+    "AUX",
+    "NUL",
+    *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10)),
+}
 
 
 @dataclass(eq=False)
@@ -116,7 +138,9 @@ class ResultView:
         if not variable and self.variable:
             lost = self.variable
             note = f"{lost} {_CHANGED if self._is_held else 'no longer holds this result.'}"
-        no_reply = "This result has no JSON reply." if self.function.session.kind == "python" else ""
+        no_reply = (
+            "This result has no JSON reply." if self.function.session.kind == "python" else ""
+        )
         if "pages" in self.frame.attrs.get("funcs", {}):
             no_reply = "The result has several replies, one per page."
         has_json = "media_type" not in self.frame.attrs.get("funcs", {})
@@ -146,19 +170,27 @@ class ResultView:
         """Return a text, or the bytes of a file in base64."""
         content = self._file.content if self._file else b""
         as_text = self._file is None or _shown_as(self._file) == "text"
-        return content[:_MOST_SHOWN].decode(errors="ignore") if as_text else base64.b64encode(content).decode()
+        return (
+            content[:_MOST_SHOWN].decode(errors="ignore")
+            if as_text
+            else base64.b64encode(content).decode()
+        )
 
     @answers()
     def table_code(self, query: TableQuery) -> Json:
         return {"code": self.table.code(query, self.held_as or self.recipe)}
 
     @answers()
-    def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> Json:
+    def chart(
+        self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None
+    ) -> Json:
         zoom = None if low is None or high is None else (low, high)
         source = self.table.code(query, self.held_as or self.recipe)
 
         def drawn() -> Json:
-            return self._chart.view(wish, rows=self.table.positions(query), zoom=zoom, source=source)
+            return self._chart.view(
+                wish, rows=self.table.positions(query), zoom=zoom, source=source
+            )
 
         self.picture = self._charts.get("", (repr(query), wish, zoom, source), drawn)
         return dict(self.picture)
@@ -170,7 +202,13 @@ class ResultView:
 
     @answers(refused="Files can't be saved")
     def save(
-        self, ending: FileFormat, name: Name, filtered: TableQuery | None, *, replace: bool, download: bool
+        self,
+        ending: FileFormat,
+        name: Name,
+        filtered: TableQuery | None,
+        *,
+        replace: bool,
+        download: bool,
     ) -> Json:
         """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
         file = self._file if ending == "file" else None
@@ -214,7 +252,10 @@ def _file_name(text: str, ending: str) -> str:
     name = text.strip()
     is_plain = name.isprintable() and not set(name) & set('/\\:*?"<>|') and not name.startswith(".")
     if not name or not is_plain or name.partition(".")[0].rstrip().upper() in _DEVICES:
-        raise ArgumentError(f"{quote(name)} is not a file name without a folder.", f"Write one such as spend.{ending}.")
+        raise ArgumentError(
+            f"{quote(name)} is not a file name without a folder.",
+            f"Write one such as spend.{ending}.",
+        )
     return name if name.lower().endswith(f".{ending}") else f"{name}.{ending}"
 
 
@@ -222,7 +263,14 @@ def running_view(job: Job) -> Json:
     """Return the progress of a run; the page itself counts the seconds."""
     progress = job.progress
     elapsed = job.elapsed
-    view = {"name": _shown(job.function), "elapsed": 0.0, "bytes": 0, "done": 0, "of": 1, "note": progress.said}
+    view = {
+        "name": _shown(job.function),
+        "elapsed": 0.0,
+        "bytes": 0,
+        "done": 0,
+        "of": 1,
+        "note": progress.said,
+    }
     view["question"] = progress.question and _question_view(progress.question)
     if elapsed >= 1:  # constant before, or the run and the previous result would be sent again
         view |= {"elapsed": round(elapsed, 1), "bytes": progress.received}
@@ -266,16 +314,22 @@ def frame_of(job: Job) -> pd.DataFrame:
     return frame
 
 
-def result_of(function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str, recipe: str) -> ResultView:
+def result_of(
+    function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str, recipe: str
+) -> ResultView:
     """Return the view of a run that ended with a frame."""
     sweep = job if isinstance(job, SweepJob) else None
-    summary = " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)]))
+    summary = " · ".join(
+        filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)])
+    )
     started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
     partial = _partial(frame, sweep) if sweep else None
     # The last note of a sweep repeats how many runs failed.
     notes = [*map(_shown, job.notes[: -1 if partial else None])]
     reply = job.progress.reply
-    return ResultView(function, job.args, frame, reply, started, variable, summary, recipe, partial, notes, sweep)
+    return ResultView(
+        function, job.args, frame, reply, started, variable, summary, recipe, partial, notes, sweep
+    )
 
 
 def _shown(text: str) -> str:
@@ -290,7 +344,9 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
     rows = []
     for failure in errors[:_MOST_FAILED]:
         args = failure["args"]
-        texts = {name: value_text(args[name]) for name in frame.attrs["funcs"]["swept"] if name in args}
+        texts = {
+            name: value_text(args[name]) for name in frame.attrs["funcs"]["swept"] if name in args
+        }
         label = ", ".join(texts.values() if len(texts) == 1 else map(" = ".join, texts.items()))
         rows.append({"label": _shown(label), "error": _shown(failure["error"])})
     return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
@@ -320,7 +376,14 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
 def cancelled_view(job: Job) -> Json:
     """Return what a cancelled run or sweep has done, like `error_view`."""
     done = job.progress.done if isinstance(job, SweepJob) else 0
-    return {"what": stopped_text(job.progress), "hint": "", "details": "", "retry": False, "done": done, "fixes": []}
+    return {
+        "what": stopped_text(job.progress),
+        "hint": "",
+        "details": "",
+        "retry": False,
+        "done": done,
+        "fixes": [],
+    }
 
 
 def lines_of(error: BaseException) -> list[str]:
@@ -339,7 +402,9 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     frame = result.reply_frame
     function = result.function
     session = function.session
-    args = ", ".join(f"{escaped(name)} = {escaped(value_text(value))}" for name, value in result.args.items())
+    args = ", ".join(
+        f"{escaped(name)} = {escaped(value_text(value))}" for name, value in result.args.items()
+    )
     lines = [
         f"<b>{escaped(function.name)}</b>{f' with {args}' if args else ''}",
         f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {escaped(session.service)}",
@@ -349,9 +414,15 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     if result.held_as:
         lines.append(f"The DataFrame was kept as <code>{escaped(result.held_as)}</code>.")
     line = snippets.line(function, result.args)
-    if 0 < len(line) <= LONGEST_TEXT and not session.where.startswith("["):  # a line that is cut would not work
-        after = f", after <code>%funcs connect {escaped(session.where)}</code>" if session.where else ""
-        lines.append(f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values{after}.")
+    if 0 < len(line) <= LONGEST_TEXT and not session.where.startswith(
+        "["
+    ):  # a line that is cut would not work
+        after = (
+            f", after <code>%funcs connect {escaped(session.where)}</code>" if session.where else ""
+        )
+        lines.append(
+            f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values{after}."
+        )
     if file := file_of(frame):
         table = _file_html(file)
     else:
@@ -361,7 +432,9 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
         table = "<p>It is too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
     kept = f'<div class="jf-kept"><p>{"<br>".join(lines)}</p>{table}</div>'
-    return f'<div class="jf-still">{head}{kept}{svg(result.picture) if result.picture else ""}</div>'
+    return (
+        f'<div class="jf-still">{head}{kept}{svg(result.picture) if result.picture else ""}</div>'
+    )
 
 
 def _file_html(file: ResultFile) -> str:
@@ -370,5 +443,7 @@ def _file_html(file: ResultFile) -> str:
     if shown == "image":
         source = f"data:{file.kind};base64,{base64.b64encode(file.content).decode()}"
         return f'<img alt="{escaped(file.about)}" src="{source}" style="max-width: 320px; max-height: 240px">'
-    lines = file.content[:_LONGEST_TEXT].decode(errors="ignore").splitlines() if shown == "text" else []
+    lines = (
+        file.content[:_LONGEST_TEXT].decode(errors="ignore").splitlines() if shown == "text" else []
+    )
     return f"<pre>{html.escape(chr(10).join(map(inert, lines)))}</pre>"

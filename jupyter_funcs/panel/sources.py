@@ -63,7 +63,11 @@ class FieldSource:
 
     def nearest(self, value: str) -> str:
         """Return the choice most similar to a value, or without choices a valid spelling of it; empty if none."""
-        return next(iter(self.choices.nearest(value)), "") if self.choices else fixed(self.field, value)
+        return (
+            next(iter(self.choices.nearest(value)), "")
+            if self.choices
+            else fixed(self.field, value)
+        )
 
     def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> Json:
         """Return a page of options that match a search, by default the first ones: the `OptionPage` of the protocol."""
@@ -113,12 +117,16 @@ class FieldSource:
         try:
             self._take(args, *await self.function.choices(self.field, args, again=again))
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
-            trouble = error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
+            trouble = (
+                error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
+            )
             self._take(args, Choices(), (), trouble)
         finally:
             slow.cancel()
 
-    def _take(self, args: Args, choices: Choices, missing: Sequence[str], trouble: str = "") -> None:
+    def _take(
+        self, args: Args, choices: Choices, missing: Sequence[str], trouble: str = ""
+    ) -> None:
         self.choices = choices
         self.missing = missing
         self.trouble = trouble
@@ -150,10 +158,16 @@ class FieldSource:
 
     def _note(self) -> str:
         if not self.is_listed:
-            return "Read from the description" if self.choices and not self.field.is_declared("options") else ""
+            return (
+                "Read from the description"
+                if self.choices and not self.field.is_declared("options")
+                else ""
+            )
         noun = _NOUNS.get(self.field.kind, "values")
         if self.asking:
-            return f"Still listing {noun}… They can be typed." if self.is_slow else f"Listing {noun}…"
+            return (
+                f"Still listing {noun}… They can be typed." if self.is_slow else f"Listing {noun}…"
+            )
         if self.trouble:
             return f"The {noun} could not be listed: {clip(inert(self.trouble)).rstrip('.')}"
         if self.missing:

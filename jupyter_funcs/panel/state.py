@@ -25,7 +25,17 @@ from jupyter_funcs.panel import run_view
 from jupyter_funcs.panel.form_view import FormView, same_args
 from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
 from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
-from jupyter_funcs.panel.requests import Answers, FailedRows, Json, Name, Number, PageValues, RunNumber, Tab, answers
+from jupyter_funcs.panel.requests import (
+    Answers,
+    FailedRows,
+    Json,
+    Name,
+    Number,
+    PageValues,
+    RunNumber,
+    Tab,
+    answers,
+)
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.records.run import as_it_came
 from jupyter_funcs.sweeps.job import SweepJob, asks_text, start_sweep
@@ -63,7 +73,9 @@ class Visit:
     shown: Future[None] | None = None  # done when the panel shows the job's result
     refusal: ArgumentError | None = None
     error: Json | None = None
-    asked: Args = field(default_factory=dict)  # the arguments of a large sweep that the user was asked about
+    asked: Args = field(
+        default_factory=dict
+    )  # the arguments of a large sweep that the user was asked about
     result: ResultView | None = None
 
 
@@ -91,7 +103,9 @@ class PanelState:
         self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output in the saved notebook
         self._stills = asyncio.Lock()  # one at a time, or an older one could be published last
         self.history = HistoryView(self.session, _held)
-        self.lock = threading.RLock()  # requests arrive on the loop, `run` and `form[…] = …` on any thread
+        self.lock = (
+            threading.RLock()
+        )  # requests arrive on the loop, `run` and `form[…] = …` on any thread
         self._presets: list[Json] = []  # read once, because every change of the form sends them
         self._visits: dict[str, Visit] = {}
         self._entered: LastEntered = {}
@@ -107,7 +121,9 @@ class PanelState:
     @property
     def chosen(self) -> Visit:
         if not self.visit:
-            raise ArgumentError("Nothing can be done here: no function is chosen.", "Choose one first.")
+            raise ArgumentError(
+                "Nothing can be done here: no function is chosen.", "Choose one first."
+            )
         return self.visit
 
     @property
@@ -139,7 +155,13 @@ class PanelState:
             self._presets = self.header.presets(visit.function.name)
             if visit is not self.visit or visit.inputs.form is not visit.form:
                 self.close()
-                inputs = FormView(visit.function, visit.form, self.publish_soon, self._entered, trusted=self.trusted)
+                inputs = FormView(
+                    visit.function,
+                    visit.form,
+                    self.publish_soon,
+                    self._entered,
+                    trusted=self.trusted,
+                )
                 inputs.carry()
                 visit.inputs = inputs
                 self.visit = visit
@@ -173,7 +195,9 @@ class PanelState:
         session = self.session
         self.header.status = await asyncio.to_thread(session.status, asks=False)
         self.publish()
-        if not self.visit and session.kind == "service" and not session.address:  # list the demo's examples
+        if (
+            not self.visit and session.kind == "service" and not session.address
+        ):  # list the demo's examples
             for call in self.header.offered():
                 with suppress(FuncsError):
                     await example_values(call, call.form())
@@ -187,15 +211,23 @@ class PanelState:
         values = self.session.presets.get(function_name, name)
         unknown = fill(form, values, keep=True)
         filled = [form.field(parameter) for parameter in values if parameter not in unknown]
-        stay = [inert(field.label) for field in form.fields if form.is_set(field.name) and field not in filled]
+        stay = [
+            inert(field.label)
+            for field in form.fields
+            if form.is_set(field.name) and field not in filled
+        ]
         if name in self.session.presets.shipped(function_name):  # other values that a run needs
             form.update(await example_values(visit.function, form, broken_down=False))
         visit.inputs.preset = (name, form.args)
         notes = []
         if unknown:
-            notes.append(f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter.")
+            notes.append(
+                f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter."
+            )
         if stay:
-            notes.append(f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}.")
+            notes.append(
+                f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}."
+            )
         return {"said": " ".join(notes)}
 
     @answers(refused="Presets can't be saved")
@@ -397,7 +429,9 @@ class PanelState:
         try:
             frame = run_view.frame_of(job)
             note = visit.keeper.assign(frame)
-            make = partial(run_view.result_of, visit.function, job, frame, visit.keeper.name, self.recipe())
+            make = partial(
+                run_view.result_of, visit.function, job, frame, visit.keeper.name, self.recipe()
+            )
             await self.show(visit, make, note)
         except RunCancelledError:
             visit.state = "cancelled"
@@ -451,7 +485,11 @@ class PanelState:
     def code(self) -> Json:
         visit = self.chosen
         variable = visit.result.variable if visit.result else ""
-        return {"blocks": snippets.blocks(visit.function, visit.form, self.session.where, variable or "df")}
+        return {
+            "blocks": snippets.blocks(
+                visit.function, visit.form, self.session.where, variable or "df"
+            )
+        }
 
     @answers(refused="Variables can't be renamed")
     def rename(self, name: Name, *, replace: bool) -> Json:
@@ -464,7 +502,9 @@ class PanelState:
         question = visit.keeper.rename(name, result.frame, before, shown, replace=replace)
         if question:
             return {"variable": before, "note": question, "exists": True}
-        result.note = f"{before} is now {name}." if before and before not in notebook.variables() else ""
+        result.note = (
+            f"{before} is now {name}." if before and before not in notebook.variables() else ""
+        )
         result.variable = name
         result.frame = shown
         result.is_changed = False
@@ -485,7 +525,9 @@ class PanelState:
         visit = self._filled(run)
         frame = result_of(run)
         shown = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self.recipe()
-        await self.show(visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *shown))
+        await self.show(
+            visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *shown)
+        )
 
     def _filled(self, run: Run) -> Visit:
         """Show the form of a run, filled in with its arguments."""
@@ -497,7 +539,11 @@ class PanelState:
 
     def still_html(self, visit: Visit | None) -> str:
         """Return the output for pages without the panel: the result, and the last chart."""
-        return run_view.still_html(visit.function.name, visit.result) if visit else run_view.still_html()
+        return (
+            run_view.still_html(visit.function.name, visit.result)
+            if visit
+            else run_view.still_html()
+        )
 
     async def keep_still(self, visit: Visit) -> None:
         """Replace the output in the saved notebook."""

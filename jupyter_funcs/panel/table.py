@@ -15,7 +15,17 @@ from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.export import tabbed
 from jupyter_funcs.frames.roles import FRAME, flat, is_to_date
-from jupyter_funcs.panel.requests import Columns, Contains, Json, Number, OneOf, Sort, TableQuery, Text, answers
+from jupyter_funcs.panel.requests import (
+    Columns,
+    Contains,
+    Json,
+    Number,
+    OneOf,
+    Sort,
+    TableQuery,
+    Text,
+    answers,
+)
 from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
 
 if TYPE_CHECKING:
@@ -23,7 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` means all rows in their own order
+    Positions = (
+        NDArray[np.uint32] | None
+    )  # of rows, in the order of the view; `None` means all rows in their own order
 
 Result = TypeVar("Result")
 
@@ -34,7 +46,9 @@ _MOST_VALUES = 200  # in the filter box
 _LONGEST_VALUE = 1_000  # characters; longer values can't be picked from the list
 _LONGEST_COPY = 5_000_000  # characters
 _ROWS = "rows"  # the lane for orders, rows and sums
-_SUMMARIZED = 10_000_000  # cells to read for the first view; later columns are summarized when they are shown
+_SUMMARIZED = (
+    10_000_000  # cells to read for the first view; later columns are summarized when they are shown
+)
 
 
 class Latest:
@@ -102,19 +116,26 @@ class TableView:
     def columns(self, columns: Columns) -> list[Json]:
         """Return columns with their summaries."""
         if len(columns) > FIRST_COLUMNS:
-            raise ArgumentError(f"{len(columns):,} columns are too many at once.", f"Ask for {FIRST_COLUMNS} at most.")
+            raise ArgumentError(
+                f"{len(columns):,} columns are too many at once.",
+                f"Ask for {FIRST_COLUMNS} at most.",
+            )
         return [self._column(at).view(summary=True) for at in columns]
 
     @answers("rows")
     def page(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> Json:
         """Return the texts of some rows and columns, and the sums over all rows of the view."""
         if not 0 <= end - first <= _MOST_ROWS:
-            raise ArgumentError(f"A page of the table has at most {_MOST_ROWS:,} rows, not {end - first:,}.")
+            raise ArgumentError(
+                f"A page of the table has at most {_MOST_ROWS:,} rows, not {end - first:,}."
+            )
         chosen = [*map(self._column, columns)]
         rows, total = self._window(query, first, end)
         count = len(rows) * len(chosen)
         if count > _MOST_CELLS:
-            raise ArgumentError(f"{count:,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most.")
+            raise ArgumentError(
+                f"{count:,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most."
+            )
         cells = [map(column.cell, column.data.iloc[rows]) for column in chosen]
         texts = [[*row] for row in zip(*cells, strict=True)] if chosen else [[]] * len(rows)
         sums = {str(column.at): self._sum(query, column) for column in chosen if column.adds_up}
@@ -136,7 +157,15 @@ class TableView:
         return {"values": [*empty, *hits[:_MOST_VALUES]], "total": len(hits)}
 
     @answers("copy")
-    def text(self, query: TableQuery, first: Number, end: Number, columns: Columns, *, names: bool = False) -> str:
+    def text(
+        self,
+        query: TableQuery,
+        first: Number,
+        end: Number,
+        columns: Columns,
+        *,
+        names: bool = False,
+    ) -> str:
         """Return a selection as tab-separated text, with exact numbers, and with the columns' names if asked to."""
         chosen = [*map(self._column, columns)]
         rows, _ = self._window(query, first, end)
@@ -144,7 +173,9 @@ class TableView:
         for start in range(0, len(rows), 500):
             text += tabbed([column.copied(rows[start : start + 500]) for column in chosen])
             if len(text) > _LONGEST_COPY:
-                raise ArgumentError("More than 5 MB can't be copied: select less, or use Save to write a file.")
+                raise ArgumentError(
+                    "More than 5 MB can't be copied: select less, or use Save to write a file."
+                )
         return text.removesuffix("\n")
 
     def code(self, query: TableQuery, name: str) -> str:
@@ -163,7 +194,10 @@ class TableView:
         view = f"{name}[{test}]" if test else name
         if query.sort:
             columns = [self._sorting(self._column(sort.at)) for sort in query.sort]
-            options: Json = {"ascending": [not sort.descending for sort in query.sort], "kind": "stable"}
+            options: Json = {
+                "ascending": [not sort.descending for sort in query.sort],
+                "kind": "stable",
+            }
             key = "values"
             for column in reversed(columns):
                 if column.sort_key:
@@ -182,9 +216,13 @@ class TableView:
         if not column.of_time:
             return column
         rows = column.factorized().rows
-        others = map(self._column, reversed(range(self.count)))  # periods begin with one date and end with another
+        others = map(
+            self._column, reversed(range(self.count))
+        )  # periods begin with one date and end with another
         dates = (other for other in others if other.kind == "date")
-        return next((date for date in dates if np.array_equal(date.factorized().rows, rows)), column)
+        return next(
+            (date for date in dates if np.array_equal(date.factorized().rows, rows)), column
+        )
 
     def frame(self, query: TableQuery) -> pd.DataFrame:
         """Return a view as a frame."""
@@ -208,7 +246,9 @@ class TableView:
 
     def _column(self, at: int) -> TableColumn:
         if not 0 <= at < self.count:
-            raise ArgumentError(f"There is no column {at:,}: the table has {self.count:,}.", "Count them from 0.")
+            raise ArgumentError(
+                f"There is no column {at:,}: the table has {self.count:,}.", "Count them from 0."
+            )
         if at not in self._columns:
             column = TableColumn(self.flat.iloc[:, at], at, self._about, self._cache.get)
             said = self._said.get(str(column.data.name), {})
@@ -221,12 +261,16 @@ class TableView:
         rows = self.positions(query)
         total = self.rows if rows is None else len(rows)
         if not 0 <= first <= min(end, total):
-            raise ArgumentError(f"There are no rows {first:,} to {end:,}: the view has {total:,}.", "Scroll up.")
+            raise ArgumentError(
+                f"There are no rows {first:,} to {end:,}: the view has {total:,}.", "Scroll up."
+            )
         end = min(end, total)
         return (np.arange(first, end) if rows is None else rows[first:end]), total
 
     def _order(self, sort: Sequence[Sort]) -> Positions:
-        keys = [self._column(column.at).key(descending=column.descending) for column in reversed(sort)]
+        keys = [
+            self._column(column.at).key(descending=column.descending) for column in reversed(sort)
+        ]
         return np.lexsort(keys).astype(np.uint32) if keys else None
 
     def _tests(self, query: TableQuery) -> Iterator[Coded]:
@@ -243,7 +287,9 @@ class TableView:
         if query.find:
             shown = map(self._column, sorted({*range(self.count)} - {*query.hidden}))
             tests = [test for column in shown if (test := column.found(query.find)) is not None]
-            nowhere = Coded(np.zeros(self.rows, dtype=bool), f"pd.Series(False, index={FRAME}.index)")
+            nowhere = Coded(
+                np.zeros(self.rows, dtype=bool), f"pd.Series(False, index={FRAME}.index)"
+            )
             yield reduce(operator.or_, tests) if tests else nowhere
 
     def _sum(self, query: TableQuery, column: TableColumn) -> str | None:

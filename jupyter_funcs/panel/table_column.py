@@ -46,7 +46,13 @@ _NARROWEST = 72
 _CHARACTER = 6.9
 _DAY = re.compile(r"(?a)\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?")
 _TYPED = re.compile(r"(?a)([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)")
-_OF_ARROW = {"i": "Int64", "u": "UInt64", "f": "Float64", "b": "boolean", "U": "string"}  # by the kind of the type
+_OF_ARROW = {
+    "i": "Int64",
+    "u": "UInt64",
+    "f": "Float64",
+    "b": "boolean",
+    "U": "string",
+}  # by the kind of the type
 _COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 # Errors from values of any type: they can't be compared, are too large, or contain themselves.
 TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
@@ -141,7 +147,9 @@ class TableColumn:
             total = values.sum()
             if not abs(total) >= 1_000_000:  # also if it is no number
                 return self.cell(total) or ""
-            return with_minus(f"{total:,}" if isinstance(total, int | np.integer) else f"{total:,.0f}")
+            return with_minus(
+                f"{total:,}" if isinstance(total, int | np.integer) else f"{total:,.0f}"
+            )
         except TROUBLE:
             return short_text(plain_text(total))
 
@@ -223,7 +231,10 @@ class TableColumn:
     def contains(self, text: str) -> Coded:
         """Test whether the texts contain a text, ignoring case."""
         if self.right:
-            raise ArgumentError(f"{quote(self.name)} holds numbers, not texts.", "Filter it by a range or by values.")
+            raise ArgumentError(
+                f"{quote(self.name)} holds numbers, not texts.",
+                "Filter it by a range or by values.",
+            )
         texts = self._distinct() if self.kind == "text" else self._texts()
         if texts.value.empty:  # pandas has no text methods for a column without texts
             return self.one_of(())
@@ -245,9 +256,13 @@ class TableColumn:
     def within(self, low: str, high: str) -> Coded:
         """Test whether the values are between two typed bounds, inclusive."""
         if self.kind not in {"number", "date"}:
-            raise ArgumentError(f"{quote(self.name)} has no numbers or dates.", "Filter it by text or by values.")
+            raise ArgumentError(
+                f"{quote(self.name)} has no numbers or dates.", "Filter it by text or by values."
+            )
         read = self._day if self.kind == "date" else self._number
-        return self._compared(*(read(text, op) for text, op in ((low, ">="), (high, "<=")) if text.strip()))
+        return self._compared(
+            *(read(text, op) for text, op in ((low, ">="), (high, "<=")) if text.strip())
+        )
 
     def _compared(self, *bounds: Bound) -> Coded:
         test = reduce(operator.and_, (_COMPARE[op](self.coded, value) for op, value in bounds))
@@ -269,7 +284,9 @@ class TableColumn:
         if not number.is_finite() or abs(number.adjusted()) > 40:
             return float(number)
         most = 2**64 if self.data.dtype.kind == "u" else 2**63
-        if number == number.to_integral_value() and (abs(number) < most or self.data.dtype == object):
+        if number == number.to_integral_value() and (
+            abs(number) < most or self.data.dtype == object
+        ):
             return int(number)
         exact = self.data.dtype == object and any(isinstance(value, Decimal) for value in self.data)
         return number if exact else float(number)
@@ -280,7 +297,9 @@ class TableColumn:
             time = pd.Timestamp(day if _DAY.fullmatch(day) else "none")
             period = pd.Period(day)
         except ValueError:
-            raise ArgumentError(f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025.") from None
+            raise ArgumentError(
+                f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025."
+            ) from None
         zone = self.data.dt.tz
         if op == "<=" and not (self.type == "date" and period.freqstr == "D"):
             try:  # 2025 ends before 2026, and 14:30 before 14:31
@@ -297,7 +316,9 @@ class TableColumn:
         if self.kind == "date":
             if not re.fullmatch(r"(?a)[\d: -]+", text):
                 return None
-            shown = self._distinct().dt.strftime("%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S")
+            shown = self._distinct().dt.strftime(
+                "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"
+            )
             return self._spread(shown.str.contains(text, regex=False, na=False))
         if not self.right:
             possible = self.kind != "number" or re.fullmatch(r"(?ai)[\d.e+-]+", text)
@@ -311,7 +332,9 @@ class TableColumn:
         # Numbers that are shown as this one, however halves are rounded.
         places = len(typed[1].partition(".")[2])
         half = Decimal(5).scaleb(-places - 1)
-        return self._compared((">=", self._comparable(number - half)), ("<=", self._comparable(number + half)))
+        return self._compared(
+            (">=", self._comparable(number - half)), ("<=", self._comparable(number + half))
+        )
 
     # Summaries
 
@@ -323,7 +346,9 @@ class TableColumn:
         if self.right or self.kind == "date":
             return summary | self._range()
         shares = [(value, round(count / rows, 4)) for value, count in islice(self.ranked(), _BINS)]
-        top = [{"text": self.cell(value) or "", "share": share} for value, share in shares if share > 0]
+        top = [
+            {"text": self.cell(value) or "", "share": share} for value, share in shares if share > 0
+        ]
         return summary | {"distinct": len(self.factorized().values), "top": top}
 
     def _range(self) -> Json:
@@ -347,7 +372,11 @@ class TableColumn:
         shown = self.summary if summary else None
         texts = [f"{self.name[:14]}     ", *map(self.cell, self.data.head(FIRST_ROWS))]
         if shown:
-            texts += [shown["minimum"], shown["maximum"], *(value["text"] for value in shown["top"])]
+            texts += [
+                shown["minimum"],
+                shown["maximum"],
+                *(value["text"] for value in shown["top"]),
+            ]
             if self.kind == "date":
                 texts.append(f"{shown['minimum']} –")
             if self.type in {"money", "count"}:  # a sum that is cut would look like another number
@@ -403,4 +432,7 @@ def _histogram(values: NDArray[np.float64]) -> list[float]:
         return [1.0]
     places = ((values - low) * ((_BINS - 1e-9) / size)).astype(np.int16)
     counts = np.bincount(places, minlength=_BINS)
-    return [round(max(height, 0.002), 3) if height else 0.0 for height in (counts / counts.max()).tolist()]
+    return [
+        round(max(height, 0.002), 3) if height else 0.0
+        for height in (counts / counts.max()).tolist()
+    ]

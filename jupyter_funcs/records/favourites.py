@@ -59,7 +59,11 @@ class Favourites:
         try:
             content = read_object(read_small(self._path))
         except OSError as error:
-            if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.EFBIG}:  # it must not be replaced
+            if error.errno not in {
+                errno.ENOENT,
+                errno.ENOTDIR,
+                errno.EFBIG,
+            }:  # it must not be replaced
                 self._lose(error)
             return {}
         return {
@@ -69,7 +73,9 @@ class Favourites:
         }
 
     def _write(self, favourites: Messages) -> None:
-        text = json.dumps({service: names for service, names in favourites.items() if names}, indent=1)
+        text = json.dumps(
+            {service: names for service, names in favourites.items() if names}, indent=1
+        )
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             atomic_write_text(self._path, text)
@@ -77,4 +83,6 @@ class Favourites:
             self._lose(error)
 
     def _lose(self, error: OSError) -> None:
-        self.trouble = f"Favourites are lost when this kernel ends: {error.strerror or type(error).__name__}."
+        self.trouble = (
+            f"Favourites are lost when this kernel ends: {error.strerror or type(error).__name__}."
+        )

@@ -53,7 +53,17 @@ _LONGEST_ERROR = 60  # characters in its table; a run has the whole
 _LEAST_AGE = 0.001  # seconds
 _CLOCK_SLACK = 0.01  # seconds by which two clocks of one machine may differ
 _EMPTY = "Nothing has been run yet."
-_COLUMNS = ["number", "time", "function", "arguments", "rows", "elapsed", "status", "variable", "error"]
+_COLUMNS = [
+    "number",
+    "time",
+    "function",
+    "arguments",
+    "rows",
+    "elapsed",
+    "status",
+    "variable",
+    "error",
+]
 
 
 class History:
@@ -62,7 +72,9 @@ class History:
     def __init__(self, session: Client[RemoteCall]) -> None:
         self._session = session
         self._load_cached = partial(_load_cached, weakref.ref(session))
-        self._log = _logs.setdefault((session.address, session.where), _Log(session.address or "demo"))
+        self._log = _logs.setdefault(
+            (session.address, session.where), _Log(session.address or "demo")
+        )
 
     @property
     def path(self) -> Path:
@@ -146,7 +158,9 @@ class History:
     def function(self, run: Run) -> RemoteCall:
         """Return the function of a run as it is listed now, with the run's options; warn if it has changed."""
         if not run.is_whole:
-            raise ArgumentError(f"The arguments of run {run.label} were not saved.", "Enter them again.")
+            raise ArgumentError(
+                f"The arguments of run {run.label} were not saved.", "Enter them again."
+            )
         if self._session.catalog.peek(run.function) is None:
             raise NotFoundError(f"{run.function} is no longer in your catalog.", "See %funcs find.")
         function = self._session[run.function]
@@ -264,7 +278,11 @@ class _Log:
         """Warn of trouble with the file once; from the main thread, because no cell shows warnings of the loop."""
         file = self.file()
         trouble = "" if file is None else file.trouble
-        if trouble and trouble != self.warned_of and threading.current_thread() is threading.main_thread():
+        if (
+            trouble
+            and trouble != self.warned_of
+            and threading.current_thread() is threading.main_thread()
+        ):
             self.warned_of = trouble
             warn(f"{trouble} This kernel's history still has its runs.")
 
@@ -308,7 +326,10 @@ def _load_cached(reference: weakref.ref[Client[RemoteCall]], run: Run) -> pd.Dat
         return None
     try:
         return _cached_result(session, run)
-    except (FuncsError, RuntimeError):  # no listing, no such function, no token or other parameters; or on the loop
+    except (
+        FuncsError,
+        RuntimeError,
+    ):  # no listing, no such function, no token or other parameters; or on the loop
         return None
 
 
@@ -325,7 +346,9 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
     runs = [run.args] if sweep is None else sweep.runs
     earlier = EarlierResults(function, runs)
     latest = run.ended.timestamp() + _CLOCK_SLACK
-    times = {at: written for at, written in background.run(earlier.find()).items() if written <= latest}
+    times = {
+        at: written for at, written in background.run(earlier.find()).items() if written <= latest
+    }
     frames = earlier.read(sorted(times)) if len(times) == run.runs - run.failed else {}
     if not frames or len(frames) < len(times):
         return None
@@ -336,7 +359,9 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
         columns |= block.attrs.get("funcs", {}).get("columns", {})
     fields = fields_named(function.fields, sweep.swept)
     frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, fields)
-    progress = SweepProgress(total=run.runs, failed=run.failed, cached=len(frames), oldest=min(times.values()))
+    progress = SweepProgress(
+        total=run.runs, failed=run.failed, cached=len(frames), oldest=min(times.values())
+    )
     facts = sweep_facts(function, sweep, progress, run.started.timestamp(), run.elapsed)
     frame.attrs["funcs"] = facts | {"columns": columns} if columns else facts
     return frame

@@ -142,18 +142,27 @@ class HistoryFile:
         # Without a write-ahead log, which needs shared memory and two more files.
         try:
             uri = f"file:{as_uri(str(self.path.absolute()))}?mode=rw"
-            with closing(sqlite3.connect(uri, timeout=_BUSY_SECONDS, uri=True)) as connection, connection:
+            with (
+                closing(sqlite3.connect(uri, timeout=_BUSY_SECONDS, uri=True)) as connection,
+                connection,
+            ):
                 [mark] = connection.execute("PRAGMA application_id").fetchone()
                 [version] = connection.execute("PRAGMA user_version").fetchone()
-                has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
+                has_tables = (
+                    connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
+                )
                 if mark != _MARK and (has_tables or not is_new):
                     raise ConfigError(f"{self.path} isn't a history of jupyter_funcs.", _OTHER_FILE)
                 if version > _VERSION:
-                    raise ConfigError(f"{self.path} was written by a newer jupyter_funcs.", _OTHER_FILE)
+                    raise ConfigError(
+                        f"{self.path} was written by a newer jupyter_funcs.", _OTHER_FILE
+                    )
                 yield connection
         except sqlite3.Error as error:
             wrong = clip(inert(str(error)))
-            raise ConfigError(f"The history in {self.path} cannot be used: {wrong}.", _OTHER_FILE) from None
+            raise ConfigError(
+                f"The history in {self.path} cannot be used: {wrong}.", _OTHER_FILE
+            ) from None
 
 
 # Not "OR IGNORE", which uses up a number.
@@ -166,7 +175,10 @@ DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs ORDER BY started DESC, n
 
 
 def _save(connection: sqlite3.Connection, pending: _Waiting) -> None:
-    is_on = connection.execute("SELECT 1 FROM settings WHERE name = 'on' AND value = '1'").fetchone() is not None
+    is_on = (
+        connection.execute("SELECT 1 FROM settings WHERE name = 'on' AND value = '1'").fetchone()
+        is not None
+    )
     tokens = known_secrets()
     for (key, number), (service, run) in pending.items():
         text = _json(run, tokens)

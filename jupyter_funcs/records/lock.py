@@ -74,14 +74,19 @@ def read(folder: Path) -> Lock | None:
     service = document.get("service")
     if isinstance(version, int) and version > _VERSION:
         raise ConfigError(
-            f"{path} was written by a newer jupyter_funcs.", "Upgrade jupyter_funcs, or create the file again."
+            f"{path} was written by a newer jupyter_funcs.",
+            "Upgrade jupyter_funcs, or create the file again.",
         )
     if version != _VERSION or not isinstance(service, str):
-        raise ConfigError(f"{path} isn't a lock file: it needs version {_VERSION} and a service.", _REWRITE)
+        raise ConfigError(
+            f"{path} isn't a lock file: it needs version {_VERSION} and a service.", _REWRITE
+        )
     try:
         functions = msgspec.convert(document.get("functions", {}), dict[str, Interface])
     except msgspec.ValidationError:
-        raise ConfigError(f"{path} isn't a lock file: every parameter in it needs a kind.", _REWRITE) from None
+        raise ConfigError(
+            f"{path} isn't a lock file: every parameter in it needs a kind.", _REWRITE
+        ) from None
     return Lock(path, clip(inert(service)), functions)
 
 
@@ -95,10 +100,15 @@ def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
             "Delete it first, or use one folder per service.",
         )
     locked = before.functions if before is not None else {}
-    lock = Lock(path, service, locked | {function.name: interface_of(function) for function in functions})
+    lock = Lock(
+        path, service, locked | {function.name: interface_of(function) for function in functions}
+    )
     text = lock.text()
     if len(text.encode()) > _LARGEST:
-        raise ConfigError(f"These functions need a {NAME} of more than {_LARGEST // 2**10} KiB.", "Name fewer of them.")
+        raise ConfigError(
+            f"These functions need a {NAME} of more than {_LARGEST // 2**10} KiB.",
+            "Name fewer of them.",
+        )
     with named_error(path, "Run the notebook in a folder that you can write to: %cd FOLDER."):
         atomic_write_text(path, text)
     return lock
@@ -129,7 +139,11 @@ class LockChecker:
             what = f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared."
             return self._problem(folder, what)
         changes = lock.drifted(function.name, function) if function.name in lock.functions else ""
-        return f"{changes} {NAME} has the old signature; update it with %funcs lock." if changes else ""
+        return (
+            f"{changes} {NAME} has the old signature; update it with %funcs lock."
+            if changes
+            else ""
+        )
 
     def _problem(self, folder: str, text: str) -> str:
         """Return a text that concerns all functions, once."""

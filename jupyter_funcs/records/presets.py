@@ -25,7 +25,13 @@ from jupyter_funcs.catalog.values import (
 from jupyter_funcs.connection.profiles import profiles_file
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, NotFoundError
-from jupyter_funcs.core.files import atomic_write_text, expanded, locked_folder, named_error, read_toml
+from jupyter_funcs.core.files import (
+    atomic_write_text,
+    expanded,
+    locked_folder,
+    named_error,
+    read_toml,
+)
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.line import Entered, Sent, Values
 from jupyter_funcs.core.text import did_you_mean, listed, plain, quote
@@ -70,7 +76,9 @@ class Presets:
         """Return the values of a preset, by parameter, or raise a `NotFoundError` that lists the presets."""
         presets = self._all(function)
         if name not in presets:
-            names = f"Presets are {listed(map(quote, presets), 'and')}." if presets else "It has none."
+            names = (
+                f"Presets are {listed(map(quote, presets), 'and')}." if presets else "It has none."
+            )
             hint = did_you_mean(name, presets) or f"{names} The presets file is {self.path}."
             raise NotFoundError(f"{function} has no preset {quote(name)}.", hint)
         return {parameter: _from_toml(value) for parameter, value in presets[name].items()}
@@ -78,7 +86,11 @@ class Presets:
     def save(self, function: str, name: str, values: Mapping[str, Any]) -> None:
         """Save values under a name, replacing those that are there; the rest of the file stays as it is."""
         name = check_name(name)
-        self._change(function, name, {parameter: _to_toml(parameter, value) for parameter, value in values.items()})
+        self._change(
+            function,
+            name,
+            {parameter: _to_toml(parameter, value) for parameter, value in values.items()},
+        )
 
     def remove(self, function: str, name: str) -> None:
         """Remove a preset, if it exists."""
@@ -100,7 +112,9 @@ class Presets:
     def _change(self, function: str, name: str, values: Values | None) -> None:
         """Write one preset, or remove it, in the file as it is now: another notebook may have changed it."""
         if name in self.shipped(function):
-            raise ArgumentError(f"{quote(name, 40)} comes with the demo.", "Choose another name for your own.")
+            raise ArgumentError(
+                f"{quote(name, 40)} comes with the demo.", "Choose another name for your own."
+            )
         with named_error(self.path, "Set FUNCS_PRESETS to a writable file."):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with locked_folder(self.path.parent):
@@ -108,7 +122,9 @@ class Presets:
                 text = _edited(before or _HEAD, document, (self.profile, function, name), values)
                 if text is None:
                     what = f"{self.path} is written in a way that cannot be edited here"
-                    raise ConfigError(f"{what}; {quote(name)} is unchanged.", "Edit the file by hand.")
+                    raise ConfigError(
+                        f"{what}; {quote(name)} is unchanged.", "Edit the file by hand."
+                    )
                 atomic_write_text(self.path, text)
 
     def __repr__(self) -> str:
@@ -131,7 +147,9 @@ def check_name(name: str) -> str:
         what = f"A preset's name has at most {LONGEST_NAME} characters, not {len(name):,}"
         raise ArgumentError(f"{what}: {quote(name, 40)}.", "Choose a shorter name.")
     if not name.isprintable():
-        raise ArgumentError(f"The name {quote(name)} has invisible characters.", "Choose another name.")
+        raise ArgumentError(
+            f"The name {quote(name)} has invisible characters.", "Choose another name."
+        )
     return name
 
 

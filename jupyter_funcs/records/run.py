@@ -188,7 +188,12 @@ class Run:
     def frame(self) -> pd.DataFrame | None:
         """Its result as it came, if the notebook or the cache still has it; a copy if the notebook changed its own."""
         frame = self.in_memory
-        if frame is None and self.in_cache and self.load_cached is not None and self._status == "done":
+        if (
+            frame is None
+            and self.in_cache
+            and self.load_cached is not None
+            and self._status == "done"
+        ):
             frame = self.load_cached(self)
             if frame is not None:
                 self._refer_to(frame, frame.copy(deep=False))
@@ -201,7 +206,9 @@ class Run:
         if frame is None or "IPython" not in sys.modules:
             return ""
         variables = list(notebook.variables().items())  # a copy, because a running cell may add one
-        return next((name for name, value in variables if value is frame and not name.startswith("_")), "")
+        return next(
+            (name for name, value in variables if value is frame and not name.startswith("_")), ""
+        )
 
     @property
     def in_memory(self) -> pd.DataFrame | None:
@@ -214,7 +221,9 @@ class Run:
         """Its arguments in short: ``PanelName=Card Spend, Symbol=[500 values]``."""
         if not self.is_whole and not self.args:
             return "not saved"
-        shown = redacted_all(", ".join(f"{inert(name)}={_short(value)}" for name, value in self.args.items()))
+        shown = redacted_all(
+            ", ".join(f"{inert(name)}={_short(value)}" for name, value in self.args.items())
+        )
         return clip(shown, _LONGEST_ARGUMENTS)
 
     def to_json(self) -> JsonObject:
@@ -235,9 +244,8 @@ class Run:
 
     def __repr__(self) -> str:
         rows = "" if self.rows is None else f", {plural(self.rows, 'row')}"
-        return (
-            f"<Run {self.label}: {inert(self.function)}({self.arguments}), {self.status}, {self.elapsed:.1f} s{rows}>"
-        )
+        call = f"{inert(self.function)}({self.arguments})"
+        return f"<Run {self.label}: {call}, {self.status}, {self.elapsed:.1f} s{rows}>"
 
 
 def _sent(value: Any) -> Any:
@@ -253,7 +261,11 @@ def as_it_came(frame: pd.DataFrame, reply: pd.DataFrame | None) -> pd.DataFrame:
 
 def _short(value: Any) -> str:
     if isinstance(value, list):
-        return f"[{len(value):,} values]" if len(value) > _MOST_ITEMS else f"[{', '.join(map(_short, value))}]"
+        return (
+            f"[{len(value):,} values]"
+            if len(value) > _MOST_ITEMS
+            else f"[{', '.join(map(_short, value))}]"
+        )
     return "" if value is None else clip(inert(str(value)), _LONGEST_ITEM)
 
 

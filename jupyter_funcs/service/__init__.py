@@ -41,7 +41,9 @@ _MODULES = {
     "create_app": ".web.app",
     "embedded": ".builtin.demo",
     "function": ".publishing.registry",
-    **dict.fromkeys(("AtLeastOne", "Between", "Help", "ListedBy", "Options"), "jupyter_funcs.functions.markers"),
+    **dict.fromkeys(
+        ("AtLeastOne", "Between", "Help", "ListedBy", "Options"), "jupyter_funcs.functions.markers"
+    ),
 }
 
 

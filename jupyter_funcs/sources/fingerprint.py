@@ -25,7 +25,14 @@ _OF_CODE = ("co_code", "co_exceptiontable", "co_flags", "co_names", "co_varnames
 _COPIES = ("__getstate__", "__reduce__", "__reduce_ex__")
 _DERIVED = ("__dict__", "__weakref__", "_abc_impl", "__pydantic")
 _COLLECTS = {"add", "append", "clear", "extend", "insert", "pop", "remove", "update"}
-_WRAPPED = ("__dict__", "__func__", "__self__", "fget", "fset", "fdel")  # of wrappers, methods and properties
+_WRAPPED = (
+    "__dict__",
+    "__func__",
+    "__self__",
+    "fget",
+    "fset",
+    "fdel",
+)  # of wrappers, methods and properties
 _numbered: dict[int, Any] = {}  # by id, which no other object can have any more
 _process = uuid.uuid4().hex
 _files: weakref.WeakKeyDictionary[ModuleType, tuple[Any, bytes]] = weakref.WeakKeyDictionary()
@@ -59,7 +66,9 @@ class _Hasher(pickle.Pickler):
         return sorted(value, key=repr) if type(value) in {set, frozenset} else None
 
     def reducer_override(self, value: Any) -> Any:
-        is_code = isinstance(value, CodeType | ModuleType | property | type) or inspect.isroutine(value)
+        is_code = isinstance(value, CodeType | ModuleType | property | type) or inspect.isroutine(
+            value
+        )
         is_code |= hasattr(value, "__wrapped__")
         is_data = not is_code and self._is_data(value)
         if value is object or (is_data and not self._is_own(_module(type(value)))):
@@ -75,7 +84,9 @@ class _Hasher(pickle.Pickler):
         """Return whether an object is told by what a copy of it would hold."""
         kind = type(value)
         is_known = self._is_own(_module(kind)) or _top(_module(kind)) in sys.stdlib_module_names
-        if is_known or any(getattr(kind, name, None) is not getattr(object, name) for name in _COPIES):
+        if is_known or any(
+            getattr(kind, name, None) is not getattr(object, name) for name in _COPIES
+        ):
             with suppress(Exception):
                 return bool(value.__reduce_ex__(5))
         return False
@@ -90,41 +101,65 @@ class _Hasher(pickle.Pickler):
             owner, changed = value.__self__, _names(value)[1]["ATTR"]
             fields = getattr(owner, "__dict__", None)
             if changed and isinstance(fields, dict):
-                owner = type(owner), [(name, fields[name]) for name in sorted(fields.keys() - changed)]
+                owner = (
+                    type(owner),
+                    [(name, fields[name]) for name in sorted(fields.keys() - changed)],
+                )
             return value.__func__, owner
         is_own = self._is_own(module)
         if is_own:
             self.modules.add(module)
         if isinstance(value, type) and is_own:
             members = [item for item in vars(value).items() if not item[0].startswith(_DERIVED)]
-            return type(value), value.__bases__, members, getattr(value, "__pydantic_fields__", None)
+            return (
+                type(value),
+                value.__bases__,
+                members,
+                getattr(value, "__pydantic_fields__", None),
+            )
         if inspect.isfunction(value) and is_own:
             names, stored, imports = _names(value)
-            used = {name: value.__globals__[name] for name in names & value.__globals__.keys() - stored["GLOBAL"]}
+            used = {
+                name: value.__globals__[name]
+                for name in names & value.__globals__.keys() - stored["GLOBAL"]
+            }
             cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
-            used |= {name: cell.cell_contents for name, cell in cells if name not in stored["DEREF"]}
+            used |= {
+                name: cell.cell_contents for name, cell in cells if name not in stored["DEREF"]
+            }
             for level, wanted, name in imports:
                 if level or self._is_own(name):
                     with suppress(Exception):  # it isn't there, or fails
-                        used[f"{level} {name}"] = __import__(name, value.__globals__, None, wanted, level)
+                        used[f"{level} {name}"] = __import__(
+                            name, value.__globals__, None, wanted, level
+                        )
             values = [(name, self._used(used[name], names)) for name in sorted(used)]
             return value.__code__, value.__defaults__, value.__kwdefaults__, values, vars(value)
         version = getattr(sys.modules.get(_top(module)), "__version__", None)
-        inner = [getattr(value, name, None) for name in _WRAPPED] if not isinstance(value, type | ModuleType) else []
+        inner = (
+            [getattr(value, name, None) for name in _WRAPPED]
+            if not isinstance(value, type | ModuleType)
+            else []
+        )
         return inner, module, getattr(value, "__qualname__", ""), str(version)
 
     def _used(self, value: Any, names: set[str]) -> Any:
         if not isinstance(value, ModuleType) or not self._is_own(value.__name__):
             return value
         self.modules.add(value.__name__)
-        return [(name, self._used(vars(value)[name], names)) for name in sorted(names & vars(value).keys())]
+        return [
+            (name, self._used(vars(value)[name], names))
+            for name in sorted(names & vars(value).keys())
+        ]
 
     def _is_own(self, module: str) -> bool:
         top = _top(module)
         file = ""
         with suppress(Exception):  # it has none
             file = find_spec(top).origin or ""  # type: ignore[union-attr]  # None has no origin, which is suppressed
-        is_installed = "-packages" in file or top in sys.stdlib_module_names or top == _top(__name__)
+        is_installed = (
+            "-packages" in file or top in sys.stdlib_module_names or top == _top(__name__)
+        )
         return top == self._root or not is_installed
 
 
@@ -178,7 +213,9 @@ def _number(value: Any) -> str:
 def _file(module: ModuleType) -> bytes:
     """Return the hash of a module's file as it was when first asked for: what is loaded may be older than the file."""
     known, content = _files.get(module, (None, b""))
-    spec = getattr(module, "__spec__", None)  # another one when the module is loaded again; none of a shell's own
+    spec = getattr(
+        module, "__spec__", None
+    )  # another one when the module is loaded again; none of a shell's own
     if not content or spec is not known:
         with suppress(AttributeError, OSError):
             content = hashlib.sha256(Path(module.__file__ or "").read_bytes()).digest()

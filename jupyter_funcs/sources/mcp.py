@@ -19,7 +19,13 @@ from jupyter_funcs.connection.retries import Proof, pause
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.background import loop_time
-from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError, ProtocolError
+from jupyter_funcs.core.errors import (
+    ArgumentError,
+    ConfigError,
+    FunctionError,
+    NotFoundError,
+    ProtocolError,
+)
 from jupyter_funcs.core.json_decoding import JsonObject, only
 from jupyter_funcs.core.text import folded, quote, replace_surrogates, size_text, some
 from jupyter_funcs.core.warn import collect_warnings, warn
@@ -57,7 +63,9 @@ class McpSource:
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         arguments = self.request(function, args)["params"]["arguments"]
-        data, media_type = await self._repeat(partial(_call, function, arguments, progress), terms, progress)
+        data, media_type = await self._repeat(
+            partial(_call, function, arguments, progress), terms, progress
+        )
         progress.received = len(data)
         if len(data) > terms.max_bytes:
             raise too_large(terms.max_bytes)
@@ -92,15 +100,25 @@ class McpSource:
     @property
     def is_open(self) -> bool:
         """Whether the server has answered as one."""
-        return self._link is not None and self._link.opened.done() and self._link.opened.exception() is None
+        return (
+            self._link is not None
+            and self._link.opened.done()
+            and self._link.opened.exception() is None
+        )
 
-    async def _repeat(self, work: Callable[[Link, Ask], Awaitable[T]], terms: Terms, progress: Progress) -> T:
+    async def _repeat(
+        self, work: Callable[[Link, Ask], Awaitable[T]], terms: Terms, progress: Progress
+    ) -> T:
         """Do something with an open connection, as often as its failures allow."""
         try:
             # In a thread, because it takes a second.
-            from_sdk = await asyncio.to_thread(__import__, "jupyter_funcs.sources.mcp_connection", fromlist=["Link"])
+            from_sdk = await asyncio.to_thread(
+                __import__, "jupyter_funcs.sources.mcp_connection", fromlist=["Link"]
+            )
         except ImportError:
-            raise ConfigError("MCP servers need another package.", "pip install 'jupyter-funcs[mcp]'") from None
+            raise ConfigError(
+                "MCP servers need another package.", "pip install 'jupyter-funcs[mcp]'"
+            ) from None
         done = 0
         while True:
             progress.attempts += 1
@@ -114,7 +132,14 @@ class McpSource:
                 error, proof, retry_after, _ = unanswered.failure
             again = proof is Proof.NOT_SENT and not done and not link.is_usable
             left = terms.until - loop_time()
-            seconds = pause(proof, terms.purpose, done=done, left=left, retry_after=retry_after, most=terms.retries)
+            seconds = pause(
+                proof,
+                terms.purpose,
+                done=done,
+                left=left,
+                retry_after=retry_after,
+                most=terms.retries,
+            )
             done += 1
             if seconds is None and not again:
                 error.attempts = done
@@ -149,11 +174,17 @@ def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
             functions[function.name] = function
     if left_out:
         names = some(left_out, _MOST_NAMES)
-        warn(f"Left out tools of {link.name} that are listed twice or have no valid name and inputSchema: {names}.")
+        warn(
+            f"Left out tools of {link.name} that are listed twice or have no valid name and inputSchema: {names}."
+        )
     if is_cut or len(tools) > _MOST_TOOLS:
-        warn(f"{link.name} lists more tools than these {len(functions):,}; the others are left out.")
+        warn(
+            f"{link.name} lists more tools than these {len(functions):,}; the others are left out."
+        )
     link.functions = functions
-    link.tasks = {tool["name"] for tool in tools if _runs_as_task(tool) and tool["name"] in functions}
+    link.tasks = {
+        tool["name"] for tool in tools if _runs_as_task(tool) and tool["name"] in functions
+    }
     return Catalog(functions.values())
 
 
@@ -163,14 +194,23 @@ def _runs_as_task(tool: Any) -> bool:
 
 def _function(given: Any, group: str) -> Function | None:
     tool = only(dict, given)
-    name, schema, hints = only(str, tool.get("name")), tool.get("inputSchema"), only(dict, tool.get("annotations"))
+    name, schema, hints = (
+        only(str, tool.get("name")),
+        tool.get("inputSchema"),
+        only(dict, tool.get("annotations")),
+    )
     if not name.strip() or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
-    required: JsonObject = {each: {} for each in only(list, schema.get("required")) if isinstance(each, str)}
+    required: JsonObject = {
+        each: {} for each in only(list, schema.get("required")) if isinstance(each, str)
+    }
     properties = only(dict, schema.get("properties"))
     is_whole = not properties and any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref"))
     params = {_WHOLE: schema} if is_whole else required | properties
-    title, about = only(str, tool.get("title") or hints.get("title")), only(str, tool.get("description"))
+    title, about = (
+        only(str, tool.get("title") or hints.get("title")),
+        only(str, tool.get("description")),
+    )
     texts = (title * (folded(title) != folded(name) or not about), about)
     definitions = {key: schema[key] for key in _DEFINITIONS if key in schema}
     return Function(
@@ -183,10 +223,14 @@ def _function(given: Any, group: str) -> Function | None:
         params=tuple(
             Param(
                 name=key,
-                description=only(str, only(dict, own).get("description") or only(dict, own).get("title")),
+                description=only(
+                    str, only(dict, own).get("description") or only(dict, own).get("title")
+                ),
                 required=is_whole or key in required,
                 encoding=Encoding.JSON,
-                schema=definitions | own if isinstance(own, dict) and "'$ref'" in repr(own) else own,
+                schema=definitions | own
+                if isinstance(own, dict) and "'$ref'" in repr(own)
+                else own,
             )
             for key, own in params.items()
             if key.strip()
@@ -199,7 +243,10 @@ def _returned(schema: JsonObject) -> JsonObject | None:
     members = only(dict, schema.get("properties"))
     if members.keys() != {"result"}:
         return schema or None
-    return {**only(dict, members["result"]), **{key: schema[key] for key in _DEFINITIONS if key in schema}}
+    return {
+        **only(dict, members["result"]),
+        **{key: schema[key] for key in _DEFINITIONS if key in schema},
+    }
 
 
 async def _call(
@@ -210,9 +257,14 @@ async def _call(
             await asyncio.to_thread(await _list(link, type(ask)()))
     now = (link.functions or {}).get(function.name)
     if now is None:
-        raise NotFoundError(f"{function.name} is no longer in your catalog.", "See %funcs find, after %funcs refresh.")
+        raise NotFoundError(
+            f"{function.name} is no longer in your catalog.",
+            "See %funcs find, after %funcs refresh.",
+        )
     if now != function and (changed := drift(function, now)):
-        raise ArgumentError(changed, f"Get it again with funcs[{quote(function.name)}], or reopen its panel.")
+        raise ArgumentError(
+            changed, f"Get it again with funcs[{quote(function.name)}], or reopen its panel."
+        )
     await link.call_tool(function.name, arguments, ask, progress)
     return await asyncio.to_thread(_data, ask.result, function.name.casefold())
 
@@ -223,7 +275,10 @@ def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
     texts = list(map(_text, blocks))
     if result.get("isError") is True:
         text = redacted_line("\n".join(texts)) or "it gave no reason."
-        if text.casefold().startswith("unknown tool") or f"tool {name} not found" in text.casefold():
+        if (
+            text.casefold().startswith("unknown tool")
+            or f"tool {name} not found" in text.casefold()
+        ):
             raise NotFoundError(text, "See %funcs find, after %funcs refresh.")
         raise FunctionError(f"The function failed: {text}", "Check its arguments first.")
     value = result.get("structuredContent")
@@ -232,7 +287,9 @@ def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
     if value is None:
         values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
         value = values[0] if len(values) == 1 else values or None
-    elif isinstance(value, dict) and value.keys() == {"result"}:  # how the SDK's servers wrap what isn't an object
+    elif isinstance(value, dict) and value.keys() == {
+        "result"
+    }:  # how the SDK's servers wrap what isn't an object
         value = value["result"]
     return _encoded(value), ""
 
@@ -264,7 +321,11 @@ def _link(block: JsonObject) -> JsonObject:
 def _part(block: JsonObject) -> JsonObject:
     """Return the text or the bytes of a block, its media type and its address; the text of a link is its name."""
     own = block | only(dict, block.get("resource"))
-    part = {"Result": _link(block).get("name") or _text(block), "media_type": "text/plain", "is_file": False}
+    part = {
+        "Result": _link(block).get("name") or _text(block),
+        "media_type": "text/plain",
+        "is_file": False,
+    }
     with suppress(ValueError):  # it isn't base64
         if base64.b64decode(data := only(str, own.get("data", own.get("blob")))):
             part = {"Result": data, "media_type": "application/octet-stream", "is_file": True}

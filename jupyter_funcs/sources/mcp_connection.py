@@ -59,7 +59,11 @@ R = TypeVar("R", bound=types.Result)
 # Seconds. A command may have to download its server, so it keeps starting after those who asked for it gave up.
 _OPEN_SECONDS = 60.0
 _NOTIFY_SECONDS = 5.0
-_TASK_SECONDS = (0.1, 1.0, 30.0)  # between two looks at a task: at least, if the server doesn't say, and at most
+_TASK_SECONDS = (
+    0.1,
+    1.0,
+    30.0,
+)  # between two looks at a task: at least, if the server doesn't say, and at most
 _EXIT_SECONDS, _TERM_SECONDS, _POLL = 0.6, 0.3, 0.01
 _LONGEST = 300
 # What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
@@ -68,7 +72,11 @@ _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
 _CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _OF_SDK = (MCPError, ValueError, RuntimeError)
 
-for _name in ("mcp", "client", "httpx2"):  # our errors say what these log, which goes to stderr if nobody listens
+for _name in (
+    "mcp",
+    "client",
+    "httpx2",
+):  # our errors say what these log, which goes to stderr if nobody listens
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
@@ -111,7 +119,10 @@ class Link:
         self.pid = os.getpid()
         self._process: Process | None = None
         self._why: FuncsError | None = None  # it ended
-        self._said, self._noise = b"", b""  # the end of the server's stderr; what isn't a message on its stdout
+        self._said, self._noise = (
+            b"",
+            b"",
+        )  # the end of the server's stderr; what isn't a message on its stdout
         self._task = asyncio.create_task(self._own())
         _links.add(self)
 
@@ -123,7 +134,9 @@ class Link:
     async def list_tools(self, cursor: str | None, ask: Ask) -> str | None:
         """Ask for a page of the tools, and return the cursor of the next one."""
         page = types.PaginatedRequestParams(cursor=cursor)
-        listed = await self._send(lambda session: session.list_tools(params=page), ask, ProtocolError)
+        listed = await self._send(
+            lambda session: session.list_tools(params=page), ask, ProtocolError
+        )
         return listed.next_cursor
 
     async def call_tool(self, name: str, arguments: JsonObject, ask: Ask, run: Progress) -> None:
@@ -138,7 +151,9 @@ class Link:
             params.task = types.TaskMetadata()
         self._runs.append(run)
         try:
-            await self._request(types.CallToolRequest(params=params), types.CallToolResult, ask, told)
+            await self._request(
+                types.CallToolRequest(params=params), types.CallToolResult, ask, told
+            )
             if params.task is not None:
                 await self._finish(self._task_of(ask), ask, run)
         finally:
@@ -164,23 +179,37 @@ class Link:
                 run.said = redacted_line(task.status_message or "working", 80)
                 seconds = usual if task.poll_interval is None else task.poll_interval / 1000
                 await asyncio.sleep(min(max(seconds, least), most))
-                task = await self._request(types.GetTaskRequest(params=by_id), types.GetTaskResult, ask)
+                task = await self._request(
+                    types.GetTaskRequest(params=by_id), types.GetTaskResult, ask
+                )
         except asyncio.CancelledError:
-            cancel = types.CancelTaskRequest(params=types.CancelTaskRequestParams(task_id=task.task_id))
-            background.start(self._request(cancel, types.CancelTaskResult, Ask()))  # nobody has to wait for that
+            cancel = types.CancelTaskRequest(
+                params=types.CancelTaskRequestParams(task_id=task.task_id)
+            )
+            background.start(
+                self._request(cancel, types.CancelTaskResult, Ask())
+            )  # nobody has to wait for that
             raise
         if task.status == "cancelled":
             why = redacted_line(task.status_message or "The server has cancelled the task.")
             raise UnansweredError(Failure(FunctionError(why, "Run it again if that is safe.")))
-        payload = types.GetTaskPayloadRequest(params=types.GetTaskPayloadRequestParams(task_id=task.task_id))
+        payload = types.GetTaskPayloadRequest(
+            params=types.GetTaskPayloadRequestParams(task_id=task.task_id)
+        )
         await self._request(payload, types.CallToolResult, ask)
 
-    async def _request(self, request: types.Request[Any, Any], result_type: type[R], ask: Ask, told: Any = None) -> R:
+    async def _request(
+        self, request: types.Request[Any, Any], result_type: type[R], ask: Ask, told: Any = None
+    ) -> R:
         return await self._send(
-            lambda session: session.send_request(request, result_type, progress_callback=told), ask, FunctionError
+            lambda session: session.send_request(request, result_type, progress_callback=told),
+            ask,
+            FunctionError,
         )
 
-    async def _send(self, request: Callable[[ClientSession], Awaitable[T]], ask: Ask, refusal: type[FuncsError]) -> T:
+    async def _send(
+        self, request: Callable[[ClientSession], Awaitable[T]], ask: Ask, refusal: type[FuncsError]
+    ) -> T:
         _asking.set(ask)
         try:
             session = await asyncio.shield(self.opened)
@@ -217,7 +246,9 @@ class Link:
                 self._pipes() if self.command else self._http() as (incoming, outgoing),
                 ClientSession(
                     dispatcher=_LenientDispatcher(incoming, outgoing),
-                    client_info=types.Implementation(name="jupyter_funcs", version=version("jupyter-funcs")),
+                    client_info=types.Implementation(
+                        name="jupyter_funcs", version=version("jupyter-funcs")
+                    ),
                     message_handler=self._on_notification,
                     elicitation_callback=self._ask_user,
                 ) as session,
@@ -226,7 +257,9 @@ class Link:
                     await _negotiate(session)
                 except _OF_SDK as error:
                     failure = self._failure(error, ask, ProtocolError)
-                    failure = Failure(failure.error) if self.command else failure  # it would end again
+                    failure = (
+                        Failure(failure.error) if self.command else failure
+                    )  # it would end again
                 else:
                     limit.reschedule(None)
                     if (info := session.server_info) is not None:
@@ -237,7 +270,10 @@ class Link:
             what = f"{self.name} did not answer within {_OPEN_SECONDS:g} s{self._last_words('; ')}."
             failure = Failure(DeadlineError(what, "Start the server by itself to see why."))
         except OSError as error:
-            reasons = {FileNotFoundError: "it doesn't exist", PermissionError: "it isn't executable"}
+            reasons = {
+                FileNotFoundError: "it doesn't exist",
+                PermissionError: "it isn't executable",
+            }
             reason = reasons.get(type(error), error.strerror)
             what = f"The command {quote(' '.join(self.command[:1]))} of the MCP server can't be started: {reason}."
             failure = Failure(ConfigError(what, "Install the server, or correct its command."))
@@ -248,7 +284,9 @@ class Link:
             self.ended.set()
             _links.discard(self)
             if not self.opened.done():
-                closed = ServiceConnectionError(f"The connection to {self.name} was closed.", "Try again.")
+                closed = ServiceConnectionError(
+                    f"The connection to {self.name} was closed.", "Try again."
+                )
                 self.opened.set_exception(UnansweredError(failure or Failure(closed)))
                 self.opened.exception()  # or asyncio logs it if nobody waits
 
@@ -258,14 +296,18 @@ class Link:
         url = connection.location or connection.base_url
         async with (
             httpx2.AsyncClient(transport=_HttpTransport(self), trust_env=False) as client,
-            streamable_http_client(url, http_client=client, max_sse_event_size=MAX_BYTES) as streams,
+            streamable_http_client(
+                url, http_client=client, max_sse_event_size=MAX_BYTES
+            ) as streams,
         ):
             yield streams
 
     @asynccontextmanager
     async def _pipes(self) -> AsyncIterator[tuple[Any, Any]]:
         # Not the SDK's: its lines take time that grows with the square of their length, and it can't say why it ended.
-        self._process = process = await anyio.open_process(self.command, env=self._env, start_new_session=True)
+        self._process = process = await anyio.open_process(
+            self.command, env=self._env, start_new_session=True
+        )
         received, incoming = anyio.create_memory_object_stream[SessionMessage](0)
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](256)
         # A stray child may hold the pipes open, and anyio has no other way to close them.
@@ -282,7 +324,9 @@ class Link:
                         self.kill("SIGTERM")
                         await _has_exited(process, _TERM_SECONDS)
                     self.kill()
-                    await _has_exited(process, _TERM_SECONDS)  # or closing its pipes takes its exit code
+                    await _has_exited(
+                        process, _TERM_SECONDS
+                    )  # or closing its pipes takes its exit code
                     tasks.cancel_scope.cancel()
 
     async def _read(self, process: Process, received: Any) -> None:
@@ -291,7 +335,9 @@ class Link:
             while True:
                 line = await stdout.receive_until(b"\n", MAX_BYTES)
                 self.received += len(line)
-                if message := await asyncio.to_thread(self._message, line):  # a long one takes a while
+                if message := await asyncio.to_thread(
+                    self._message, line
+                ):  # a long one takes a while
                     await received.send(message)
         except anyio.DelimiterNotFound:
             self._why = too_large(MAX_BYTES)
@@ -327,15 +373,25 @@ class Link:
 
     def _last_words(self, before: str) -> str:
         """Return the last line that the server wrote about an error, or wrote at all."""
-        lines = [line for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()]
+        lines = [
+            line for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()
+        ]
         last = [line for line in lines if "error" in line.casefold()] or lines
         return before + redacted_line(last[-1]) if last else ""
 
-    async def _ask_user(self, context: object, params: types.ElicitRequestParams) -> types.ElicitResult:  # noqa: ARG002
+    async def _ask_user(
+        self,
+        context: object,  # noqa: ARG002  # the SDK passes it by name
+        params: types.ElicitRequestParams,
+    ) -> types.ElicitResult:
         """Ask the user of the last run that can ask; decline if there is none."""
-        run = next((run for run in reversed(self._runs) if run.can_ask and run.question is None), None)
+        run = next(
+            (run for run in reversed(self._runs) if run.can_ask and run.question is None), None
+        )
         if run is None:
-            self._declined = f"{self.name} asked, and nobody could answer: {redacted_line(params.message)}"
+            self._declined = (
+                f"{self.name} asked, and nobody could answer: {redacted_line(params.message)}"
+            )
             return types.ElicitResult(action="decline")
         question = Question(self.name, redacted_line(params.message, _LONGEST))
         if isinstance(params, types.ElicitRequestURLParams):
@@ -354,18 +410,29 @@ class Link:
 
     def _failure(self, error: Exception, ask: Ask, refusal: type[FuncsError]) -> Failure:
         """Return why a request failed; `refusal` is what a server's own error is."""
-        text, code = redacted_line(_reason(error)), error.code if isinstance(error, MCPError) else None
+        text, code = (
+            redacted_line(_reason(error)),
+            error.code if isinstance(error, MCPError) else None,
+        )
         if ask.failure is not None:
             return ask.failure
         # The SDK's words for the end of a reply or a connection; a tool's own error may have the same code.
-        is_closed = text.startswith("SSE stream ended") or (text == "Connection closed" and self.ended.is_set())
+        is_closed = text.startswith("SSE stream ended") or (
+            text == "Connection closed" and self.ended.is_set()
+        )
         if code == types.CONNECTION_CLOSED and is_closed:
             return self._end()
         if code == types.METHOD_NOT_FOUND and self.opened.done() and refusal is ProtocolError:
-            return Failure(ConfigError(f"{self.name} is an MCP server without tools.", "Connect to another one."))
+            return Failure(
+                ConfigError(
+                    f"{self.name} is an MCP server without tools.", "Connect to another one."
+                )
+            )
         if code is None or code == types.PARSE_ERROR or refusal is ProtocolError:
             check = "Check its command." if self.command else CHECK_ADDRESS
-            return Failure(ProtocolError(f"{self.name} did not answer as an MCP server: {text}", check))
+            return Failure(
+                ProtocolError(f"{self.name} did not answer as an MCP server: {text}", check)
+            )
         if code == types.INVALID_PARAMS:
             return Failure(ArgumentError(text))
         return Failure(refusal(f"The function failed: {text}", "Check its arguments first."))
@@ -383,7 +450,9 @@ class Link:
         hint = f"Run it in a terminal to see why: {redacted_line(' '.join(self.command))}"
         if self._noise:
             hint = f"It wrote {quote(redacted_all(self._noise.decode('utf-8', 'replace')))} where a message belongs."
-        return Failure(ServiceConnectionError(what, hint), Proof.FAILED)  # sent again, it would end again
+        return Failure(
+            ServiceConnectionError(what, hint), Proof.FAILED
+        )  # sent again, it would end again
 
 
 class _LenientDispatcher(JSONRPCDispatcher[Any]):
@@ -404,7 +473,10 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
         if method == "tools/list" and isinstance(raw.get("tools"), list):
             _asking.get().result = raw
             return {**raw, "tools": [plain for tool in raw["tools"] if (plain := _plain(tool))]}
-        if method in {"tools/call", "tasks/result"} and raw.get("resultType", "complete") == "complete":
+        if (
+            method in {"tools/call", "tasks/result"}
+            and raw.get("resultType", "complete") == "complete"
+        ):
             _asking.get().result = raw
             return {"content": [], "resultType": "complete"}
         return raw
@@ -430,7 +502,9 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         is_answered = request.method == "POST" and "id" in json_decoding.decode(body)
         try:
             # A message without an answer must not hold up what is sent after it.
-            async with asyncio.timeout(None if is_answered or request.method == "GET" else _NOTIFY_SECONDS):
+            async with asyncio.timeout(
+                None if is_answered or request.method == "GET" else _NOTIFY_SECONDS
+            ):
                 reply = await self._open(request, body)
         except FuncsError as error:  # of the token's source
             reply = Failure(error)
@@ -439,8 +513,14 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         if is_answered:
             ask.failure = reply if isinstance(reply, Failure) else None
         if not isinstance(reply, Failure):
-            headers = [(name, text) for name, text in reply.response.headers.items() if name.lower() not in _FRAMING]
-            return httpx2.Response(reply.response.status_code, headers=headers, stream=_Pieces(self.link, ask, reply))
+            headers = [
+                (name, text)
+                for name, text in reply.response.headers.items()
+                if name.lower() not in _FRAMING
+            ]
+            return httpx2.Response(
+                reply.response.status_code, headers=headers, stream=_Pieces(self.link, ask, reply)
+            )
         if not is_answered:
             return httpx2.Response(202 if request.method == "POST" else 405)
         # As an error of this request: what is raised here ends all the others too.
@@ -450,13 +530,17 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
     async def _open(self, request: httpx2.Request, body: bytes) -> Opened | Failure:
         link, url = self.link, request.url
         if not same_origin(str(url), link.transport.connection.base_url):
-            return Failure(ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS))
+            return Failure(
+                ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS)
+            )
         headers = {**request.headers, "accept-encoding": "gzip"}
         reply = await link.transport.open(request.method, str(url), headers, body)
         if isinstance(reply, Failure) and request.method == "POST" and "mcp-session-id" in headers:
             # Of a server that has restarted, or forgotten the session: a 404, or a 400 that says so.
             error = reply.error
-            if isinstance(error, ConfigError) or (isinstance(error, FunctionError) and "session" in error.what.lower()):
+            if isinstance(error, ConfigError) or (
+                isinstance(error, FunctionError) and "session" in error.what.lower()
+            ):
                 link.ended.set()
                 ended = ServiceConnectionError(f"{link.name} has ended the session.", "Try again.")
                 return Failure(ended, Proof.NOT_SENT)
@@ -484,7 +568,9 @@ class _Pieces(httpx2.AsyncByteStream):
             is_broken = isinstance(error, ServiceConnectionError)
             self.ask.failure = Failure(error, Proof.BROKEN if is_broken else Proof.FINAL)
             # Those that the SDK takes for the failure of one request.
-            is_events = self.reply.response.headers.get("content-type", "").startswith("text/event-stream")
+            is_events = self.reply.response.headers.get("content-type", "").startswith(
+                "text/event-stream"
+            )
             raise (httpx2.SSEError if is_events else httpx2.StreamError)(error.what) from None
 
     async def aclose(self) -> None:

@@ -31,7 +31,13 @@ from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only
 from jupyter_funcs.core.text import clip, distinct, inert, plural, prose, quote
 from jupyter_funcs.core.warn import warn
-from jupyter_funcs.sources.openapi_files import MAX_FILE, UNREAD, DocumentFiles, decoded, is_too_deep
+from jupyter_funcs.sources.openapi_files import (
+    MAX_FILE,
+    UNREAD,
+    DocumentFiles,
+    decoded,
+    is_too_deep,
+)
 from jupyter_funcs.sources.openapi_requests import (
     BOUNDARY,
     DELIMITERS,
@@ -105,17 +111,25 @@ class OpenApiSource:
             progress.attempts = 1
             return lambda: read_document(_content(connection.location), connection)
         url = connection.location or connection.base_url
-        request = Request("GET", url, headers={"Accept": _ACCEPT}, credentials=connection.credentials)
-        reply = await self._transport.request(request, terms._replace(max_bytes=_MAX_DOCUMENT), progress)
+        request = Request(
+            "GET", url, headers={"Accept": _ACCEPT}, credentials=connection.credentials
+        )
+        reply = await self._transport.request(
+            request, terms._replace(max_bytes=_MAX_DOCUMENT), progress
+        )
         begin = partial(reply.read, partial(_begun, connection=connection))
         files = await asyncio.wrap_future(in_thread(begin, "document"))
         while addresses := files.pending(_AT_ONCE):
-            others = await asyncio.gather(*(self._other(url, request, terms, files.left) for url in addresses))
+            others = await asyncio.gather(
+                *(self._other(url, request, terms, files.left) for url in addresses)
+            )
             add = partial(files.add_all, dict(zip(addresses, others, strict=True)))
             await asyncio.wrap_future(in_thread(add, "document"))
         return partial(reply.read, lambda _: _catalog(files.root, connection))
 
-    async def _other(self, url: str, request: Request, terms: Terms, left: int) -> bytes | FuncsError:
+    async def _other(
+        self, url: str, request: Request, terms: Terms, left: int
+    ) -> bytes | FuncsError:
         """Return a file that the document refers to at its own origin, or why there is none."""
         if terms.until - loop_time() < _MIN_LEFT:
             return ProtocolError("there was no time left to ask for it")
@@ -126,19 +140,26 @@ class OpenApiSource:
             return error
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
-        return await self._sent(function, request_of(function, args, self._transport.connection), terms, progress)
+        return await self._sent(
+            function, request_of(function, args, self._transport.connection), terms, progress
+        )
 
-    async def follow(self, function: Function, args: Args, link: str, terms: Terms, progress: Progress) -> Reply:
+    async def follow(
+        self, function: Function, args: Args, link: str, terms: Terms, progress: Progress
+    ) -> Reply:
         """Run a function at the link that a page of it has to the next one, at the same origin."""
         request = request_of(function, args, self._transport.connection)
         url = urljoin(request.url, link)
         if request.method != "GET" or not same_origin(url, request.url):
             raise ConfigError(
-                f"The next page is at another address, {quote(clip(url, _MAX_NAME))}.", "Nothing was sent."
+                f"The next page is at another address, {quote(clip(url, _MAX_NAME))}.",
+                "Nothing was sent.",
             )
         return await self._sent(function, request._replace(url=url), terms, progress)
 
-    async def _sent(self, function: Function, request: Request, terms: Terms, progress: Progress) -> Reply:
+    async def _sent(
+        self, function: Function, request: Request, terms: Terms, progress: Progress
+    ) -> Reply:
         if request.method == "GET" and terms.purpose is Purpose.RUN:
             terms = terms._replace(purpose=Purpose.LISTING)  # it can be sent again as safely
         try:
@@ -149,11 +170,16 @@ class OpenApiSource:
         except (AuthenticationError, PermissionDeniedError) as error:
             if error.status in _REFUSALS:
                 connection = self._transport.connection
-                error.hint = needs(connection, function.context["security"], request.credentials) or error.hint
+                error.hint = (
+                    needs(connection, function.context["security"], request.credentials)
+                    or error.hint
+                )
             raise
         before = progress.attempts, progress.said
         try:
-            return await self._result(reply, request, terms._replace(purpose=Purpose.LISTING), progress)
+            return await self._result(
+                reply, request, terms._replace(purpose=Purpose.LISTING), progress
+            )
         except FuncsError as error:  # nobody may send the operation again
             error.what = f"{function.name} was accepted, but its result can't be had. {error.what}"
             error.refused = False
@@ -161,7 +187,9 @@ class OpenApiSource:
         finally:
             progress.attempts, progress.said = before
 
-    async def _result(self, reply: Reply, request: Request, terms: Terms, progress: Progress) -> Reply:
+    async def _result(
+        self, reply: Reply, request: Request, terms: Terms, progress: Progress
+    ) -> Reply:
         """Return what an accepted operation (202, 303) leads to, asked for with GET until it is there."""
         asked = awaiting(request)
         place = Place()
@@ -171,7 +199,9 @@ class OpenApiSource:
                 break
             url = urljoin(asked.url, place.link)
             if not same_origin(url, request.url):
-                warn(f"The result is at another address, {quote(redacted_line(url, _MAX_NAME))}, and wasn't asked for.")
+                warn(
+                    f"The result is at another address, {quote(redacted_line(url, _MAX_NAME))}, and wasn't asked for."
+                )
                 break
             if place.is_monitor or number > _MAX_REDIRECTS:
                 progress.said = f"accepted, asked for the result {plural(number, 'time')}"
@@ -199,7 +229,9 @@ class OpenApiSource:
     def identity(self, function: Function) -> list[Any] | None:
         """Return whom the schemes of a function's document name; the function as listed names its server."""
         connection = self._transport.connection
-        credentials = credentials_of(connection, function.context["security"], function.context["server"])
+        credentials = credentials_of(
+            connection, function.context["security"], function.context["server"]
+        )
         own = [(credential.scheme, credential.source) for credential in credentials]
         secrets = [(scheme, source()) for scheme, source in own if source is not connection.token]
         return [[scheme, secret.account or secret.reveal()] for scheme, secret in secrets] or None
@@ -242,7 +274,9 @@ def _begun(data: bytes, connection: Connection) -> DocumentFiles:
         raise ConfigError(what, "Convert it, or ask its publisher for a newer one.")
     if is_too_deep(root):
         raise ConfigError("The OpenAPI document has more than 100 levels.", "Simplify its schemas.")
-    files = DocumentFiles(connection.base_url if "://" not in connection.location else connection.location)
+    files = DocumentFiles(
+        connection.base_url if "://" not in connection.location else connection.location
+    )
     files.begin(root)
     return files
 
@@ -264,10 +298,15 @@ class _Document(Once):
         self._schemas = schemas
         components = only(dict, root.get("components"))
         schemes = {
-            name: self._schemas.resolved(one) for name, one in only(dict, components.get("securitySchemes")).items()
+            name: self._schemas.resolved(one)
+            for name, one in only(dict, components.get("securitySchemes")).items()
         }
-        self._schemes = {name: read_scheme(name, scheme, connection) for name, scheme in schemes.items()}
-        self._keys = {(scheme["in"], scheme["name"].casefold()) for scheme in self._schemes.values()}
+        self._schemes = {
+            name: read_scheme(name, scheme, connection) for name, scheme in schemes.items()
+        }
+        self._keys = {
+            (scheme["in"], scheme["name"].casefold()) for scheme in self._schemes.values()
+        }
         self._servers = Servers(root, connection)
         for scheme in self._schemes.values():
             source_of(connection, scheme)
@@ -291,7 +330,9 @@ class _Document(Once):
         server, is_allowed = self._servers.first(self._root)
         if not functions and not is_allowed:
             named = f"names the server {quote(server)}, which is not where it comes from"
-            origin = "://".join(urlsplit(server)[:2]) if same_origin(server, server) else "https://…"
+            origin = (
+                "://".join(urlsplit(server)[:2]) if same_origin(server, server) else "https://…"
+            )
             if unset := VARIABLE.findall(server):
                 raise ConfigError(
                     f"The OpenAPI document names the server {quote(server)}, whose {unset[0]} depends on you.",
@@ -309,10 +350,16 @@ class _Document(Once):
             hint = _FILES_HINT if any(UNREAD in reason for _, reason in unusable) else ""
             total = len(functions) + len(unusable)
             if not functions:
-                raise ConfigError(f"No operation of the OpenAPI document can be run: {reasons}", hint)
-            warn(f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}")
+                raise ConfigError(
+                    f"No operation of the OpenAPI document can be run: {reasons}", hint
+                )
+            warn(
+                f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}"
+            )
         names = distinct([one.name for one in functions], "{} ({})", 2)
-        return Catalog((one.changed(name=name) for one, name in zip(functions, names, strict=True)), unusable)
+        return Catalog(
+            (one.changed(name=name) for one, name in zip(functions, names, strict=True)), unusable
+        )
 
     def _function(self, name: str, path: str, method: str, item: JsonObject) -> Function:
         if not path.startswith("/"):
@@ -327,14 +374,20 @@ class _Document(Once):
         context = {**function.context, "path": path}
         end = f"{_NOT_WORD.sub('_', path)}_{method}"  # as FastAPI ends the names of its functions
         short = function.name.removesuffix(end) if function.name.endswith(end) else ""
-        return function.changed(name=function.name or name, short_name=short, entry_point=name, context=context)
+        return function.changed(
+            name=function.name or name, short_name=short, entry_point=name, context=context
+        )
 
     def _undescribed(self, path: str, function: Function) -> Iterator[Param]:
         """Yield a required text for each place of a path that no parameter describes."""
-        described = {param.context["name"] for param in function.params if param.context["in"] == "path"}
+        described = {
+            param.context["name"] for param in function.params if param.context["in"] == "path"
+        }
         for name in dict.fromkeys(PLACE.findall(path)):
             if name.strip() and name not in described:
-                param = self._param({"in": "path", "name": name, **_style({}, "simple")}, None, required=True)
+                param = self._param(
+                    {"in": "path", "name": name, **_style({}, "simple")}, None, required=True
+                )
                 is_taken = any(other.name == name for other in function.params)
                 yield param.changed(name=f"path.{name}") if is_taken else param
 
@@ -348,9 +401,13 @@ class _Document(Once):
         sent, content_type = self.once("body", body, self._body)
         params: dict[str, Param] = {}
         for param in (*self._parameters(item, operation), *sent):
-            place = param.name if param.name not in params else f"{param.context['in']}.{param.name}"
+            place = (
+                param.name if param.name not in params else f"{param.context['in']}.{param.name}"
+            )
             params[place] = param.changed(name=place)
-        texts = (prose(only(str, operation.get(key))[:_MAX_MARKED]) for key in ("summary", "description"))
+        texts = (
+            prose(only(str, operation.get(key))[:_MAX_MARKED]) for key in ("summary", "description")
+        )
         title, text = (text.removesuffix(".") for text in texts)
         deprecated = [DEPRECATED] if operation.get("deprecated") is True else []
         said = "\n\n".join(dict.fromkeys(filter(None, (title, text))))
@@ -371,7 +428,9 @@ class _Document(Once):
                 "content_type": content_type,
                 "needs_body": body.get("required") is True,
                 "security": self.once(
-                    "security", operation.get("security", self._root.get("security")), self._security
+                    "security",
+                    operation.get("security", self._root.get("security")),
+                    self._security,
                 ),
             },
         )
@@ -381,7 +440,8 @@ class _Document(Once):
         # An operation's own replace those of its path.
         several = only(list, item.get("parameters")) + only(list, operation.get("parameters"))
         params = dict(
-            self.once("parameter", self._schemas.needed(given, "parameter"), self._parameter) for given in several
+            self.once("parameter", self._schemas.needed(given, "parameter"), self._parameter)
+            for given in several
         )
         for param in params.values():
             if isinstance(param, Param):
@@ -394,23 +454,36 @@ class _Document(Once):
         where, name = str(given.get("in")), only(str, given.get("name"))
         required = where == "path" or given.get("required") is True
         style = _style(given, "form" if where in {"query", "cookie"} else "simple")
-        if (where, name.casefold()) in self._keys or (where == "header" and not HEADER.fullmatch(name)):
+        if (where, name.casefold()) in self._keys or (
+            where == "header" and not HEADER.fullmatch(name)
+        ):
             return (where, name), ""
-        is_simple = where in {"query", "header"} or (where == "path" and style["style"] in {"simple", *DELIMITERS})
+        is_simple = where in {"query", "header"} or (
+            where == "path" and style["style"] in {"simple", *DELIMITERS}
+        )
         is_simple |= where == "cookie" and COOKIE.fullmatch(name) is not None
         if not (is_simple and name.strip()) or len(name) > _MAX_TEXT:
-            return (where, name), f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent" * required
+            return (
+                where,
+                name,
+            ), f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent" * required
         content = only(dict, given.get("content"))
-        schema = next((only(dict, each).get("schema") for each in content.values()), given.get("schema"))
+        schema = next(
+            (only(dict, each).get("schema") for each in content.values()), given.get("schema")
+        )
         context = {"in": where, "name": name, **style, "json": bool(content)}
-        param = self._param(context, schema, required=required, text=only(str, given.get("description")))
+        param = self._param(
+            context, schema, required=required, text=only(str, given.get("description"))
+        )
         return (where, name), _as_deprecated(param) if given.get("deprecated") is True else param
 
     def _param(self, context: JsonObject, schema: Any, *, required: bool, text: str = "") -> Param:
         text = text or only(str, said_of("description", schema, self._root))
         param = Param(
             name=self.once("name", context["name"], inert),
-            description=self.once("text", text, lambda text: clip(prose(text[:_MAX_MARKED]), _MAX_TEXT)),
+            description=self.once(
+                "text", text, lambda text: clip(prose(text[:_MAX_MARKED]), _MAX_TEXT)
+            ),
             required=required,
             schema=self.once("parameter schema", schema, self._schemas.schema)
             if schema or context["in"] == "body"
@@ -427,7 +500,9 @@ class _Document(Once):
         is_other = kind.startswith("multipart/") and kind != MULTIPART
         about = only(dict, content.get(kind))
         schema = about.get("schema")
-        named, required = self.once("properties", self._schemas.needed(schema, "body"), self._schemas.properties)
+        named, required = self.once(
+            "properties", self._schemas.needed(schema, "body"), self._schemas.properties
+        )
         has_parts = 0 < len(named) <= MOST_PROPERTIES
         is_form = kind in {FORM_BODY, MULTIPART}
         if not kind or is_other or (is_form and not has_parts):
@@ -437,14 +512,27 @@ class _Document(Once):
                 )
             return [], ""
         if has_parts and (is_form or JSON_BODY.fullmatch(kind)):
-            sent = {name: one for name, one in named.items() if said_of("readOnly", one, self._root) is not True}
+            sent = {
+                name: one
+                for name, one in named.items()
+                if said_of("readOnly", one, self._root) is not True
+            }
             styles = only(dict, about.get("encoding"))
-            contexts = {name: {"in": "body", "name": name, **_style(styles.get(name))} for name in sent if name.strip()}
+            contexts = {
+                name: {"in": "body", "name": name, **_style(styles.get(name))}
+                for name in sent
+                if name.strip()
+            }
             files = {name for name in contexts if kind == MULTIPART and self._is_file(sent[name])}
             # A body is optional unless the document says otherwise, which most forget.
             needed = body.get("required") is not False
-            params = [self._param(contexts[at], sent[at], required=needed and at in required) for at in contexts]
-            return [_as_file(param) if param.context["name"] in files else param for param in params], kind
+            params = [
+                self._param(contexts[at], sent[at], required=needed and at in required)
+                for at in contexts
+            ]
+            return [
+                _as_file(param) if param.context["name"] in files else param for param in params
+            ], kind
         whole = {"in": "body", "name": "body", "whole": True}
         text = only(str, body.get("description"))
         if JSON_BODY.fullmatch(kind):
@@ -464,15 +552,22 @@ class _Document(Once):
         """Return the media type of a reply, JSON if there is one, and its schema."""
         responses = only(dict, operation.get("responses"))
         replies = {
-            code: self.once("reply", self._schemas.resolved(reply), _content_of) for code, reply in responses.items()
+            code: self.once("reply", self._schemas.resolved(reply), _content_of)
+            for code, reply in responses.items()
         }
-        several = [reply for code, reply in replies.items() if code[:1] == "2"] or [replies.get("default", ("", None))]
+        several = [reply for code, reply in replies.items() if code[:1] == "2"] or [
+            replies.get("default", ("", None))
+        ]
         readable = [reply for reply in several if reply]
         if not readable:
             raise UnusableError("its reply is a web page")
         reply = next((reply for reply in readable if reply[0]), readable[0])
         media_type, schema = reply
-        if not media_type and {code[:1] for code in replies} & {"2", "3", "d"} == {"3"} and "303" not in replies:
+        if (
+            not media_type
+            and {code[:1] for code in replies} & {"2", "3", "d"} == {"3"}
+            and "303" not in replies
+        ):
             raise UnusableError("it redirects elsewhere")
         if reply is replies.get("202"):  # it leads to another one
             schema = None
@@ -482,7 +577,8 @@ class _Document(Once):
         """Return the schemes of each alternative; without those of which nothing is known."""
         alternatives = only(list, security)[:_MAX_ALTERNATIVES]
         return [
-            [self._schemes[name] for name in only(dict, schemes) if name in self._schemes] for schemes in alternatives
+            [self._schemes[name] for name in only(dict, schemes) if name in self._schemes]
+            for schemes in alternatives
         ]
 
 
@@ -499,7 +595,11 @@ def _as_file(param: Param) -> Param:
 def _content_of(reply: JsonObject) -> tuple[str, Any] | None:
     """Return the media type of a reply, best in JSON and empty if it may be of any, and its schema; else a web page."""
     content = only(dict, reply.get("content"))
-    kinds = [kind for kind in content if kind.isascii() and kind.isprintable() and "html" not in kind.lower()]
+    kinds = [
+        kind
+        for kind in content
+        if kind.isascii() and kind.isprintable() and "html" not in kind.lower()
+    ]
     kinds.sort(key=lambda kind: "json" not in kind.lower())
     if content and not kinds:
         return None
@@ -512,4 +612,9 @@ def _style(said: Any, default: str = "form") -> JsonObject:
     style = only(str, said.get("style")) or default
     kind = only(str, said.get("contentType")).partition(",")[0].strip()  # of a part of a form
     named = {"media_type": kind} if MEDIA_TYPE.fullmatch(kind) and "*" not in kind else {}
-    return {"style": style, "explode": said.get("explode", style == "form") is True, "json": False, **named}
+    return {
+        "style": style,
+        "explode": said.get("explode", style == "form") is True,
+        "json": False,
+        **named,
+    }

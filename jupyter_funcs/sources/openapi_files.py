@@ -37,7 +37,12 @@ _NAMED = {
     *("properties", "patternProperties", "responses", "schemas", "parameters", "definitions"),
     "requestBodies",
 }
-_OF_PARTS = {"type", "properties", "allOf", "in"}  # a file with such a key isn't several parts by name
+_OF_PARTS = {
+    "type",
+    "properties",
+    "allOf",
+    "in",
+}  # a file with such a key isn't several parts by name
 
 
 class DocumentFiles:
@@ -193,5 +198,9 @@ def _content(path: Path, folder: Path, most: int) -> bytes | Exception:
         if not path.is_relative_to(folder):
             return ValueError("it is outside the folder of the document")
         return read_small(path, most)
-    except (OSError, ValueError, RuntimeError) as error:  # the last for links that lead to themselves
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # the last for links that lead to themselves
         return error

@@ -38,20 +38,41 @@ FORM_BODY = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 BOUNDARY = "; boundary="
 MEDIA_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?: *;[ -~]*)?", re.ASCII)
-JSON_BODY = re.compile(r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII)
+JSON_BODY = re.compile(
+    r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII
+)
 TEXT_BODY = re.compile(r"text/[^;]*|[^;]*[/+-](?:xml|yaml|ndjson|graphql|sql)\b.*", re.IGNORECASE)
 _PIECE = 2**18  # bytes of a file that are read at once
-PLACE = re.compile(r"\{\+?([^{}]*)\}")  # with a plus, as in RFC 6570, its value may be several steps of the path
+PLACE = re.compile(
+    r"\{\+?([^{}]*)\}"
+)  # with a plus, as in RFC 6570, its value may be several steps of the path
 _IN_COOKIES = "!#$&'()*+/:<=>?@[]^`{|}"  # a server may not decode the value of a cookie
 _OF_BODY = {"Content-Type", "Content-Length"}
 _RUNNING = {
-    *("accepted", "created", "notstarted", "pending", "queued", "waiting", "submitted", "started", "running"),
+    *(
+        "accepted",
+        "created",
+        "notstarted",
+        "pending",
+        "queued",
+        "waiting",
+        "submitted",
+        "started",
+        "running",
+    ),
     *("inprogress", "processing", "creating", "updating", "deleting", "provisioning"),
 }
 _FAILED = {"failed", "failure", "error", "canceled", "cancelled", "aborted", "rejected"}
 _MAX_STATUS = 64 * 1024  # bytes of a reply that says how far an operation is
-_MIN_PAUSE, _MAX_PAUSE = 0.2, 10.0  # seconds between two such requests, if the server doesn't say more
-DELIMITERS = {"pipeDelimited": "%7C", "spaceDelimited": "%20", "tabDelimited": "%09"}  # the last one of Swagger 2.0
+_MIN_PAUSE, _MAX_PAUSE = (
+    0.2,
+    10.0,
+)  # seconds between two such requests, if the server doesn't say more
+DELIMITERS = {
+    "pipeDelimited": "%7C",
+    "spaceDelimited": "%20",
+    "tabDelimited": "%09",
+}  # the last one of Swagger 2.0
 
 
 def request_of(function: Function, args: Args, connection: Connection) -> Request:
@@ -73,7 +94,9 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
             is_reserved = f"{{+{where['name']}}}" in context["path"]
             path[where["name"]] = _joined(where, value, _several if is_reserved else escaped)
         elif where["in"] == "cookie":
-            cookies.append(f"{where['name']}={_joined(where, value, partial(escaped, safe=_IN_COOKIES))}")
+            cookies.append(
+                f"{where['name']}={_joined(where, value, partial(escaped, safe=_IN_COOKIES))}"
+            )
         else:
             headers[where["name"]] = _header(name, _joined(where, value))
     if cookies:
@@ -81,7 +104,8 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     url = context["server"] + _filled(context["path"], path) + "?" * bool(query) + "&".join(query)
     if not may_ask(connection, url):
         raise ConfigError(
-            f"{function.name} runs on another server than {connection.name}.", "List the functions again."
+            f"{function.name} runs on another server than {connection.name}.",
+            "List the functions again.",
         )
     data: Any = None
     if context["content_type"] and (context["needs_body"] or filled):
@@ -104,21 +128,30 @@ def at_parameters(errors: Messages, function: Function) -> Messages:
         spelt = {**begins, parts[-1]: ""}
         own = {names.get(part) or names.get(folded(part), ""): rest for part, rest in spelt.items()}
         own.pop("", None)
-        name, rest = next(iter(own.items()), (whole or path, path if whole and path != whole else ""))
+        name, rest = next(
+            iter(own.items()), (whole or path, path if whole and path != whole else "")
+        )
         placed.setdefault(name, []).extend(f"{rest}: {text}" if rest else text for text in texts)
     return placed
 
 
 def body_rank(kind: str) -> int:
     """Return a number for a media type of bodies, lower for those that a form fills in better."""
-    fits = (JSON_BODY.fullmatch(kind), kind == MULTIPART, kind == FORM_BODY, TEXT_BODY.fullmatch(kind))
+    fits = (
+        JSON_BODY.fullmatch(kind),
+        kind == MULTIPART,
+        kind == FORM_BODY,
+        TEXT_BODY.fullmatch(kind),
+    )
     return next((rank for rank, fit in enumerate(fits) if fit), len(fits))
 
 
 def _encoded(kind: str, filled: Sequence[tuple[Param, Any]]) -> tuple[bytes | Upload, str]:
     """Return a body as it is sent, and its media type."""
     if kind == FORM_BODY:
-        return "&".join(pair for param, value in filled for pair in _query(param.context, value)).encode(), kind
+        return "&".join(
+            pair for param, value in filled for pair in _query(param.context, value)
+        ).encode(), kind
     if kind == MULTIPART:
         boundary = token_hex(16)
         parts = [_part(param, item) for param, value in filled for item in as_list(value)]
@@ -134,9 +167,13 @@ def _encoded(kind: str, filled: Sequence[tuple[Param, Any]]) -> tuple[bytes | Up
             body = value
     if JSON_BODY.fullmatch(kind):
         try:
-            return json.dumps(body, allow_nan=False).encode(), "application/json" if "*" in kind else kind
+            return json.dumps(
+                body, allow_nan=False
+            ).encode(), "application/json" if "*" in kind else kind
         except ValueError:
-            raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
+            raise ArgumentError(
+                "JSON has no NaN and no infinity.", "Leave the value out."
+            ) from None
     text = str(body or "")
     return text.encode(), kind if text.isascii() or ";" in kind else f"{kind}; charset=utf-8"
 
@@ -156,9 +193,19 @@ def _part(param: Param, value: Any) -> _Part:
     if param.encoding is not Encoding.FILE:
         is_plain = not isinstance(value, dict | list)
         text = text_of(value) if is_plain else json.dumps(value)
-        return _Part(name, text.encode(), media_type or ("" if is_plain else "application/json"), is_file=False)
+        return _Part(
+            name,
+            text.encode(),
+            media_type or ("" if is_plain else "application/json"),
+            is_file=False,
+        )
     content = value if isinstance(value, bytes) else Path(value).expanduser()
-    return _Part(name, content, media_type or guess_type(str(value))[0] or "application/octet-stream", is_file=True)
+    return _Part(
+        name,
+        content,
+        media_type or guess_type(str(value))[0] or "application/octet-stream",
+        is_file=True,
+    )
 
 
 def _form_data(parts: Sequence[_Part], boundary: str) -> Upload:
@@ -175,7 +222,9 @@ def _form_data(parts: Sequence[_Part], boundary: str) -> Upload:
         shown.setdefault(part.name, []).append(size if part.is_file else part.content.decode())
         upload.add(b"\r\n")
     upload.add(f"--{boundary}--\r\n".encode())
-    upload.shown = {name: several[0] if len(several) == 1 else several for name, several in shown.items()}
+    upload.shown = {
+        name: several[0] if len(several) == 1 else several for name, several in shown.items()
+    }
     return upload
 
 
@@ -197,7 +246,9 @@ class Upload:
             size = len(content) if isinstance(content, bytes) else content.stat().st_size
         self._contents.append((content, size))
         self.size += size
-        return {"size": size} if isinstance(content, bytes) else {"file": str(content), "size": size}
+        return (
+            {"size": size} if isinstance(content, bytes) else {"file": str(content), "size": size}
+        )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for content, size in self._contents:
@@ -210,7 +261,9 @@ class Upload:
                     left -= len(piece)
                     yield piece
             if left:
-                raise ArgumentError(f"{quote(content)} became shorter while it was sent.", "Run it again.")
+                raise ArgumentError(
+                    f"{quote(content)} became shorter while it was sent.", "Run it again."
+                )
 
 
 @contextmanager
@@ -271,7 +324,9 @@ async def pause_before(reply: Reply, number: int, until: float) -> None:
     pause = min(_MAX_PAUSE, _MIN_PAUSE * 1.5**number) if asked is None else asked
     if pause > until - loop_time():
         what = f"The server says to wait {pause:,.0f} s, which is longer than the run may take."
-        raise DeadlineError(what, "Allow more with with_options(timeout=…), and run it again if that is safe.")
+        raise DeadlineError(
+            what, "Allow more with with_options(timeout=…), and run it again if that is safe."
+        )
     await asyncio.sleep(max(_MIN_PAUSE, pause))
 
 
@@ -279,7 +334,8 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     """Return a path with its values, none of which may change where the path leads."""
     parts = PLACE.split(template)  # every second one is a name
     path = "".join(
-        values.get(part, "") if at % 2 else escaped(part, "/:@!$&'()*+,;=%") for at, part in enumerate(parts)
+        values.get(part, "") if at % 2 else escaped(part, "/:@!$&'()*+,;=%")
+        for at, part in enumerate(parts)
     )
     name = next((name for name in parts[1::2] if values.get(name, "") in {"", ".", ".."}), None)
     if name is not None or {".", ".."} & set(path.split("/")):
@@ -297,7 +353,8 @@ def _query(where: Values, value: Any) -> list[str]:
     pairs = value.items() if isinstance(value, dict) else [(name, one) for one in value]
     # A list within an object has no style of its own; with commas, servers read it most often.
     texts = [
-        (key, _joined(where, one, escaped) if isinstance(one, list) else escaped(text_of(one))) for key, one in pairs
+        (key, _joined(where, one, escaped) if isinstance(one, list) else escaped(text_of(one)))
+        for key, one in pairs
     ]
     return [f"{escaped(f'{name}[{key}]' if is_deep else key)}={text}" for key, text in texts]
 
@@ -308,7 +365,9 @@ def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> st
         return escape(json.dumps(value) if where["json"] else text_of(value))
     if isinstance(value, dict) and where["explode"]:
         return ",".join(f"{escape(key)}={escape(text_of(one))}" for key, one in value.items())
-    several = value if isinstance(value, list) else [part for pair in value.items() for part in pair]
+    several = (
+        value if isinstance(value, list) else [part for pair in value.items() for part in pair]
+    )
     return DELIMITERS.get(where["style"], ",").join(escape(text_of(one)) for one in several)
 
 

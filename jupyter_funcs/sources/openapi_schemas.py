@@ -19,7 +19,9 @@ _MAX_ALL_DEFINITIONS = 1_000_000  # of all parameters; those that refer to the s
 _MAX_SCHEMA = 128 * 1024  # characters of one parameter's schema
 _LONGEST_TEXT = 1000  # characters of the description of a part
 # The parts of a schema that say something about the values; the rest, such as descriptions, is left out.
-_SAID = re.compile("type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*")
+_SAID = re.compile(
+    "type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*"
+)
 # The parts that are schemas themselves, or by name.
 _INNER = {"items", "additionalProperties", "not", "allOf", "anyOf", "oneOf", "prefixItems"}
 _NAMED = {"properties", "patternProperties"}
@@ -38,7 +40,9 @@ class SchemaReader(Once):
         self.replies = ReplySchemas(root)
         self._components = "#/components/schemas/" if root.get("openapi") else "#/definitions/"
         self._named: JsonObject = {}  # what references lead to
-        self._definitions: dict[tuple[str, ...], tuple[JsonObject, float]] = {}  # by the names that lead to them
+        self._definitions: dict[
+            tuple[str, ...], tuple[JsonObject, float]
+        ] = {}  # by the names that lead to them
         self._left_definitions = _MAX_ALL_DEFINITIONS
 
     def properties(self, schema: JsonObject) -> tuple[JsonObject, set[str]]:
@@ -92,7 +96,11 @@ class SchemaReader(Once):
             definitions[name], more, length = self.once("schema", self._named[name], self._convert)
             pending += more
             size += length
-            if size > _MAX_SCHEMA or len(definitions) > _MAX_DEFINITIONS or self._left_definitions < 0:
+            if (
+                size > _MAX_SCHEMA
+                or len(definitions) > _MAX_DEFINITIONS
+                or self._left_definitions < 0
+            ):
                 return {}, math.inf
         return definitions, size
 
@@ -119,7 +127,11 @@ class SchemaReader(Once):
                 found[word] = {name: self._property(one, names) for name, one in inner.items()}
             elif word in _INNER:
                 several = isinstance(inner, list)
-                found[word] = [self._plain(one, names) for one in inner] if several else self._plain(inner, names)
+                found[word] = (
+                    [self._plain(one, names) for one in inner]
+                    if several
+                    else self._plain(inner, names)
+                )
         for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
             if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
                 found[f"exclusive{word}"] = found.pop(word.lower(), None)

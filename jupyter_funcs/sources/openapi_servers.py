@@ -8,7 +8,13 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from jupyter_funcs.connection.http import ask
 from jupyter_funcs.connection.login import OAuth
-from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, auth_name, profiles_file, same_origin
+from jupyter_funcs.connection.profiles import (
+    NO_TOKEN,
+    Connection,
+    auth_name,
+    profiles_file,
+    same_origin,
+)
 from jupyter_funcs.connection.tokens import BASIC, Credential, SecretPlace
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only
@@ -30,7 +36,9 @@ HEADER = re.compile(
 )
 _LABEL = re.compile(r"(?a)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _PATH = re.compile(r"(?a)(?!\.\.?(?:/|$))[\w~-][\w.~-]*(?:/[\w~-][\w.~-]*)*")
-_PREFIX = re.compile(r'(?a)prefix "(\w{1,20})"')  # how Django REST framework's documents describe theirs
+_PREFIX = re.compile(
+    r'(?a)prefix "(\w{1,20})"'
+)  # how Django REST framework's documents describe theirs
 _MAX_NAME, _MAX_URL = 200, 4000
 _FLOWS = {
     "clientCredentials": ("client", {"token": "tokenUrl"}),
@@ -40,7 +48,9 @@ _FLOWS = {
 
 
 def may_ask(connection: Connection, url: str) -> bool:
-    return any(own and same_origin(url, own) for own in (connection.base_url, connection.allow_server))
+    return any(
+        own and same_origin(url, own) for own in (connection.base_url, connection.allow_server)
+    )
 
 
 def _base(connection: Connection) -> str:
@@ -65,7 +75,12 @@ class Servers(Once):
         self._chosen = [self._choice()] if self._wanted else self._main
         # What the user allows is one's own deployment if the document names it nowhere.
         allowed = connection.allow_server
-        named = (url for servers in (self._main, *_lists(root)) for server in servers for url in self._urls(server))
+        named = (
+            url
+            for servers in (self._main, *_lists(root))
+            for server in servers
+            for url in self._urls(server)
+        )
         self._is_own = bool(allowed) and not any(same_origin(url, allowed) for url in named)
 
     def first(self, *places: JsonObject) -> tuple[str, bool]:
@@ -75,11 +90,17 @@ class Servers(Once):
 
     def _first(self, servers: list[Any]) -> tuple[str, bool]:
         is_main = servers is self._main
-        urls = [url for server in (self._chosen if is_main else servers) for url in self._urls(server)]
+        urls = [
+            url for server in (self._chosen if is_main else servers) for url in self._urls(server)
+        ]
         urls = urls or [urljoin(self._base, "/").rstrip("/")]
-        if self._is_own and (is_main or any(same_origin(url, main) for url in urls for main in self._main_urls)):
+        if self._is_own and (
+            is_main or any(same_origin(url, main) for url in urls for main in self._main_urls)
+        ):
             urls = [self._deployed(urls[0])]
-        allowed = [url for url in urls if may_ask(self._connection, url) and not VARIABLE.search(url)]
+        allowed = [
+            url for url in urls if may_ask(self._connection, url) and not VARIABLE.search(url)
+        ]
         return (allowed or urls)[0], bool(allowed)
 
     def _deployed(self, url: str) -> str:
@@ -101,11 +122,18 @@ class Servers(Once):
             for name in names
             if isinstance(default := only(dict, variables.get(name)).get("default"), str | int)
         }
-        own = {name: _value(name, value, template, variables) for name, value in self._set.items() if name in names}
+        own = {
+            name: _value(name, value, template, variables)
+            for name, value in self._set.items()
+            if name in names
+        }
         urls = [_filled(template, values | own)]
         for origin in (self._wanted, self._connection.allow_server, self._connection.base_url):
             matched = _matched(template, origin, variables)
-            if matched.items() >= {name: value for name, value in own.items() if name in matched}.items():
+            if (
+                matched.items()
+                >= {name: value for name, value in own.items() if name in matched}.items()
+            ):
                 urls.append(_filled(template, values | own | matched))
             elif origin == self._connection.allow_server:
                 what = f"{quote(origin)} is not the server with {listed(f'{name} = {own[name]}' for name in own)}."
@@ -116,7 +144,11 @@ class Servers(Once):
         names = [name for server in self._main for name in VARIABLE.findall(_template(server))]
         for name in self._set:
             if name not in names:
-                which = f"It has {listed(map(quote, dict.fromkeys(names)))}." if names else "It has none."
+                which = (
+                    f"It has {listed(map(quote, dict.fromkeys(names)))}."
+                    if names
+                    else "It has none."
+                )
                 raise ConfigError(f"No server of the document has a variable {quote(name)}.", which)
 
     def _choice(self) -> Any:
@@ -124,11 +156,18 @@ class Servers(Once):
         wanted = self._wanted.rstrip("/").casefold()
         shown = []
         for server in self._main:
-            words = [only(str, only(dict, server).get(key)) for key in ("name", "description", "url")]
-            if wanted in [text.rstrip("/").casefold() for text in (*words, *self._urls(server)) if text]:
+            words = [
+                only(str, only(dict, server).get(key)) for key in ("name", "description", "url")
+            ]
+            if wanted in [
+                text.rstrip("/").casefold() for text in (*words, *self._urls(server)) if text
+            ]:
                 return server
             shown.append(quote(next(filter(None, words), ""), 80))
-        raise ConfigError(f"The document names no server {quote(self._wanted)}.", f"It names {listed(shown[:10])}.")
+        raise ConfigError(
+            f"The document names no server {quote(self._wanted)}.",
+            f"It names {listed(shown[:10])}.",
+        )
 
 
 def _template(server: Any) -> str:
@@ -174,7 +213,9 @@ def _value(name: str, value: str, template: str, variables: JsonObject) -> str:
     in_path = before.startswith("/") or "/" in before.partition("://")[2]
     if not (_PATH if in_path else _LABEL).fullmatch(value):
         what = "a part of a path" if in_path else "one label of a host, without dots"
-        raise ConfigError(f"The server's {name} is {what}, not {quote(value)}.", "For another host: allow_server.")
+        raise ConfigError(
+            f"The server's {name} is {what}, not {quote(value)}.", "For another host: allow_server."
+        )
     return value
 
 
@@ -205,7 +246,9 @@ def _matched(template: str, address: str, variables: JsonObject) -> dict[str, st
 # Credentials
 
 
-def listed_places(connection: Connection, credentials: Iterable[Credential] = ()) -> list[JsonObject]:
+def listed_places(
+    connection: Connection, credentials: Iterable[Credential] = ()
+) -> list[JsonObject]:
     """Return where each secret of a request goes, and the variable in which a command of a shell finds it."""
     own = "FUNCS_TOKEN" if connection.header == "Authorization" else "FUNCS_API_KEY"
     return [
@@ -224,11 +267,17 @@ def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonOb
     """Return what a security scheme of a document says, in JSON types: where its secret goes, and where from."""
     kind, where = str(scheme.get("type")), only(str, scheme.get("in"))
     header = only(str, scheme.get("name"))[:_MAX_NAME]
-    about: JsonObject = {"scheme": clip(inert(name), _MAX_NAME), "in": "header", "name": "Authorization"}
+    about: JsonObject = {
+        "scheme": clip(inert(name), _MAX_NAME),
+        "in": "header",
+        "name": "Authorization",
+    }
     prefix = _PREFIX.search(only(str, scheme.get("description"))[:_MAX_URL])
     if kind == "apiKey" and header.casefold() == "authorization" and where == "header":
         return {**about, "prefix": f"{prefix[1]} " if prefix else "Bearer "}
-    if kind == "apiKey" and (where == "query" or (where in {"header", "cookie"} and HEADER.fullmatch(header))):
+    if kind == "apiKey" and (
+        where == "query" or (where in {"header", "cookie"} and HEADER.fullmatch(header))
+    ):
         return {**about, "in": where, "name": header, "prefix": ""}
     if kind == "http" and str(scheme.get("scheme")).casefold() == "basic":
         return {**about, "prefix": BASIC}
@@ -236,7 +285,10 @@ def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonOb
     base = _base(connection)
     listed_flows = only(dict, scheme.get("flows"))
     flows = {
-        flow: {at: _absolute(base, only(dict, listed_flows[key]).get(name)) for at, name in names.items()}
+        flow: {
+            at: _absolute(base, only(dict, listed_flows[key]).get(name))
+            for at, name in names.items()
+        }
         for key, (flow, names) in _FLOWS.items()
         if key in listed_flows
     }
@@ -247,7 +299,9 @@ def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonOb
     return about
 
 
-def credentials_of(connection: Connection, security: list[list[JsonObject]], url: str) -> tuple[Credential, ...]:
+def credentials_of(
+    connection: Connection, security: list[list[JsonObject]], url: str
+) -> tuple[Credential, ...]:
     """Return the credentials of the first alternative for which there are all, else the token in its usual place."""
     own = connection.credentials
     # Those of schemes go only where the user says that the document's server is.
@@ -256,11 +310,18 @@ def credentials_of(connection: Connection, security: list[list[JsonObject]], url
     for schemes in security:
         sources = [source_of(connection, scheme) if is_there else None for scheme in schemes]
         missing = sources.count(None)
-        if missing and own[0].place.prefix != "Bearer " and any(scheme["prefix"] for scheme in schemes):
+        if (
+            missing
+            and own[0].place.prefix != "Bearer "
+            and any(scheme["prefix"] for scheme in schemes)
+        ):
             continue  # an API key is no bearer token
         if missing == 1 and connection.token is not NO_TOKEN:
             scheme = schemes[sources.index(None)]
-            is_same = own[0].place.name.casefold() == scheme["name"].casefold() and scheme["in"] == "header"
+            is_same = (
+                own[0].place.name.casefold() == scheme["name"].casefold()
+                and scheme["in"] == "header"
+            )
             sources = [source or connection.token for source in sources]
             rank = 1 if is_same and scheme["prefix"] != BASIC else 2
             met.append((rank, tuple(map(_credential, sources, schemes))))
@@ -284,16 +345,29 @@ def _credential(source: Any, scheme: JsonObject) -> Credential:
     return Credential(source, SecretPlace(scheme["name"], prefix, scheme["in"]), scheme["scheme"])
 
 
-def needs(connection: Connection, security: list[list[JsonObject]], credentials: Iterable[Credential]) -> str:
+def needs(
+    connection: Connection, security: list[list[JsonObject]], credentials: Iterable[Credential]
+) -> str:
     """Return which schemes an operation takes and what to set; nothing if it names none."""
-    alternatives = [" and ".join(quote(scheme["scheme"], 80) for scheme in schemes) for schemes in security if schemes]
+    alternatives = [
+        " and ".join(quote(scheme["scheme"], 80) for scheme in schemes)
+        for schemes in security
+        if schemes
+    ]
     if not alternatives:
         return ""
     taken = f"The operation takes {listed(alternatives[:5])}"
     used = [credential.source.label for credential in credentials if credential.scheme]
-    if used and all(connection.auth.get(auth_name(credential.scheme)) for credential in credentials):
+    if used and all(
+        connection.auth.get(auth_name(credential.scheme)) for credential in credentials
+    ):
         return f"{taken}: check the {listed(used, 'and')}."
-    unset = [scheme for schemes in security for scheme in schemes if auth_name(scheme["scheme"]) not in connection.auth]
+    unset = [
+        scheme
+        for schemes in security
+        for scheme in schemes
+        if auth_name(scheme["scheme"]) not in connection.auth
+    ]
     scheme = unset[0] if unset else security[0][0]
     keys = "token_env"
     if scheme["prefix"] == BASIC:

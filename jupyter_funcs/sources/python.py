@@ -26,7 +26,14 @@ from jupyter_funcs.core.text import distinct, quote, recorded, some
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.functions.parameters import Parameter
 from jupyter_funcs.functions.results import infinite, lost_text, plain, returned, tabular
-from jupyter_funcs.functions.signatures import called, declared, documented, evaluated, name_of, title
+from jupyter_funcs.functions.signatures import (
+    called,
+    declared,
+    documented,
+    evaluated,
+    name_of,
+    title,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,11 +63,15 @@ class PythonSource:
         progress.attempts = 1
         return self._list
 
-    async def run(self, function: Function, args: Args, _terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
+    async def run(
+        self, function: Function, args: Args, _terms: Terms, progress: Progress
+    ) -> Reply | pd.DataFrame:
         if not self._callables:  # in another process
             await asyncio.wrap_future(in_thread(self._list, "python"))
         if function.name not in self._callables:
-            raise NotFoundError(f"{function.name} is no longer in {self._connection.name}.", "See %funcs find.")
+            raise NotFoundError(
+                f"{function.name} is no longer in {self._connection.name}.", "See %funcs find."
+            )
         progress.attempts = 1
         python, _, parameters = self._callables[function.name]
         work = partial(_result, function, python, parameters, args)
@@ -72,7 +83,10 @@ class PythonSource:
         return Reply(data, [], lines=False, warning=lost_text(lost))
 
     def request(self, function: Function, args: Args) -> JsonObject:
-        return {"function": function.name, "arguments": {name: recorded(value) for name, value in args.items()}}
+        return {
+            "function": function.name,
+            "arguments": {name: recorded(value) for name, value in args.items()},
+        }
 
     def identity(self, function: Function) -> str:
         """Return a hash of the function as it is now: a notebook may have changed it."""
@@ -80,7 +94,9 @@ class PythonSource:
 
         if not self._callables:
             self._list()
-        return fingerprint(self._callables.get(function.name, (None,))[0])  # a run says that it is gone
+        return fingerprint(
+            self._callables.get(function.name, (None,))[0]
+        )  # a run says that it is gone
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -98,7 +114,9 @@ class PythonSource:
         titles = distinct([function.name for _, function, _ in entries], "{} {}", 2)
         self._callables = dict(zip(titles, entries, strict=True))
         listed = enumerate(self._callables.items(), 1)
-        return Catalog(function.changed(id=at, name=name) for at, (name, (_, function, _)) in listed)
+        return Catalog(
+            function.changed(id=at, name=name) for at, (name, (_, function, _)) in listed
+        )
 
 
 def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python]]:
@@ -116,7 +134,9 @@ def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python
             failing.append(f"{name} ({_text(error)})")
             continue
         is_own = f"{getattr(python, '__module__', '')}.".startswith(f"{module.__name__}.")
-        is_function = callable(python) and hasattr(python, "__name__") and not inspect.isclass(python)
+        is_function = (
+            callable(python) and hasattr(python, "__name__") and not inspect.isclass(python)
+        )
         if is_function and not name.startswith("_") and (is_own or listed is not None):
             yield name, python
 
@@ -126,11 +146,19 @@ def _imported(name: str) -> Any:
         return importlib.import_module(name)
     except BaseException as error:  # a module may even exit
         # The first place is the line above.
-        places = [line for line in traceback.extract_tb(error.__traceback__) if "importlib" not in line.filename][1:]
+        places = [
+            line
+            for line in traceback.extract_tb(error.__traceback__)
+            if "importlib" not in line.filename
+        ][1:]
         at = f" ({places[-1].filename}, line {places[-1].lineno})" if places else ""
         missing = "Check its name, install it, or add its folder to PYTHONPATH."
-        hint = missing if isinstance(error, ModuleNotFoundError) else "Fix the module, and try again."
-        raise ConfigError(f"The module {quote(name)} can't be imported: {_text(error)}{at}.", hint) from error
+        hint = (
+            missing if isinstance(error, ModuleNotFoundError) else "Fix the module, and try again."
+        )
+        raise ConfigError(
+            f"The module {quote(name)} can't be imported: {_text(error)}{at}.", hint
+        ) from error
 
 
 def _parameter(declared: inspect.Parameter, python: Python, words: str, text: str) -> Parameter:
@@ -143,7 +171,9 @@ def _parameter(declared: inspect.Parameter, python: Python, words: str, text: st
     if words.startswith("{") and (options := read_options(words)):
         words += f", default {declared.default!r}" if declared.default in options else ""
         adapter = TypeAdapter[Any](Annotated[Any, BeforeValidator(partial(_meant, options))])
-        return replace(Parameter.of_python(declared, f"{words}. {text}"), structure=None, adapter=adapter)
+        return replace(
+            Parameter.of_python(declared, f"{words}. {text}"), structure=None, adapter=adapter
+        )
     if isinstance(declared.default, bool):  # alone, it may also be that of a level
         is_flag = words in {"bool", "boolean"}
         either = Annotated[bool | Any, Field(union_mode="left_to_right")]
@@ -162,7 +192,8 @@ def _function(name: str, python: Python) -> tuple[Function, list[Parameter]]:
     """Return a function as a catalog lists it, and its parameters; raises `TypeError` if it can't be called."""
     about = documented(python)
     parameters = [
-        _parameter(parameter, python, *about.params.get(parameter.name, ("", ""))) for parameter in declared(python)
+        _parameter(parameter, python, *about.params.get(parameter.name, ("", "")))
+        for parameter in declared(python)
     ]
     params = [
         Param(
@@ -197,7 +228,9 @@ def _arguments(function: Function, parameters: list[Parameter], args: Values) ->
             except ValidationError as error:
                 wrong = error.errors(include_url=False)[0]
                 place = ".".join(map(str, (name, *wrong["loc"])))
-                errors[place] = f"does not take {quote(wrong['input'])}: {redacted_line(wrong['msg'])}."
+                errors[place] = (
+                    f"does not take {quote(wrong['input'])}: {redacted_line(wrong['msg'])}."
+                )
         elif parameter.required and parameter.passing == "POSITIONAL_ONLY":
             errors[name] = "is required."
     if errors:

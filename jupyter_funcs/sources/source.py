@@ -8,7 +8,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_funcs.catalog.fields import Kind, schema_problems, unknown_codes
-from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog, parse_listing
+from jupyter_funcs.catalog.listing import (
+    Catalog,
+    Encoding,
+    Function,
+    Param,
+    ReadCatalog,
+    parse_listing,
+)
 from jupyter_funcs.catalog.schemas import Schemas, text_of
 from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, TAKES_JSON, Reply
@@ -38,7 +45,9 @@ class Source(Protocol):
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
         """Ask for the listing, and return what reads the catalog."""
 
-    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
+    async def run(
+        self, function: Function, args: Args, terms: Terms, progress: Progress
+    ) -> Reply | pd.DataFrame:
         """Run a listed function, and return its reply, or a frame that stays as it is."""
 
     def request(self, function: Function, args: Args) -> JsonObject:
@@ -86,7 +95,9 @@ class ServiceSource:
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         terms = terms._replace(takes_arrow=terms.takes_arrow and self._offers_arrow)
-        return await self._transport.post(RUN_PATH, self.request(function, args), terms, progress, self.headers)
+        return await self._transport.post(
+            RUN_PATH, self.request(function, args), terms, progress, self.headers
+        )
 
     def request(self, function: Function, args: Args) -> JsonObject:
         params = {param.name: param for param in reversed(function.params)}
@@ -111,7 +122,9 @@ def _encoded(param: Param, value: Any) -> Any:
     return text_of(value)
 
 
-async def detected(transport: Transport, terms: Terms, progress: Progress) -> tuple[Source, ReadCatalog]:
+async def detected(
+    transport: Transport, terms: Terms, progress: Progress
+) -> tuple[Source, ReadCatalog]:
     """Return the source that an address answers as, and what reads its listing, else raise the service's own error."""
     refusals = []
     connection, has_mcp = transport.connection, find_spec("mcp") is not None
@@ -132,8 +145,12 @@ async def detected(transport: Transport, terms: Terms, progress: Progress) -> tu
         terms = terms._replace(retries=0, counts=False)
     others = "an MCP server or an OpenAPI document" if has_mcp else "an OpenAPI document"
     if is_public:
-        hint = "Use jf.connect(url, token=…), set FUNCS_BASE_URL and FUNCS_TOKEN, or write a profile."
-        raise ConfigError(f"There is no token for {connection.base_url}, and it isn't {others}.", hint)
+        hint = (
+            "Use jf.connect(url, token=…), set FUNCS_BASE_URL and FUNCS_TOKEN, or write a profile."
+        )
+        raise ConfigError(
+            f"There is no token for {connection.base_url}, and it isn't {others}.", hint
+        )
     own = refusals[0]
     own.hint = f"Nor is it {others}. {own.hint}".strip()
     if not has_mcp and refusals[-1].status in _AS_MCP:
@@ -141,12 +158,16 @@ async def detected(transport: Transport, terms: Terms, progress: Progress) -> tu
     raise own
 
 
-async def read_listing(source: Source, transport: Transport, terms: Terms, progress: Progress) -> ReadCatalog:
+async def read_listing(
+    source: Source, transport: Transport, terms: Terms, progress: Progress
+) -> ReadCatalog:
     """Read a listing in a thread, and return what warns of it in the caller's thread."""
     warned: list[UserWarning] = []
     read = await source.listing(terms, progress)
     with collect_warnings(warned):
-        catalog = await asyncio.wrap_future(in_thread(lambda: _checked(read, transport.connection.name), "listing"))
+        catalog = await asyncio.wrap_future(
+            in_thread(lambda: _checked(read, transport.connection.name), "listing")
+        )
 
     def shown() -> Catalog:
         warn_all(warned)
@@ -157,10 +178,14 @@ async def read_listing(source: Source, transport: Transport, terms: Terms, progr
 
 def _checked(read: ReadCatalog, service: str) -> Catalog:
     """Read a listing, and warn of what in it isn't understood."""
-    with gc_paused():  # which would look through all of a large one again and again, and stop all threads
+    with (
+        gc_paused()
+    ):  # which would look through all of a large one again and again, and stop all threads
         catalog = read()
     for code in unknown_codes(catalog):
-        warn(f"{service}: parameters of type code {code} (unknown) are read from their descriptions.")
+        warn(
+            f"{service}: parameters of type code {code} (unknown) are read from their descriptions."
+        )
     if problems := schema_problems(catalog):
         warn(f"Schemas that contradict themselves are not enforced: {some(problems)}.")
     return catalog
@@ -168,5 +193,9 @@ def _checked(read: ReadCatalog, service: str) -> Catalog:
 
 def _is_another(error: FuncsError, kind: str) -> bool:
     """Return whether an error only says that the address is of another kind."""
-    is_reply = 200 <= error.status < (500 if kind == "service" else 600) and error.status not in _FINAL
-    return isinstance(error, ProtocolError) or (is_reply and not isinstance(error, ReplyTooLargeError))
+    is_reply = (
+        200 <= error.status < (500 if kind == "service" else 600) and error.status not in _FINAL
+    )
+    return isinstance(error, ProtocolError) or (
+        is_reply and not isinstance(error, ReplyTooLargeError)
+    )

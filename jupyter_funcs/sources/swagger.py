@@ -64,7 +64,9 @@ class _Swagger(Once):
         for method in _METHODS:
             if method in item:
                 operation = self._resolved(item[method])
-                converted[method] = self._operation(operation, bodies) if operation else item[method]
+                converted[method] = (
+                    self._operation(operation, bodies) if operation else item[method]
+                )
         return converted
 
     def _operation(self, operation: JsonObject, shared: list[JsonObject]) -> JsonObject:
@@ -77,7 +79,9 @@ class _Swagger(Once):
         kinds = self._kinds(operation, "produces")
         read = partial(self.once, ("reply", id(kinds)), read=partial(_reply, kinds))
         replies = only(dict, operation.get("responses"))
-        converted["responses"] = {code: read(self._resolved(reply)) for code, reply in replies.items()}
+        converted["responses"] = {
+            code: read(self._resolved(reply)) for code, reply in replies.items()
+        }
         return converted
 
     def _kinds(self, operation: JsonObject, key: str) -> list[Any]:
@@ -110,7 +114,10 @@ class _Swagger(Once):
         lists = {name: param for name, param in fields.items() if param.get("type") == "array"}
         styles = {name: _style(param, "form") for name, param in lists.items()}
         schema = {"type": "object", "properties": properties, "required": required}
-        return {"required": bool(required), "content": {kind: {"schema": schema, "encoding": styles}}}
+        return {
+            "required": bool(required),
+            "content": {kind: {"schema": schema, "encoding": styles}},
+        }
 
 
 def _parameter(param: JsonObject) -> JsonObject:

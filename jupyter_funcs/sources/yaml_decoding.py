@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _MAX_NODES, _MAX_DEPTH = 2_000_000, 100
 _WORDS = {"null": None, "true": True, "false": False}
-_CONSTANTS = {"": None, "~": None} | {form(w): _WORDS[w] for w in _WORDS for form in (str.lower, str.title, str.upper)}
+_CONSTANTS = {"": None, "~": None} | {
+    form(w): _WORDS[w] for w in _WORDS for form in (str.lower, str.title, str.upper)
+}
 _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -29,12 +31,19 @@ def decode(data: bytes, *, what: str) -> Any:
         raise ConfigError(f"The {what} is in YAML.", "pip install 'jupyter-funcs[yaml]'") from None
     try:
         events = yaml.parse(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        first = next(event for event in events if _kind(event) not in {"StreamStart", "DocumentStart"})
-        return None if _kind(first) == "StreamEnd" else _Reader(events, what, _MAX_NODES).value(first)
+        first = next(
+            event for event in events if _kind(event) not in {"StreamStart", "DocumentStart"}
+        )
+        return (
+            None if _kind(first) == "StreamEnd" else _Reader(events, what, _MAX_NODES).value(first)
+        )
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f" at line {mark.line + 1:,}" if mark else ""
-        reason = clip(inert(getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)), 120)
+        reason = clip(
+            inert(getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)),
+            120,
+        )
     raise ProtocolError(f"The {what} is not YAML{at}: {reason}.", "Check the document.")
 
 

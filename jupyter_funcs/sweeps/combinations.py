@@ -73,7 +73,10 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> 
     form.update(constant)
     names = [name for axis in axes.values() for name in axis[0]]
     if twice := [name for name in names if form.is_set(name)]:
-        raise ArgumentError(f"{listed(map(quote, twice), 'and')} is swept, and is in an object, too.", "Pass only one.")
+        raise ArgumentError(
+            f"{listed(map(quote, twice), 'and')} is swept, and is in an object, too.",
+            "Pass only one.",
+        )
     wholes = {form.field(name).root for name in names if name not in form}
     errors: Texts = {}
     convert = _converter(form, errors)
@@ -81,7 +84,8 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> 
         if form.is_set(name) and name not in wholes:
             convert(name, form[name])
     checked = [
-        [{name: convert(name, value) for name, value in item.items()} for item in axis] for axis in axes.values()
+        [{name: convert(name, value) for name, value in item.items()} for item in axis]
+        for axis in axes.values()
     ]
     _raise(form, errors)
     if not pairs:
@@ -146,17 +150,28 @@ def _rows(form: Form, table: Any, values: Values) -> list[JsonObject]:
             "Pass lists by name: Symbol=[…].",
         )
     if not len(table.columns) or not len(table):
-        raise ArgumentError("The table of arguments is empty.", "It needs a row per run and a column per argument.")
+        raise ArgumentError(
+            "The table of arguments is empty.", "It needs a row per run and a column per argument."
+        )
     columns: dict[str, object] = {}
     for column in table.columns:
         name = _parameter(form, column, table)
         if name in columns or name in values:
-            other = f"the column {quote(columns[name])}" if name in columns else "the argument of that name"
-            raise ArgumentError(f"The column {quote(column)} is the same parameter as {other}.", "Use only one.")
+            other = (
+                f"the column {quote(columns[name])}"
+                if name in columns
+                else "the argument of that name"
+            )
+            raise ArgumentError(
+                f"The column {quote(column)} is the same parameter as {other}.", "Use only one."
+            )
         columns[name] = column
     # A cell without a value leaves its argument out.
     lists = [
-        [UNSET if is_null else cell for cell, is_null in zip(column.tolist(), column.isna().tolist(), strict=True)]
+        [
+            UNSET if is_null else cell
+            for cell, is_null in zip(column.tolist(), column.isna().tolist(), strict=True)
+        ]
         for column in (table.iloc[:, at] for at in range(len(columns)))
     ]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
@@ -189,11 +204,15 @@ def _converter(form: Form, errors: Texts) -> Callable[[str, Any], Any]:
         try:
             return accept(field, value, validate=form.validate, hints=len(errors.get(name, ())) < 3)
         except ValueError as error:
-            errors.setdefault(name, {})[f"{field.identifier} {str(error).removesuffix(SWEEPS)}"] = None
+            errors.setdefault(name, {})[f"{field.identifier} {str(error).removesuffix(SWEEPS)}"] = (
+                None
+            )
         return UNSET
 
     once = lru_cache(maxsize=None, typed=True)(convert)  # tables repeat many values
-    return lambda name, value: (once if isinstance(value, (str, int, float)) else convert)(name, value)
+    return lambda name, value: (once if isinstance(value, (str, int, float)) else convert)(
+        name, value
+    )
 
 
 def _raise(form: Form, errors: Mapping[str, Mapping[str, None]]) -> None:
@@ -214,7 +233,9 @@ def _combined(form: Form, axes: list[list[JsonObject]], wholes: set[str], *, pai
     warnings: Texts = {}
     for parts in zip(*axes, strict=True) if pairs else itertools.product(*axes):
         sent = constant | entered | {name: value for part in parts for name, value in part.items()}
-        args = form.nested({name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET})
+        args = form.nested(
+            {name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET}
+        )
         wrong: Messages = {}
         for name in wholes & args.keys():
             form.take(form.field(name), args[name], {}, args, wrong)
@@ -228,12 +249,17 @@ def _combined(form: Form, axes: list[list[JsonObject]], wholes: set[str], *, pai
     if is_paired:
         lists = {name: [part_at(args, form.field(name).steps) for args in unique] for name in names}
     else:
-        lists = {name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)}
+        lists = {
+            name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)
+        }
     values: dict[str, Any] = constant | {
         name: [value for value in several if value is not UNSET] for name, several in lists.items()
     }
     _add(warnings, form.warnings_of_values(values, names))
-    nullable = {name: [None if value is UNSET else value for value in several] for name, several in lists.items()}
+    nullable = {
+        name: [None if value is UNSET else value for value in several]
+        for name, several in lists.items()
+    }
     return Combos(names, constant, unique, constant | nullable, is_paired, warnings)
 
 

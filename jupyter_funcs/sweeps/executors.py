@@ -91,13 +91,17 @@ class ExecutorRunner:
             future = self._executor.submit(request)
         except Exception as error:  # noqa: BLE001  # of any library
             refused = executor_error(error)
-            if isinstance(error, RuntimeError) and not isinstance(error, BrokenExecutor):  # raised after shutdown
+            if isinstance(error, RuntimeError) and not isinstance(
+                error, BrokenExecutor
+            ):  # raised after shutdown
                 refused = ConfigError(f"The executor isn't accepting runs: {error}.", _RESUMES)
             future = Future()
             future.set_exception(refused)
         future.add_done_callback(lambda _: _running.pop(request.key, None))
         future.add_done_callback(partial(_set_outcome, outcome))
-        outcome.add_done_callback(lambda _: _cancel(request, future) if outcome.cancelled() else None)
+        outcome.add_done_callback(
+            lambda _: _cancel(request, future) if outcome.cancelled() else None
+        )
 
 
 def _load_balanced(executor: Executor) -> Executor:
@@ -212,7 +216,9 @@ def _place(session: Client[Any]) -> str:
 def run_request(function: RemoteCall, service: ServiceAddress, args: Args) -> RunRequest:
     """Return a request for one run, without the options that can't leave this process."""
     options = function.options
-    carried = replace(options, schema=dict(options.schema) if options.schema else None, executor=None, to=None)
+    carried = replace(
+        options, schema=dict(options.schema) if options.schema else None, executor=None, to=None
+    )
     return RunRequest(service, function.function, args, carried)
 
 
@@ -229,7 +235,9 @@ def executor_error(error: BaseException) -> FuncsError:
 
 
 _running: dict[str, Future[pd.DataFrame]] = {}
-_own: weakref.WeakValueDictionary[str, Client[RemoteCall]] = weakref.WeakValueDictionary()  # sessions of this process
+_own: weakref.WeakValueDictionary[str, Client[RemoteCall]] = (
+    weakref.WeakValueDictionary()
+)  # sessions of this process
 _connected: dict[ServiceAddress, Client[RemoteCall]] = {}  # sessions made here for another process
 _lock = threading.Lock()
 _process = uuid.uuid4().hex
@@ -254,7 +262,9 @@ def _connect(service: ServiceAddress) -> Client[RemoteCall]:
     except ConfigError as error:
         if service.is_given:
             raise without_token from None
-        raise ConfigError(f"A worker of the executor cannot connect: {error.what}", error.hint) from None
+        raise ConfigError(
+            f"A worker of the executor cannot connect: {error.what}", error.hint
+        ) from None
     if service.is_given and session.remote.transport.connection.token is NO_TOKEN:
         raise without_token
     if _place(session) != service.place:

@@ -88,7 +88,10 @@ class FolderResults:
         function = self._function
         note = _read_note(self._folder)
         if note.get("identity", identity) != identity:
-            raise ArgumentError(f"The folder {self._folder} has results of another source or account.", _OTHER_FOLDER)
+            raise ArgumentError(
+                f"The folder {self._folder} has results of another source or account.",
+                _OTHER_FOLDER,
+            )
         self._about["identity"] = identity  # a salted hash
         with self._writing():
             _write_note(self._folder, {**note, **self._about})
@@ -103,7 +106,9 @@ class FolderResults:
         block.attrs["funcs"] = frame.attrs.get("funcs", {})
         if not self._write({self._keys[at]: block}):
             text = f"A result of {self._function.name} isn't stored: it holds a token, or values that aren't JSON."
-            self._omitted.append({"args": redacted_values(args), "error": text, "type": "FuncsError", "attempts": 1})
+            self._omitted.append(
+                {"args": redacted_values(args), "error": text, "type": "FuncsError", "attempts": 1}
+            )
             warn(MissingRowsWarning(text))
 
     def _write(self, blocks: Mapping[str, pd.DataFrame]) -> bool:
@@ -151,10 +156,19 @@ class FolderResults:
         self._unify_arguments()
         located = self._segments.locate(self._keys)
         groups = [(located[key][0].path, located[key][1]) for key in self._keys if key in located]
-        names = {name for segment, _ in located.values() if segment.layout for name in segment.layout.names}
+        names = {
+            name
+            for segment, _ in located.values()
+            if segment.layout
+            for name in segment.layout.names
+        }
         arguments = stacked([], self._combos.swept, self._fields)
-        titles = {name: ARGUMENT.format(name) for name in arguments if ARGUMENT.format(name) in names}
-        return _dataset(groups, pa.Schema.from_pandas(arguments.rename(columns=titles), preserve_index=False))
+        titles = {
+            name: ARGUMENT.format(name) for name in arguments if ARGUMENT.format(name) in names
+        }
+        return _dataset(
+            groups, pa.Schema.from_pandas(arguments.rename(columns=titles), preserve_index=False)
+        )
 
     def _unify_arguments(self) -> None:
         """If some results have a column ``S (argument)``, add it to the others too."""
@@ -162,7 +176,9 @@ class FolderResults:
             located = self._segments.locate(self._keys)
             title = ARGUMENT.format(name)
             layouts = {key: segment.layout for key, (segment, _) in located.items()}
-            lacking = [key for key, layout in layouts.items() if layout and title not in layout.names]
+            lacking = [
+                key for key, layout in layouts.items() if layout and title not in layout.names
+            ]
             if 0 < len(lacking) < len(located):
                 blocks = self._segments.read(lacking)
                 for block in blocks.values():
@@ -186,12 +202,16 @@ def _prepare(folder: Path, about: JsonObject) -> None:
         others = [name for name in names if not name.startswith((PREFIX, NOTE, "."))]
         if others:
             more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
-            raise ArgumentError(f"The folder {folder} has other content: {quote(others[0])}{more}.", _OTHER_FOLDER)
+            raise ArgumentError(
+                f"The folder {folder} has other content: {quote(others[0])}{more}.", _OTHER_FOLDER
+            )
         note = _read_note(folder) if NOTE in names else {}
         for key, value in about.items():
             if note.get(key, value) != value:
                 change = f"{key} {quote(_shown(note[key]))}, not {quote(_shown(value))}"
-                raise ArgumentError(f"The folder {folder} belongs to another sweep: {change}.", _OTHER_FOLDER)
+                raise ArgumentError(
+                    f"The folder {folder} belongs to another sweep: {change}.", _OTHER_FOLDER
+                )
         _write_note(folder, {**note, **about})
     except OSError as error:
         raise ArgumentError(
@@ -209,7 +229,9 @@ def _shown(value: Any) -> str:
 def _read_note(folder: Path) -> JsonObject:
     note = read_object(read_small(folder / NOTE, _LARGEST_NOTE))
     if not note:
-        raise ArgumentError(f"{folder / NOTE} is broken: it doesn't describe a sweep.", _OTHER_FOLDER)
+        raise ArgumentError(
+            f"{folder / NOTE} is broken: it doesn't describe a sweep.", _OTHER_FOLDER
+        )
     return note
 
 
@@ -230,15 +252,23 @@ def _dataset(groups: Sequence[tuple[Path, int]], leading: pa.Schema) -> ds.Datas
         used.setdefault(path, []).append(group)
     files = [whole[path].subset(row_group_ids=numbers) for path, numbers in used.items()]
     defaults = {field.name: field.type for field in leading}
-    names = dict.fromkeys([*defaults, *(name for file in files for name in file.physical_schema.names)])
+    names = dict.fromkeys(
+        [*defaults, *(name for file in files for name in file.physical_schema.names)]
+    )
     schema = pa.schema([(name, _common_type(name, files, defaults.get(name))) for name in names])
     fragments = [whole[path].subset(row_group_ids=[group]) for path, group in groups]
     return ds.FileSystemDataset(fragments, schema, parquet, disk)
 
 
-def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa.DataType | None) -> pa.DataType:
+def _common_type(
+    name: str, files: Sequence[ds.ParquetFileFragment], default: pa.DataType | None
+) -> pa.DataType:
     """Return an Arrow type that holds a column's values in all files."""
-    types = {file: file.physical_schema.field(name).type for file in files if name in file.physical_schema.names}
+    types = {
+        file: file.physical_schema.field(name).type
+        for file in files
+        if name in file.physical_schema.names
+    }
     if not types:
         return default or pa.large_string()
     if len(set(types.values())) > 1:  # columns with nulls only don't count
@@ -249,7 +279,9 @@ def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.large_string()
     integers = [file for file, kind in types.items() if pa.types.is_integer(kind)]
-    is_exact = not pa.types.is_floating(common) or all(_has_exact_floats(file, name) for file in integers)
+    is_exact = not pa.types.is_floating(common) or all(
+        _has_exact_floats(file, name) for file in integers
+    )
     return common if is_exact else pa.large_string()
 
 
@@ -259,14 +291,20 @@ def _has_values(fragment: ds.ParquetFileFragment, name: str) -> bool:
 
 def _has_exact_floats(fragment: ds.ParquetFileFragment, name: str) -> bool:
     """Return whether all integers of a column have an exact float."""
-    groups = [group for group in statistics(fragment, name) if group is not None and group.num_values]
-    return all(group.has_min_max and group.min >= -MAX_EXACT and group.max <= MAX_EXACT for group in groups)
+    groups = [
+        group for group in statistics(fragment, name) if group is not None and group.num_values
+    ]
+    return all(
+        group.has_min_max and group.min >= -MAX_EXACT and group.max <= MAX_EXACT for group in groups
+    )
 
 
 def statistics(fragment: ds.ParquetFileFragment, name: str) -> list[Any]:
     """Return a column's statistics by row group with rows; ``None`` if unknown, or without such a column."""
     at = fragment.physical_schema.get_field_index(name)
-    groups = [fragment.metadata.row_group(group.id) for group in fragment.row_groups if group.num_rows]
+    groups = [
+        fragment.metadata.row_group(group.id) for group in fragment.row_groups if group.num_rows
+    ]
     return [None if at < 0 else group.column(at).statistics for group in groups]
 
 
@@ -291,7 +329,8 @@ class DaskResults(FolderResults):
             import dask.dataframe  # noqa: F401  # optional, and slow to import
         except ImportError:
             raise ArgumentError(
-                "dask.dataframe isn't installed.", "Install it: pip install 'dask[dataframe,distributed]'."
+                "dask.dataframe isn't installed.",
+                "Install it: pip install 'dask[dataframe,distributed]'.",
             ) from None
         super().__init__(function, combos)
 
@@ -300,7 +339,9 @@ class DaskResults(FolderResults):
 
         parent = dask.config.get("temporary-directory", None)
         try:
-            temporary = tempfile.TemporaryDirectory(prefix="jupyter_funcs-", dir=parent, ignore_cleanup_errors=True)
+            temporary = tempfile.TemporaryDirectory(
+                prefix="jupyter_funcs-", dir=parent, ignore_cleanup_errors=True
+            )
         except OSError as error:
             raise ArgumentError(
                 f"Cannot create a temporary folder: {error.strerror or error}: {error.filename}.",
@@ -335,13 +376,19 @@ class DaskResults(FolderResults):
     def _write_parts(self, dataset: ds.Dataset) -> list[str]:
         """Write one file per run with the same columns in each, and remove the segments."""
         fragments = list(dataset.get_fragments())
-        frame = dataset.schema.empty_table().to_pandas(types_mapper={pa.large_string(): pd.StringDtype()}.get)
+        frame = dataset.schema.empty_table().to_pandas(
+            types_mapper={pa.large_string(): pd.StringDtype()}.get
+        )
         for name, column in frame.items():
             groups = [group for fragment in fragments for group in statistics(fragment, str(name))]
-            if column.dtype.kind in "iub" and any(group is None or group.null_count for group in groups):
+            if column.dtype.kind in "iub" and any(
+                group is None or group.null_count for group in groups
+            ):
                 frame[name] = column.convert_dtypes()
         # From this metadata, readers know pandas' dtypes.
-        schema = dataset.schema.with_metadata(pa.Schema.from_pandas(frame, preserve_index=False).metadata)
+        schema = dataset.schema.with_metadata(
+            pa.Schema.from_pandas(frame, preserve_index=False).metadata
+        )
         tables = (fragment.to_table(schema=dataset.schema) for fragment in fragments)
         paths = []
         for number, table in enumerate(tables if fragments else [schema.empty_table()]):

@@ -58,7 +58,11 @@ def sweep(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> p
 
 
 def start_sweep(
-    function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any], *, warns: bool = True
+    function: RemoteCall,
+    table: pd.DataFrame | None,
+    values: Mapping[str, Any],
+    *,
+    warns: bool = True,
 ) -> SweepJob:
     """Start a sweep, and tell the function's client about it."""
     options = function.options
@@ -101,7 +105,9 @@ class SweepJob(Job):
     def __init__(self, sweep: Sweep) -> None:
         self.pairs = sweep.combos.pairs
         self._sweep = sweep
-        super().__init__(sweep.function.name, sweep.combos.args, sweep.run(), sweep.progress, _SweepFuture(sweep))
+        super().__init__(
+            sweep.function.name, sweep.combos.args, sweep.run(), sweep.progress, _SweepFuture(sweep)
+        )
 
     @property
     def resumes(self) -> bool:
@@ -133,13 +139,18 @@ class SweepJob(Job):
 
     def _again(self, errors: Collection[int], *, sends: bool = True) -> SweepJob:
         function = self._sweep.function
-        job = SweepJob(self._sweep.again(results_for(function, self._sweep.combos), errors, sends=sends))
+        job = SweepJob(
+            self._sweep.again(results_for(function, self._sweep.combos), errors, sends=sends)
+        )
         function.notify_started(job)
         return job
 
     def _facts(self) -> list[str]:
         failed = f"{self.progress.failed:,} failed" if self.progress.failed else ""
-        return [*filter(None, [self.status, _done_text(self.progress), failed]), f"{self.elapsed:.1f} s"]
+        return [
+            *filter(None, [self.status, _done_text(self.progress), failed]),
+            f"{self.elapsed:.1f} s",
+        ]
 
 
 class _SweepFuture(ResultFuture):
@@ -186,7 +197,9 @@ def _wait(job: SweepJob, *, shows_bar: bool) -> pd.DataFrame:
         monitor_interval = 0  # no thread that writes from elsewhere
 
     # disable=None: only notebooks and terminals show the bar, log files don't.
-    with Bar(total=progress.total, desc=job.function, unit="run", miniters=1, smoothing=0, disable=None) as bar:
+    with Bar(
+        total=progress.total, desc=job.function, unit="run", miniters=1, smoothing=0, disable=None
+    ) as bar:
         while True:
             is_done = bool(wait([job.future], _REFRESH_SECONDS).done)
             done = progress.done + progress.failed
@@ -242,7 +255,11 @@ def _done_text(progress: SweepProgress) -> str:
 
 def asks_text(runs: int, most: int) -> str:
     """Return the question before a large sweep."""
-    text = f"This is {runs:,} runs, more than {most:,}." if most else f"This changes data, in {runs:,} runs."
+    text = (
+        f"This is {runs:,} runs, more than {most:,}."
+        if most
+        else f"This changes data, in {runs:,} runs."
+    )
     return f"{text} Press Run again to continue, or sweep fewer values."
 
 
@@ -252,7 +269,10 @@ def value_text(value: Any) -> str:
         return constant
     if not isinstance(value, list):
         return str(value)
-    texts = [f"[{', '.join(map(str, item))}]" if isinstance(item, list) else str(item) for item in value[:_MAX_ITEMS]]
+    texts = [
+        f"[{', '.join(map(str, item))}]" if isinstance(item, list) else str(item)
+        for item in value[:_MAX_ITEMS]
+    ]
     if len(value) > _MAX_ITEMS:
         texts.append(f"and {len(value) - _MAX_ITEMS:,} more")
     return ", ".join(texts)

@@ -73,7 +73,9 @@ class Pace:
         if sent >= self.until:
             self._allowed = max(1, self._allowed // 2)
             self._steady = 0
-            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._pauses, 10)) * (1 - self._draw() / 2)
+            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._pauses, 10)) * (
+                1 - self._draw() / 2
+            )
             self._pauses += 1
             self.until = now + (pause if retry_after is None else retry_after)
         elif retry_after is not None:

@@ -38,12 +38,15 @@ def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
     """Return where the results of a sweep go, by the function's options."""
     options = function.options
     if options.to is None:
-        return MemoryResults(combos.swept, fields_named(function.fields, combos.swept), options.max_memory)
+        return MemoryResults(
+            combos.swept, fields_named(function.fields, combos.swept), options.max_memory
+        )
     try:
         from jupyter_funcs.sweeps.folder import DaskResults, FolderResults
     except ImportError:
         raise ArgumentError(
-            "Storing results in a folder needs pyarrow, which isn't installed.", "Install it: pip install pyarrow."
+            "Storing results in a folder needs pyarrow, which isn't installed.",
+            "Install it: pip install pyarrow.",
         ) from None
     return (DaskResults if options.to == DASK else FolderResults)(function, combos)
 
@@ -53,7 +56,9 @@ class MemoryResults:
 
     errors_in = '.attrs["errors"]'
 
-    def __init__(self, swept: Sequence[str], fields: Mapping[str, Field], max_memory: float) -> None:
+    def __init__(
+        self, swept: Sequence[str], fields: Mapping[str, Field], max_memory: float
+    ) -> None:
         self._swept = swept
         self._fields = fields
         self._max_memory = max_memory
@@ -63,7 +68,9 @@ class MemoryResults:
         self._total = 0  # bytes of all results
         self._received = 0  # bytes of their replies
         self._rows = 0
-        self._columns: dict[tuple[Any, ...], int] = {}  # the columns that results have, with the first such run
+        self._columns: dict[
+            tuple[Any, ...], int
+        ] = {}  # the columns that results have, with the first such run
         self._is_numbered = True
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._segments: Segments | None = None
@@ -95,7 +102,9 @@ class MemoryResults:
             from jupyter_funcs.frames.store import Segments
 
             if self._segments is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="jupyter_funcs-", ignore_cleanup_errors=True)
+                self._folder = tempfile.TemporaryDirectory(
+                    prefix="jupyter_funcs-", ignore_cleanup_errors=True
+                )
                 self._segments = Segments(Path(self._folder.name))
             writer = self._segments.writer()
             written = {at for at, frame in self._frames.items() if writer.add(str(at), frame)}
@@ -138,7 +147,9 @@ class MemoryResults:
         columns = dict(table.items())
         count = max(1, int(len(names) * self._max_memory / self._total / _COPIES))
         for start in range(0, len(others), count):
-            columns |= stacked(self._blocks(others[start : start + count]), (), self._fields).items()
+            columns |= stacked(
+                self._blocks(others[start : start + count]), (), self._fields
+            ).items()
         order = [name for name in dict.fromkeys([*leading, *names]) if name in columns]
         return pd.DataFrame({name: columns[name] for name in order}, index=table.index, copy=False)
 
@@ -149,7 +160,9 @@ class MemoryResults:
         by_run = sorted(self._columns, key=self._columns.__getitem__)
         union = list(dict.fromkeys(name for names in by_run for name in names))
         are_unique = all(len(set(names)) == len(names) for names in by_run)
-        are_plain = all(type(name) is str and not name.endswith(ARGUMENT.format("")) for name in union)
+        are_plain = all(
+            type(name) is str and not name.endswith(ARGUMENT.format("")) for name in union
+        )
         return union if self._is_numbered and are_unique and are_plain else None
 
     def _blocks(self, names: list[str] | None = None) -> Iterator[tuple[Args, pd.DataFrame]]:
@@ -158,12 +171,17 @@ class MemoryResults:
             blocks = self._frames
             self._frames = {}  # so that each is freed once it is stacked
         else:
-            blocks = {at: frame[[name for name in names if name in frame]] for at, frame in self._frames.items()}
+            blocks = {
+                at: frame[[name for name in names if name in frame]]
+                for at, frame in self._frames.items()
+            }
         if self._segments is not None:
             stored = self._segments.read([str(at) for at in self._args if at not in blocks], names)
             blocks |= {int(key): stored.pop(key) for key in list(stored)}
             if len(blocks) < len(self._args):
-                raise FuncsError("Temporary files with results of the sweep are gone.", "Run it again.")
+                raise FuncsError(
+                    "Temporary files with results of the sweep are gone.", "Run it again."
+                )
         for at in sorted(blocks):
             yield self._args[at], blocks.pop(at)
 

@@ -43,7 +43,9 @@ _interrupted: WeakKeyDictionary[Client[RemoteCall], dict[str, _InMemory]] = Weak
 class EarlierResults:
     """Finds earlier results of a sweep's runs, and stores new ones for the next sweep."""
 
-    def __init__(self, function: RemoteCall, runs: Sequence[Args], retried: Retried | None = None) -> None:
+    def __init__(
+        self, function: RemoteCall, runs: Sequence[Args], retried: Retried | None = None
+    ) -> None:
         options = function.options
         self.retried = retried or Retried({}, frozenset(), {}, sends=True, max_age=options.max_age)
         # A folder has its own results; Dask's results start from scratch.
@@ -51,7 +53,9 @@ class EarlierResults:
         self.resumes = options.to != DASK
         self._function = function
         self._runs = runs
-        self._cache: Cache | None = function.session.cache if function.may_cache(is_sweep=True) else None
+        self._cache: Cache | None = (
+            function.session.cache if function.may_cache(is_sweep=True) else None
+        )
         self._keys: list[str] = []
         self._writer: CacheWriter | None = None
         self._earlier = _interrupted.get(function.session, {}) if self._is_used else {}
@@ -67,13 +71,17 @@ class EarlierResults:
             return {}
         session = self._function.session
         is_stored = self._cache is not None
-        identity = await session.remote.identity(self._function.function, session.cache, is_stored=is_stored)
+        identity = await session.remote.identity(
+            self._function.function, session.cache, is_stored=is_stored
+        )
         return await asyncio.to_thread(self._find, identity)
 
     def _find(self, identity: str) -> dict[int, float]:
         function = self._function
         retried = self.retried
-        if function.function.changes_data:  # only the same sweep continues; a run of another one is another change
+        if (
+            function.function.changes_data
+        ):  # only the same sweep continues; a run of another one is another change
             identity += repr(self._runs)
         self._keys = run_keys(identity, function.function, function.options, self._runs)
         # By position: its token may be another one by now.
@@ -88,7 +96,11 @@ class EarlierResults:
 
     def read(self, positions: Sequence[int]) -> dict[int, pd.DataFrame]:
         """Return results that were found, except those that have been deleted since."""
-        frames = {at: self._earlier[self._keys[at]].frame for at in positions if self._keys[at] in self._earlier}
+        frames = {
+            at: self._earlier[self._keys[at]].frame
+            for at in positions
+            if self._keys[at] in self._earlier
+        }
         if self._cache is not None:
             by_key = {self._keys[at]: at for at in positions if at not in frames}
             frames |= {by_key[key]: frame for key, frame in self._cache.read(list(by_key)).items()}

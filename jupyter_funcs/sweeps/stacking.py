@@ -17,12 +17,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_float_dtype, is_integer_dtype
+from pandas.api.types import (
+    is_bool_dtype,
+    is_datetime64_any_dtype,
+    is_float_dtype,
+    is_integer_dtype,
+)
 
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.catalog.values import UNSET, part_at
-from jupyter_funcs.frames.columns import MAX_EXACT, join_texts, named_by_texts, without_repeated_labels
+from jupyter_funcs.frames.columns import (
+    MAX_EXACT,
+    join_texts,
+    named_by_texts,
+    without_repeated_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -70,13 +80,17 @@ def stacked(
             leading[name] = columns.pop(name)
         else:
             title = _unused(ARGUMENT.format(name), {*names, *leading}) if name in names else name
-            leading[title] = _argument(argument, field.kind if field else Kind.TEXT).repeat(rows.lengths.tolist())
+            leading[title] = _argument(argument, field.kind if field else Kind.TEXT).repeat(
+                rows.lengths.tolist()
+            )
     for key in [key for key in columns if isinstance(key, _Label)]:
         leading[_unused("index", {*names, *leading})] = columns.pop(key)
     result = {**leading, **columns}
     # As Series, because pandas 3 infers its string dtype from an object array of strings.
     index = pd.RangeIndex(len(rows.order))
-    return pd.DataFrame({name: column.set_axis(index) for name, column in result.items()}, index=index, copy=False)
+    return pd.DataFrame(
+        {name: column.set_axis(index) for name, column in result.items()}, index=index, copy=False
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +113,20 @@ def _row_map(groups: list[dict[int, pd.DataFrame]], blocks: int) -> _RowMap:
     for group in groups:
         frames.append(pd.concat(group))  # the index has each row's block, and its number there
         group.clear()
-    runs = np.concatenate([np.zeros(0, np.int64), *(frame.index.get_level_values(0) for frame in frames)])
+    runs = np.concatenate(
+        [np.zeros(0, np.int64), *(frame.index.get_level_values(0) for frame in frames)]
+    )
     return _RowMap(frames, np.bincount(runs, minlength=blocks), np.argsort(runs, kind="stable"))
 
 
 def is_numbered(index: pd.Index[Any]) -> bool:
     """Return whether an index is just 0, 1, 2."""
-    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1 and index.name is None
+    return (
+        isinstance(index, pd.RangeIndex)
+        and index.start == 0
+        and index.step == 1
+        and index.name is None
+    )
 
 
 def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
@@ -113,7 +134,10 @@ def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
     if is_numbered(frame.index):
         return frame
     names = {*frame.columns}
-    labels = [_Label(level) if name is None else _unused(name, names) for level, name in enumerate(frame.index.names)]
+    labels = [
+        _Label(level) if name is None else _unused(name, names)
+        for level, name in enumerate(frame.index.names)
+    ]
     return frame.reset_index(names=labels)
 
 
@@ -138,15 +162,21 @@ def _with_values(parts: Mapping[int, Series]) -> dict[int, Series]:
     """Return the parts that decide the dtype: those with values, else those with a dtype."""
     typed = {number: part for number, part in parts.items() if part.dtype != object}
     # Times that are all null don't tell whether others have an offset.
-    sure = {number for number, part in typed.items() if len(part) and not is_datetime64_any_dtype(part)}
-    filled = {number: part for number, part in parts.items() if number in sure or part.notna().any()}
+    sure = {
+        number for number, part in typed.items() if len(part) and not is_datetime64_any_dtype(part)
+    }
+    filled = {
+        number: part for number, part in parts.items() if number in sure or part.notna().any()
+    }
     return filled or typed or dict(parts)
 
 
 def _widened(parts: Mapping[int, Series], rows: _RowMap) -> Series:
     """Return a column of the result."""
     deciding = _with_values(parts)
-    lacking = {number: len(frame) for number, frame in enumerate(rows.groups) if number not in deciding}
+    lacking = {
+        number: len(frame) for number, frame in enumerate(rows.groups) if number not in deciding
+    }
     pieces = dict(zip(deciding, _alike(list(deciding.values())), strict=True))
     nulls = _nulls(pieces[min(pieces)], max(lacking.values(), default=0))
     pieces |= {number: nulls.iloc[:length] for number, length in lacking.items() if length}
@@ -191,7 +221,9 @@ def _is_number(column: Series) -> bool:
 
 def _is_text(column: Series) -> bool:
     dtype = column.dtype
-    return isinstance(dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype, pd.StringDtype)
+    return isinstance(
+        dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype, pd.StringDtype
+    )
 
 
 def _floats(columns: Sequence[Series]) -> Sequence[Series]:
@@ -209,7 +241,10 @@ def _integers(columns: Sequence[Series]) -> Sequence[Series]:
         return columns
     if any(bool((column > _LARGEST).any()) for column in columns):
         raise OverflowError
-    return [column.astype("int64" if isinstance(column.dtype, np.dtype) else "Int64") for column in columns]
+    return [
+        column.astype("int64" if isinstance(column.dtype, np.dtype) else "Int64")
+        for column in columns
+    ]
 
 
 def _texts(columns: Sequence[Series]) -> Sequence[Series]:
@@ -246,7 +281,9 @@ _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequ
 
 def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
     """Return the column of an argument, one row per run."""
-    texts = [", ".join(map(text_of, value)) if isinstance(value, list) else value for value in values]
+    texts = [
+        ", ".join(map(text_of, value)) if isinstance(value, list) else value for value in values
+    ]
     with suppress(ValueError, OverflowError):
         if kind is Kind.DATE:
             return pd.Series(np.array([text or "NaT" for text in texts], dtype="datetime64[us]"))
@@ -254,7 +291,9 @@ def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
             whole = [None if text is None else int(text) for text in texts]
             return pd.Series(whole, dtype="Int64" if None in whole else "int64")
         if kind is Kind.NUMBER:
-            return pd.Series([np.nan if text is None else float(text) for text in texts], dtype="float64")
+            return pd.Series(
+                [np.nan if text is None else float(text) for text in texts], dtype="float64"
+            )
     return pd.Series(texts, dtype="string")
 
 
@@ -265,7 +304,9 @@ def _has_only(column: Series, rows: _RowMap, name: Hashable, argument: Sequence[
     some = rows.lengths > 0
     firsts = (np.cumsum(rows.lengths) - rows.lengths)[some]
     sent = [value for value, has_rows in zip(argument, some, strict=True) if has_rows]
-    if not all(_is_same(value, text) for value, text in zip(column.take(firsts).array, sent, strict=True)):
+    if not all(
+        _is_same(value, text) for value, text in zip(column.take(firsts).array, sent, strict=True)
+    ):
         return False
     wanted = column.take(np.repeat(firsts, rows.lengths[some])).set_axis(column.index)
     return bool(((column == wanted).fillna(value=False) | (column.isna() & wanted.isna())).all())
@@ -290,4 +331,6 @@ def _is_same(value: Any, sent: str | list[str] | None) -> bool:
 
 def _unused(name: Hashable, used: Collection[Hashable]) -> Hashable:
     """Return the name, or the first of ``name.1``, ``name.2`` that isn't used."""
-    return next(title for title in chain([name], (f"{name}.{at}" for at in count(1))) if title not in used)
+    return next(
+        title for title in chain([name], (f"{name}.{at}" for at in count(1))) if title not in used
+    )

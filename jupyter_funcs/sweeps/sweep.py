@@ -97,7 +97,9 @@ class Sweep:
         # A thread continues even if the task that awaits it is cancelled.
         self._lock = threading.Lock()
 
-    def again(self, results: SweepResults, errors: Collection[int] = (), *, sends: bool = True) -> Sweep:
+    def again(
+        self, results: SweepResults, errors: Collection[int] = (), *, sends: bool = True
+    ) -> Sweep:
         """Return the sweep that runs only what failed, or some of it, or nothing, and takes all else from this one."""
         failed = sorted(self._failures)
         wanted = {failed[at] for at in errors} or set(failed) if sends else set()
@@ -127,7 +129,9 @@ class Sweep:
                 if not self.earlier.retried.sends:
                     self._give_up(FuncsError("The sweep was cancelled before this run ended."))
                 await self._run_all()
-                about = sweep_facts(self.function, self.combos, self.progress, started, time.monotonic() - clock)
+                about = sweep_facts(
+                    self.function, self.combos, self.progress, started, time.monotonic() - clock
+                )
                 if self._columns:
                     about["columns"] = self._columns
                 result = await asyncio.to_thread(self._finish, about)
@@ -141,7 +145,9 @@ class Sweep:
     def _finish(self, about: JsonObject) -> Any:
         with self._lock:
             self.earlier.flush()
-            return self._results.finish(about, ErrorList(self._failures[at] for at in sorted(self._failures)))
+            return self._results.finish(
+                about, ErrorList(self._failures[at] for at in sorted(self._failures))
+            )
 
     def _close(self, *, ended: bool) -> None:
         with self._lock:
@@ -158,7 +164,9 @@ class Sweep:
         positions = sorted(times.keys() - in_folder.keys())
         loaded = {*in_folder, *self._failures}  # failures that aren't tried again
         for first in range(0, len(positions), _CACHE_BATCH):
-            batch = await asyncio.to_thread(self._load_batch, positions[first : first + _CACHE_BATCH])
+            batch = await asyncio.to_thread(
+                self._load_batch, positions[first : first + _CACHE_BATCH]
+            )
             self._count_cached([times[at] for at in batch])
             loaded |= batch
         self._pending.extend(at for at in range(len(self.combos.runs)) if at not in loaded)
@@ -299,7 +307,9 @@ class Sweep:
 
     def _store_batch(self, batch: Sequence[_Arrival]) -> None:
         with self._lock:
-            for arrival in batch:  # first, so that they can be resumed from even if the next step fails
+            for (
+                arrival
+            ) in batch:  # first, so that they can be resumed from even if the next step fails
                 self.earlier.add(*arrival)
             for at, frame, _ in batch:
                 self._add(at, frame)
@@ -310,15 +320,23 @@ class Sweep:
 
     def _warn(self) -> None:
         by_text = {(type(warning), str(warning)): warning for warning in self._warnings}
-        unique = sorted(by_text.values(), key=lambda warning: not isinstance(warning, MissingRowsWarning))
+        unique = sorted(
+            by_text.values(), key=lambda warning: not isinstance(warning, MissingRowsWarning)
+        )
         for warning in unique[:_MAX_WARNINGS]:
             warn(warning)
         if len(unique) > _MAX_WARNINGS:
-            warn(f"The runs of {self.function.name} raised {len(unique) - _MAX_WARNINGS:,} other warnings.")
+            warn(
+                f"The runs of {self.function.name} raised {len(unique) - _MAX_WARNINGS:,} other warnings."
+            )
         if self._failures:
             failed = f"{len(self._failures):,} of {self.progress.total:,} runs of {self.function.name} failed"
             first = self._failures[min(self._failures)]["error"].partition("\n")[0]
-            warn(MissingRowsWarning(f"{failed}, all listed in {self._results.errors_in}. First error: {first}"))
+            warn(
+                MissingRowsWarning(
+                    f"{failed}, all listed in {self._results.errors_in}. First error: {first}"
+                )
+            )
 
 
 def sweep_facts(
@@ -337,7 +355,10 @@ def sweep_facts(
         "elapsed": round(elapsed, 3),
         "bytes": progress.received,
         "attempts": progress.attempts,
-        "cached": {"runs": progress.cached, "oldest": progress.oldest and utc_text(progress.oldest)},
+        "cached": {
+            "runs": progress.cached,
+            "oldest": progress.oldest and utc_text(progress.oldest),
+        },
     }
 
 

@@ -71,7 +71,9 @@ def from_schema(name: str, schema: dict[str, Any], description: str | None = Non
     kind = str(one.get("type", "any")) if not some or len(some) == 1 else "any"
     options = one.get("enum", ())
     if kind == "string":
-        kind = {"date": "date", "int32": "integer", "int64": "integer"}.get(str(one.get("format")), kind)
+        kind = {"date": "date", "int32": "integer", "int64": "integer"}.get(
+            str(one.get("format")), kind
+        )
     default = schema.get("default")
     return Known(
         name,
@@ -111,7 +113,13 @@ def aws() -> Functions:
     import botocore.session
 
     session = botocore.session.get_session()
-    kinds = {"integer": "integer", "long": "integer", "float": "number", "double": "number", "boolean": "boolean"}
+    kinds = {
+        "integer": "integer",
+        "long": "integer",
+        "float": "number",
+        "double": "number",
+        "boolean": "boolean",
+    }
     for service in session.get_available_services():
         model = session.get_service_model(service)
         for operation in model.operation_names:
@@ -140,7 +148,13 @@ def google() -> Functions:
 
     def methods(resource: dict[str, Any]) -> Functions:
         for method in resource.get("methods", {}).values():
-            yield method["id"], [from_schema(name, schema) for name, schema in method.get("parameters", {}).items()]
+            yield (
+                method["id"],
+                [
+                    from_schema(name, schema)
+                    for name, schema in method.get("parameters", {}).items()
+                ],
+            )
         for inner in resource.get("resources", {}).values():
             yield from methods(inner)
 
@@ -153,12 +167,23 @@ def ansible() -> Functions:
     import ansible as package
     import yaml
 
-    kinds = {"int": "integer", "float": "number", "bool": "boolean", "str": "string", "path": "string"}
+    kinds = {
+        "int": "integer",
+        "float": "number",
+        "bool": "boolean",
+        "str": "string",
+        "path": "string",
+    }
     around = Path(package.__file__).parent
-    paths = [*around.glob("modules/*.py"), *around.parent.glob("ansible_collections/*/*/plugins/modules/*.py")]
+    paths = [
+        *around.glob("modules/*.py"),
+        *around.parent.glob("ansible_collections/*/*/plugins/modules/*.py"),
+    ]
     for path in sorted(paths):
         found = re.search(
-            r"^DOCUMENTATION\s*=\s*r?(\"\"\"|''')(.*?)\1", path.read_text("utf-8"), re.DOTALL | re.MULTILINE
+            r"^DOCUMENTATION\s*=\s*r?(\"\"\"|''')(.*?)\1",
+            path.read_text("utf-8"),
+            re.DOTALL | re.MULTILINE,
         )
         try:
             options = yaml.load(found[2] if found else "", yaml.CSafeLoader)["options"] or {}
@@ -231,7 +256,13 @@ def altair() -> Functions:
 
     for name, schema in definitions.items():
         properties = schema.get("properties", {})
-        yield name, [from_schema(key, followed(each), each.get("description", "")) for key, each in properties.items()]
+        yield (
+            name,
+            [
+                from_schema(key, followed(each), each.get("description", ""))
+                for key, each in properties.items()
+            ],
+        )
 
 
 def openbb() -> Functions:
@@ -241,9 +272,16 @@ def openbb() -> Functions:
         for path in sorted(Path(str(find_spec(package).origin)).parent.glob("models/*.py")):
             module = importlib.import_module(f"{package}.models.{path.stem}")
             for name, model in inspect.getmembers(module, inspect.isclass):
-                if issubclass(model, QueryParams) and model is not QueryParams and model.__module__ == module.__name__:
+                if (
+                    issubclass(model, QueryParams)
+                    and model is not QueryParams
+                    and model.__module__ == module.__name__
+                ):
                     properties = model.model_json_schema()["properties"]
-                    yield f"{package} {name}", [from_schema(key, schema) for key, schema in properties.items()]
+                    yield (
+                        f"{package} {name}",
+                        [from_schema(key, schema) for key, schema in properties.items()],
+                    )
 
 
 def of_docstrings(*names: str) -> Functions:
@@ -254,7 +292,11 @@ def of_docstrings(*names: str) -> Functions:
     seen = set()
     for wanted in names:
         module, _, inside = wanted.partition(":")
-        holder = getattr(importlib.import_module(module), inside, None) if inside else importlib.import_module(module)
+        holder = (
+            getattr(importlib.import_module(module), inside, None)
+            if inside
+            else importlib.import_module(module)
+        )
         for name, found in inspect.getmembers(holder, callable):
             doc = inspect.getdoc(found)
             if name.startswith("_") or id(found) in seen or not doc:
@@ -290,7 +332,9 @@ def scipy() -> Functions:
 
 def frames() -> Functions:
     modules = ("pandas", "xarray", "polars", "statsmodels.api", "statsmodels.tsa.api")
-    yield from of_docstrings(*modules, *(f"{name}:{kind}" for name in modules[:3] for kind in ("DataFrame", "Dataset")))
+    yield from of_docstrings(
+        *modules, *(f"{name}:{kind}" for name in modules[:3] for kind in ("DataFrame", "Dataset"))
+    )
 
 
 def sklearn() -> Functions:
@@ -318,7 +362,9 @@ def sklearn() -> Functions:
                 kind = "boolean"
             default = defaults[parameter.name].default if parameter.name in defaults else None
             text = plain(f"{parameter.type}. {' '.join(parameter.desc)}")
-            known.append(Known(parameter.name, text, kind, False, options, text_of(default), low, high))
+            known.append(
+                Known(parameter.name, text, kind, False, options, text_of(default), low, high)
+            )
         yield name, known
 
 
@@ -435,7 +481,10 @@ def is_readable(known: Known) -> bool:
 def names(known: Known, value: float | str | None) -> bool:
     """Return whether the words hold a value that is declared."""
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return value is not None and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", known.description) is not None
+    return (
+        value is not None
+        and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", known.description) is not None
+    )
 
 
 def same(read: str | None, declared: str) -> bool:
@@ -454,17 +503,33 @@ def show(parameters: list[tuple[Known, Field]], most: int) -> None:
             wrong = right[column] if column == "harmed" else of[column] - right[column]
             if wrong and shown[column] < most:
                 shown[column] += 1
-                read = (field.kind.value, field.options, field.default, field.minimum, field.maximum)
-                print(f"\n{column}: {known._replace(description='')}\n  read {read}\n  {known.description[:600]}")
+                read = (
+                    field.kind.value,
+                    field.options,
+                    field.default,
+                    field.minimum,
+                    field.maximum,
+                )
+                print(
+                    f"\n{column}: {known._replace(description='')}\n  read {read}\n  {known.description[:600]}"
+                )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("worlds", nargs="*", help="of these only")
-    parser.add_argument("--show", type=int, default=0, metavar="N", help="also print N of what was read wrongly")
+    parser.add_argument(
+        "--show", type=int, default=0, metavar="N", help="also print N of what was read wrongly"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of other packages
-    print(f"{'':12} {'parameters':>10} " + " ".join(f"{column:>12}" for column in COLUMNS) + "   seconds")
+    print(
+        f"{'':12} {'parameters':>10} "
+        + " ".join(f"{column:>12}" for column in COLUMNS)
+        + "   seconds"
+    )
     for title, (package, read) in WORLDS.items():
         if options.worlds and title.rstrip("*") not in options.worlds:
             continue
@@ -475,7 +540,10 @@ def main() -> None:
         parameters = chosen(read())
         right, of = count(parameters)
         cells = " ".join(f"{right[column]:>5} of {of[column]:>4}" for column in COLUMNS)
-        print(f"{title:12} {len(parameters):>10} {cells}   {time.perf_counter() - started:.0f}", flush=True)
+        print(
+            f"{title:12} {len(parameters):>10} {cells}   {time.perf_counter() - started:.0f}",
+            flush=True,
+        )
         show(parameters, options.show)
 
 

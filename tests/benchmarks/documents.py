@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 FOLDER = "FUNCS_DOCUMENTS"
 METHODS = {"get", "post", "put", "patch", "delete"}
 SUFFIXES = {".json", ".yaml", ".yml"}
-IS_DOCUMENT = re.compile(rb"""^[ {\t]*["']?(?:openapi|swagger)["']?\s*:\s*["']?[1-9]""", re.MULTILINE)
+IS_DOCUMENT = re.compile(
+    rb"""^[ {\t]*["']?(?:openapi|swagger)["']?\s*:\s*["']?[1-9]""", re.MULTILINE
+)
 # What differs between reasons of one kind.
 NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[0-9][0-9,]*")
 
@@ -59,7 +61,9 @@ class Listing(NamedTuple):
 
 def documents(folder: Path, every: int) -> Iterator[Path]:
     """Yield the files that say that they are documents."""
-    files = (path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES and path.is_file())
+    files = (
+        path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES and path.is_file()
+    )
     for path in itertools.islice(files, 0, None, every):
         if IS_DOCUMENT.search(path.read_bytes()):
             yield path
@@ -78,14 +82,19 @@ def operations(root: Any) -> int:
 def connected(path: Path, root: Any) -> Connection:
     """Return the connection to a document whose user allows the first server that has an address of its own."""
     about = only(dict, root)
-    scheme = "https" if "https" in only(list, about.get("schemes")) or "schemes" not in about else "http"
+    scheme = (
+        "https" if "https" in only(list, about.get("schemes")) or "schemes" not in about else "http"
+    )
     urls = [f"{scheme}://{about['host']}"] if "host" in about else []
     items = only(dict, about.get("paths")).values()
     places = [about, *items, *(only(dict, only(dict, item).get("get")) for item in items)]
     for place in places:
         for server in only(list, only(dict, place).get("servers")):
             variables = only(dict, only(dict, server).get("variables"))
-            values = {name: str(only(dict, variable).get("default")) for name, variable in variables.items()}
+            values = {
+                name: str(only(dict, variable).get("default"))
+                for name, variable in variables.items()
+            }
             url = str(only(dict, server).get("url"))
             urls.append(PLACE.sub(lambda match, values=values: values.get(match[1], ""), url))  # type: ignore[misc]
     url = next((url for url in urls if url.startswith("http")), "https://api.example")
@@ -127,10 +136,15 @@ def listed(path: Path) -> Listing:
 def print_shares(folder: Path, every: int) -> None:
     listings = {path: listed(path) for path in documents(folder, every)}
     apart = {
-        path for path, listing in listings.items() if any(openapi_files.UNREAD in why for _, why in listing.reasons)
+        path
+        for path, listing in listings.items()
+        if any(openapi_files.UNREAD in why for _, why in listing.reasons)
     }
     print_share("all documents", list(listings.values()))
-    print_share("whose files are all there", [listing for path, listing in listings.items() if path not in apart])
+    print_share(
+        "whose files are all there",
+        [listing for path, listing in listings.items() if path not in apart],
+    )
     print_reasons(listings)
 
 
@@ -157,7 +171,9 @@ def print_reasons(listings: dict[Path, Listing]) -> None:
             reasons[reason] += 1
             examples.setdefault(reason, example)
     for reason, count in reasons.most_common():
-        print(f"{count:8,} {100 * count / max(total, 1):6.2f} %  {reason[:100]}\n{'':20}{examples[reason][:160]}")
+        print(
+            f"{count:8,} {100 * count / max(total, 1):6.2f} %  {reason[:100]}\n{'':20}{examples[reason][:160]}"
+        )
 
 
 def share(part: int, whole: int) -> str:
@@ -196,11 +212,15 @@ def print_largest(folder: Path, count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
     parser.add_argument("--every", type=int, default=1, help="read one of so many documents")
-    parser.add_argument("--largest", type=int, default=0, help="time the listing of so many of the largest ones")
+    parser.add_argument(
+        "--largest", type=int, default=0, help="time the listing of so many of the largest ones"
+    )
     chosen = parser.parse_args()
     folder = os.environ.get(FOLDER, "")
     if not Path(folder).is_dir() or not folder:
-        raise SystemExit(f"Set {FOLDER} to a folder of OpenAPI documents, such as a copy of a public directory.")
+        raise SystemExit(
+            f"Set {FOLDER} to a folder of OpenAPI documents, such as a copy of a public directory."
+        )
     warnings.simplefilter("ignore")
     if chosen.largest:
         print_largest(Path(folder).resolve(), chosen.largest)

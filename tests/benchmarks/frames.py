@@ -69,7 +69,15 @@ ROWS, QUICK = 200_000, 20_000
 MANY_ROWS = 40_000  # of an odd shape
 FEW, MANY = 5, 30  # rounds
 TABLES = ("time", "odd", "memory", "exact")
-COLUMNS = ("Date", "Symbol", "Region", "Spend", "Spend Growth", "Transaction Count", "Cardholder Count")
+COLUMNS = (
+    "Date",
+    "Symbol",
+    "Region",
+    "Spend",
+    "Spend Growth",
+    "Transaction Count",
+    "Cardholder Count",
+)
 
 
 # The data
@@ -109,7 +117,10 @@ def with_last(rows: Rows, **changes: Any) -> Rows:
 
 def with_parts(rows: Rows) -> Rows:
     return [
-        {"Date": row["Date"], "parts": [{"Date": row["Date"], "Spend": row["Spend"]}, {"Date": row["Region"]}]}
+        {
+            "Date": row["Date"],
+            "parts": [{"Date": row["Date"], "Spend": row["Spend"]}, {"Date": row["Region"]}],
+        }
         | {"Cards": row["Cardholder Count"], "ends": [{"x": [{}]}]}
         for row in rows
     ]
@@ -127,30 +138,59 @@ def nested(rows: Rows) -> Rows:
             "measures": {
                 "Spend": row["Spend"],
                 "Spend Growth": row["Spend Growth"],
-                "cards": {"Transactions": row["Transaction Count"], "Cardholders": row["Cardholder Count"]},
+                "cards": {
+                    "Transactions": row["Transaction Count"],
+                    "Cardholders": row["Cardholder Count"],
+                },
             },
         }
         for row in rows
     ]
 
 
-TYPES = dict(zip(COLUMNS, ("datetime.date", "str", "str", "float64", "float64", "int64", "int32"), strict=True))
-FIELDS = dict(zip(COLUMNS, ("datetime", "string", "string", "number", "number", "integer", "integer"), strict=True))
+TYPES = dict(
+    zip(
+        COLUMNS,
+        ("datetime.date", "str", "str", "float64", "float64", "int64", "int32"),
+        strict=True,
+    )
+)
+FIELDS = dict(
+    zip(
+        COLUMNS,
+        ("datetime", "string", "string", "number", "number", "integer", "integer"),
+        strict=True,
+    )
+)
 
 
 def declared(rows: Rows) -> dict[str, Any]:
-    schema = {name: {"type": kind, "nullable": name == "Spend Growth"} for name, kind in TYPES.items()}
+    schema = {
+        name: {"type": kind, "nullable": name == "Spend Growth"} for name, kind in TYPES.items()
+    }
     return {"schema": schema, "data": by_column(rows)}
 
 
 def table_schema(rows: Rows) -> dict[str, Any]:
-    fields = [{"name": "index", "type": "integer"}, *({"name": n, "type": kind} for n, kind in FIELDS.items())]
-    data = [{"index": number} | row | {"Date": f"{row['Date']}T00:00:00.000"} for number, row in enumerate(rows)]
-    return {"schema": {"fields": fields, "primaryKey": ["index"], "pandas_version": "1.4.0"}, "data": data}
+    fields = [
+        {"name": "index", "type": "integer"},
+        *({"name": n, "type": kind} for n, kind in FIELDS.items()),
+    ]
+    data = [
+        {"index": number} | row | {"Date": f"{row['Date']}T00:00:00.000"}
+        for number, row in enumerate(rows)
+    ]
+    return {
+        "schema": {"fields": fields, "primaryKey": ["index"], "pandas_version": "1.4.0"},
+        "data": data,
+    }
 
 
 def with_nan(rows: Rows) -> Rows:
-    return [row | {"Spend Growth": math.nan if row["Spend Growth"] is None else row["Spend Growth"]} for row in rows]
+    return [
+        row | {"Spend Growth": math.nan if row["Spend Growth"] is None else row["Spend Growth"]}
+        for row in rows
+    ]
 
 
 def texts(rows: Rows) -> Rows:
@@ -167,15 +207,24 @@ def texts(rows: Rows) -> Rows:
 
 def with_times(rows: Rows) -> Rows:
     first = dt.datetime(2021, 1, 1)  # noqa: DTZ001 - it has no zone
-    return [row | {"Date": (first + dt.timedelta(seconds=7 * n)).isoformat()} for n, row in enumerate(rows)]
+    return [
+        row | {"Date": (first + dt.timedelta(seconds=7 * n)).isoformat()}
+        for n, row in enumerate(rows)
+    ]
 
 
 def with_gaps(rows: Rows) -> dict[str, dict[str, Any]]:
-    return {name: {n: v for n, v in column.items() if v is not None} for name, column in by_column(rows).items()}
+    return {
+        name: {n: v for n, v in column.items() if v is not None}
+        for name, column in by_column(rows).items()
+    }
 
 
 def sparse(rows: Rows) -> Rows:
-    return [{"id": n, f"m{n % 40}": row["Spend"], f"t{n % 37}": row["Symbol"]} for n, row in enumerate(rows)]
+    return [
+        {"id": n, f"m{n % 40}": row["Spend"], f"t{n % 37}": row["Symbol"]}
+        for n, row in enumerate(rows)
+    ]
 
 
 def sometimes(rows: Rows) -> Rows:
@@ -184,12 +233,15 @@ def sometimes(rows: Rows) -> Rows:
 
 def offsets(rows: Rows) -> Rows:
     return [
-        {name: row[name] for name in ("Date", "Spend")} | {"at": f"{row['Date']}+02:00"} for row in with_times(rows)
+        {name: row[name] for name in ("Date", "Spend")} | {"at": f"{row['Date']}+02:00"}
+        for row in with_times(rows)
     ]
 
 
 def by_name(rows: Rows) -> dict[str, dict[str, Any]]:
-    return {name: {f"r{n}": v for n, v in column.items()} for name, column in by_column(rows).items()}
+    return {
+        name: {f"r{n}": v for n, v in column.items()} for name, column in by_column(rows).items()
+    }
 
 
 # What the standard library reads
@@ -207,14 +259,18 @@ class Wanted(NamedTuple):
 
     def dotted(self) -> Wanted:
         """Take objects apart into columns of their own, where a column holds nothing else."""
-        return Wanted(self.labels, list(chain.from_iterable(_apart(*column) for column in self.columns)))
+        return Wanted(
+            self.labels, list(chain.from_iterable(_apart(*column) for column in self.columns))
+        )
 
 
 def _apart(name: str | None, values: list[Any]) -> Iterator[tuple[str | None, list[Any]]]:
     objects = [value for value in values if value is not None]
     if any(objects) and all(isinstance(value, dict) for value in objects):
         for key in dict.fromkeys(chain.from_iterable(objects)):
-            yield from _apart(f"{name}.{key}", [None if value is None else value.get(key) for value in values])
+            yield from _apart(
+                f"{name}.{key}", [None if value is None else value.get(key) for value in values]
+            )
     else:
         yield name, values
 
@@ -226,7 +282,10 @@ def records(document: Rows) -> Wanted:
 
 def columns(document: dict[str, dict[str, Any]]) -> Wanted:
     labels = list(dict.fromkeys(chain.from_iterable(document.values())))
-    return Wanted(labels, [(name, [column.get(label) for label in labels]) for name, column in document.items()])
+    return Wanted(
+        labels,
+        [(name, [column.get(label) for label in labels]) for name, column in document.items()],
+    )
 
 
 def lists(document: dict[str, list[Any]]) -> Wanted:
@@ -236,7 +295,9 @@ def lists(document: dict[str, list[Any]]) -> Wanted:
 def split(document: dict[str, list[Any]]) -> Wanted:
     names, values = document["columns"], zip(*document["data"], strict=True)
     found = list(zip(names, map(list, values), strict=True))
-    return Wanted([str(label) for label in document.get("index", range(len(document["data"])))], found)
+    return Wanted(
+        [str(label) for label in document.get("index", range(len(document["data"])))], found
+    )
 
 
 def index_keyed(document: dict[str, dict[str, Any]]) -> Wanted:
@@ -275,7 +336,11 @@ def difference(frame: pd.DataFrame, wanted: Wanted) -> str | None:
     for place, (name, values) in enumerate(wanted.columns):
         found = str(frame.columns[place])
         # A name that comes again may be told apart.
-        if name is not None and found != name and not re.fullmatch(rf"{re.escape(name)}\.[0-9]+", found):
+        if (
+            name is not None
+            and found != name
+            and not re.fullmatch(rf"{re.escape(name)}\.[0-9]+", found)
+        ):
             return f"column {found!r} for {name!r}"
         cells = frame.iloc[:, place].astype(object).tolist()
         for row, (cell, value) in enumerate(zip(cells, values, strict=True)):
@@ -293,7 +358,11 @@ def same(found: Any, value: Any) -> bool:
     if isinstance(value, bool):
         return found is value
     if isinstance(value, int | float):
-        return type(found) in {int, float} and found == value and (found != 0 or _sign(found) == _sign(value))
+        return (
+            type(found) in {int, float}
+            and found == value
+            and (found != 0 or _sign(found) == _sign(value))
+        )
     if isinstance(value, str):
         if isinstance(found, pd.Timestamp):
             return _is_moment(found, value)
@@ -305,7 +374,9 @@ def _same_inside(found: Any, value: Any) -> bool:
     if type(found) is not type(value) or len(found) != len(value):
         return False
     if isinstance(value, dict):
-        return found.keys() == value.keys() and all(same(found[key], each) for key, each in value.items())
+        return found.keys() == value.keys() and all(
+            same(found[key], each) for key, each in value.items()
+        )
     return all(map(same, found, value))
 
 
@@ -321,7 +392,11 @@ def _is_moment(found: pd.Timestamp, text: str) -> bool:
     beyond = re.search(r"\.[0-9]{6}([0-9]{1,3})", text)
     nanoseconds = int(beyond[1].ljust(3, "0")) if beyond else 0
     whole = found.to_pydatetime(warn=False)
-    return (whole.tzinfo is None) == (moment.tzinfo is None) and whole == moment and found.nanosecond == nanoseconds
+    return (
+        (whole.tzinfo is None) == (moment.tzinfo is None)
+        and whole == moment
+        and found.nanosecond == nanoseconds
+    )
 
 
 # The sides
@@ -359,7 +434,12 @@ def arrow(body: str) -> Any:
     return optional("pyarrow").Table.from_pylist(json.loads(body))
 
 
-PEERS: dict[str, Reader] = {"DataFrame": data_frame, "normalize": normalize, "polars": polars, "pyarrow": arrow}
+PEERS: dict[str, Reader] = {
+    "DataFrame": data_frame,
+    "normalize": normalize,
+    "polars": polars,
+    "pyarrow": arrow,
+}
 ARROW_OWN = {"polars", "pyarrow"}
 """Their tables are Arrow's; they are timed once, beside ours with pyarrow."""
 OF_RECORDS = PEERS
@@ -413,20 +493,33 @@ SHAPES: dict[str, Shape] = {
         OF_SPLIT,
         Targets(0.36),
     ),
-    "nested records": Shape(nested, lambda document: records(document).dotted(), targets=Targets(0.22)),
-    "column lists": Shape(lambda rows: {name: [row[name] for row in rows] for name in COLUMNS}, lists, peers=OF_LISTS),
-    "index-keyed": Shape(
-        lambda rows: {str(number): row for number, row in enumerate(rows)}, index_keyed, read_json("index"), OF_INDEX
+    "nested records": Shape(
+        nested, lambda document: records(document).dotted(), targets=Targets(0.22)
     ),
-    "list of lists": Shape(lambda rows: [list(row.values()) for row in rows], rows_of, peers=FRAME_ONLY),
+    "column lists": Shape(
+        lambda rows: {name: [row[name] for row in rows] for name in COLUMNS}, lists, peers=OF_LISTS
+    ),
+    "index-keyed": Shape(
+        lambda rows: {str(number): row for number, row in enumerate(rows)},
+        index_keyed,
+        read_json("index"),
+        OF_INDEX,
+    ),
+    "list of lists": Shape(
+        lambda rows: [list(row.values()) for row in rows], rows_of, peers=FRAME_ONLY
+    ),
     # read_json makes one row of the schema and one of the data; who knows the shape writes this.
-    "declared types": Shape(declared, lambda document: columns(document["data"]), OF_DATA["DataFrame"], {}),
+    "declared types": Shape(
+        declared, lambda document: columns(document["data"]), OF_DATA["DataFrame"], {}
+    ),
     "table schema": Shape(table_schema, table_data, read_json("table"), OF_DATA),
     "records by date": Shape(by_date),
     "compact records": Shape(list, dump=functools.partial(json.dumps, separators=(",", ":"))),
     "indented records": Shape(list, dump=functools.partial(json.dumps, indent=1)),
     "NaN in records": Shape(with_nan),
-    "ragged records": Shape(lambda rows: [{k: v for k, v in row.items() if v is not None} for row in rows]),
+    "ragged records": Shape(
+        lambda rows: [{k: v for k, v in row.items() if v is not None} for row in rows]
+    ),
     "late key": Shape(lambda rows: with_last(rows, Note="new")),
     "late fraction": Shape(lambda rows: with_last(rows, **{"Transaction Count": 0.5})),
     "late text": Shape(lambda rows: with_last(rows, **{"Transaction Count": "n/a"})),
@@ -443,13 +536,21 @@ ODD: dict[str, Shape] = {
     "NaN in columns": Shape(lambda rows: by_column(with_nan(rows)), columns),
     "sparse records": Shape(sparse),
     "sparse objects": Shape(sometimes, lambda document: records(document).dotted()),
-    "escapes and NaN": Shape(lambda rows: [a | b for a, b in zip(with_nan(rows), texts(rows), strict=True)]),
+    "escapes and NaN": Shape(
+        lambda rows: [a | b for a, b in zip(with_nan(rows), texts(rows), strict=True)]
+    ),
     "halves of pairs": Shape(lambda rows: [row | {"Note": "\ud800"} for row in rows]),
     "mixed values": Shape(
-        lambda rows: [{"x": n if n % 2 else str(n), "y": {"z": n} if n % 3 else n} for n in range(len(rows))]
+        lambda rows: [
+            {"x": n if n % 2 else str(n), "y": {"z": n} if n % 3 else n} for n in range(len(rows))
+        ]
     ),
-    "short rows": Shape(lambda rows: [[*row.values()][: n % 7 + 1] for n, row in enumerate(rows)], rows_of),
-    "many columns": Shape(lambda rows: [{f"c{n}": n * 0.1 for n in range(300)} for _ in rows[::10]]),
+    "short rows": Shape(
+        lambda rows: [[*row.values()][: n % 7 + 1] for n, row in enumerate(rows)], rows_of
+    ),
+    "many columns": Shape(
+        lambda rows: [{f"c{n}": n * 0.1 for n in range(300)} for _ in rows[::10]]
+    ),
     "times with offset": Shape(offsets),
     "only numbers": Shape(lambda rows: [row["Spend"] for row in rows], one_column),
 }
@@ -460,7 +561,10 @@ def by_position(rows: Rows) -> dict[str, Any]:
 
 
 def ragged(rows: Rows) -> Rows:
-    return [{name: value for at, (name, value) in enumerate(row.items()) if (n + at) % 3} for n, row in enumerate(rows)]
+    return [
+        {name: value for at, (name, value) in enumerate(row.items()) if (n + at) % 3}
+        for n, row in enumerate(rows)
+    ]
 
 
 def gapped(rows: Rows) -> dict[str, dict[str, Any]]:
@@ -485,14 +589,19 @@ OUTLINES: dict[str, Shape] = {
     "ragged records": Shape(ragged),
     "nested records": Shape(lambda rows: [{"id": n, "in": row} for n, row in enumerate(rows)]),
     "rows": Shape(lambda rows: [list(row.values()) for row in rows], rows_of),
-    "ragged rows": Shape(lambda rows: [[*row.values()][: n % 60 + 1] for n, row in enumerate(rows)], rows_of),
+    "ragged rows": Shape(
+        lambda rows: [[*row.values()][: n % 60 + 1] for n, row in enumerate(rows)], rows_of
+    ),
     "columns": Shape(numbered, columns),
     "gapped columns": Shape(gapped, columns),
     "named columns": Shape(
-        lambda rows: {k: {f"r{n}": v for n, v in c.items()} for k, c in numbered(rows).items()}, columns
+        lambda rows: {k: {f"r{n}": v for n, v in c.items()} for k, c in numbered(rows).items()},
+        columns,
     ),
     "lists": Shape(lambda rows: {name: [row[name] for row in rows] for name in rows[0]}, lists),
-    "index": Shape(lambda rows: {str(n): row for n, row in enumerate(rows)}, index_keyed, read_json("index")),
+    "index": Shape(
+        lambda rows: {str(n): row for n, row in enumerate(rows)}, index_keyed, read_json("index")
+    ),
     "split": Shape(by_position, split, read_json("split")),
     "values": Shape(lambda rows: [row["c0"] for row in rows], one_column),
     "lines": Shape(list, base=read_json(lines=True), dump=dump_lines, lines=True),
@@ -602,7 +711,10 @@ def timed(name: str, path: str) -> dict[str, Any]:
     """Return the median milliseconds of the base and the ratios of the others, or a word on why there are none."""
     shape, reply = SHAPES[name], Path(path).read_bytes()
     wanted = shape.wanted(values(reply))
-    names, count = {str(column).partition(".")[0] for column, _ in wanted.columns}, len(wanted.labels)
+    names, count = (
+        {str(column).partition(".")[0] for column, _ in wanted.columns},
+        len(wanted.labels),
+    )
     wrong = mistake(reply, wanted)
     del wanted
     found: dict[str, Any] = {"wrong": wrong} if wrong else {}
@@ -615,13 +727,19 @@ def timed(name: str, path: str) -> dict[str, Any]:
         except Exception:  # noqa: BLE001 - any reason not to read it will do
             found[peer] = "fails"
             continue
-        kept = {str(column).partition(".")[0] for column in getattr(result, "column_names", result.columns)}
+        kept = {
+            str(column).partition(".")[0]
+            for column in getattr(result, "column_names", result.columns)
+        }
         if len(result) == count and (names <= kept or shape.wanted is rows_of):
             peers[peer] = functools.partial(read_body, reader, reply)
         else:
             found[peer] = "loses"
         del result
-    sides = {"base": functools.partial(read_body, shape.base, reply), "ours": functools.partial(jf.to_frame, reply)}
+    sides = {
+        "base": functools.partial(read_body, shape.base, reply),
+        "ours": functools.partial(jf.to_frame, reply),
+    }
     return found | medians(sides, peers)
 
 
@@ -652,16 +770,25 @@ def odd(name: str, count: int) -> dict[str, Any]:
         if (shape.lines and way != "raw") or (not is_ascii and body != replace_surrogates(body)):
             continue
         reply = wrap(body)
-        if wrong := mistake(reply, wanted, lines=shape.lines) and mistake(reply, wanted.dotted(), lines=shape.lines):
+        if wrong := mistake(reply, wanted, lines=shape.lines) and mistake(
+            reply, wanted.dotted(), lines=shape.lines
+        ):
             return {"wrong": f"{way}: {wrong}"}
         sides: dict[str, Side] = {"ours": functools.partial(jf.to_frame, reply, lines=shape.lines)}
-        for reader in (shape.base, data_frame):  # of an integer beyond 64 bits, read_json makes nothing
+        for reader in (
+            shape.base,
+            data_frame,
+        ):  # of an integer beyond 64 bits, read_json makes nothing
             sides["base"] = functools.partial(read_body, reader, reply, unwrap)
             with contextlib.suppress(ValueError):
                 sides["base"]()
                 break
         has_objects = isinstance(document, list) and wanted.dotted().columns != wanted.columns
-        peers = {NORMALIZE: functools.partial(read_body, normalize, reply, unwrap)} if has_objects else {}
+        peers = (
+            {NORMALIZE: functools.partial(read_body, normalize, reply, unwrap)}
+            if has_objects
+            else {}
+        )
         taken = medians(sides, peers)
         found = {"MB": len(reply) / 1e6, "base": taken["base"]} | found | {way: taken["ours"]}
         if has_objects:
@@ -686,7 +813,9 @@ def medians(sides: Mapping[str, Side], peers: Mapping[str, Side]) -> dict[str, f
                 times[name] = max(1, round(50 / each))
     # A machine may be slow for some of the rounds, and is then slow for all sides of a round.
     ratios = {
-        name: statistics.median(each / base for each, base in zip(taken[name], taken["base"], strict=False))
+        name: statistics.median(
+            each / base for each, base in zip(taken[name], taken["base"], strict=False)
+        )
         for name in every
     }
     return ratios | {"base": statistics.median(taken["base"])}
@@ -719,7 +848,9 @@ def peak(name: str, path: str, side: str) -> dict[str, float]:
 
 def _held(what: str) -> float:
     # Not getrusage, whose maximum includes that of the process which started this one.
-    found = re.search(rf"{what}:\s+([0-9]+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
+    found = re.search(
+        rf"{what}:\s+([0-9]+) kB", Path("/proc/self/status").read_text(encoding="ascii")
+    )
     assert found is not None
     return int(found[1]) / 1024
 
@@ -730,7 +861,11 @@ def exact() -> dict[str, list[str]]:
     for name, edge in EDGES.items():
         reply = json.dumps({"error": None, "body": edge.body}).encode()
         wanted = edge.wanted(values(reply))
-        for side, reader in {"read_json": edge.base, "DataFrame": edge.frame, "to_frame": None}.items():
+        for side, reader in {
+            "read_json": edge.base,
+            "DataFrame": edge.frame,
+            "to_frame": None,
+        }.items():
             try:
                 frame = reader(body_of(reply)) if reader else jf.to_frame(reply)
                 wrong = difference(frame, wanted) and difference(frame, wanted.dotted())
@@ -770,7 +905,9 @@ def asked(what: str, *arguments: Any, pyarrow: bool = True) -> Any:
     absent = "" if pyarrow else "sys.modules['pyarrow'] = None; "
     code = f"import sys; {absent}from tests.benchmarks import frames; frames.job()"
     line = json.dumps([what, *arguments])
-    done = subprocess.run([sys.executable, "-c", code], input=line, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=line, stdout=subprocess.PIPE, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
@@ -802,7 +939,9 @@ EDGES: dict[str, Edge] = {
     "2^63": of("9223372036854775808", "1"),
     "2^64 - 1 beside null": of("18446744073709551615", "null"),
     "2^64": of("18446744073709551616", "1"),
-    "10^30 and its negative": of("1000000000000000000000000000000", "-1000000000000000000000000000000"),
+    "10^30 and its negative": of(
+        "1000000000000000000000000000000", "-1000000000000000000000000000000"
+    ),
     "an integer of 400 digits": of("7" * 400, "1"),
     "an integer that a float would change": of("9007199254740993", "0.5"),
     "an integer beyond all floats, beside one": of("1" + "0" * 400, "0.5"),
@@ -811,7 +950,9 @@ EDGES: dict[str, Edge] = {
     "0.1 + 0.2": of("0.30000000000000004", "0.1"),
     "seventeen digits": of("22026.465794806718", "4.5399929762484854e-05", "1234567.8901234567"),
     "seventeen digits beside null": of("0.12345678901234568", "null"),
-    "more digits than a float has": of("0.1000000000000000055511151231257827", "3.141592653589793238462643"),
+    "more digits than a float has": of(
+        "0.1000000000000000055511151231257827", "3.141592653589793238462643"
+    ),
     "the smallest float": of("5e-324", "2.2250738585072014e-308"),
     "the largest float": of("1.7976931348623157e308", "1"),
     "negative zero": of("-0.0", "0.0"),
@@ -858,18 +999,26 @@ EDGES: dict[str, Edge] = {
     # Names
     "a key that stands twice": Edge('[{"x": 1, "x": 2}]'),
     "columns of one name": of_split('{"columns": ["a", "a", "b"], "data": [[1, 2, 3], [4, 5, 6]]}'),
-    "columns without a name": of_split('{"columns": ["", "", "b"], "index": [0], "data": [[1, "x", null]]}'),
+    "columns without a name": of_split(
+        '{"columns": ["", "", "b"], "index": [0], "data": [[1, "x", null]]}'
+    ),
     "names like numbers and dates": Edge('[{"007": 1, "1.0": 2, "2024-01-01": 3, "": 4}]'),
     # Rows
     "late keys": Edge('[{"a": 1}, {}, {"b": 9007199254740993, "a": null}, {"c": "x"}]'),
-    "objects in rows": Edge('[{"a": {"x": 1, "y": {"z": 0.1}}}, {"a": null}, {"a": {"y": {"z": null, "w": "07"}}}]'),
+    "objects in rows": Edge(
+        '[{"a": {"x": 1, "y": {"z": 0.1}}}, {"a": null}, {"a": {"y": {"z": null, "w": "07"}}}]'
+    ),
     "objects and other values": Edge('[{"a": {"x": 1}}, {"a": 5}, {"a": [null, {"x": -0.0}]}]'),
     "lists of lists in rows": Edge('[{"a": [1, [2, [null]]], "b": []}, {"a": [], "b": [{}]}]'),
     "rows without columns": Edge("[{}, {}]"),
     "nothing": Edge("[]"),
     # Other shapes
-    "column-keyed, sparse": Edge('{"a": {"0": 9007199254740993, "2": 3}, "b": {"1": "2"}}', columns),
-    "column-keyed, rows with names": Edge('{"a": {"x": 1, "007": 2}, "b": {"x": 0.1, "007": null}}', columns),
+    "column-keyed, sparse": Edge(
+        '{"a": {"0": 9007199254740993, "2": 3}, "b": {"1": "2"}}', columns
+    ),
+    "column-keyed, rows with names": Edge(
+        '{"a": {"x": 1, "007": 2}, "b": {"x": 0.1, "007": null}}', columns
+    ),
     "short rows": Edge('[[1, "x"], [9007199254740993], [null, "007"]]', rows_of),
     "scalars": Edge('[1, null, 18446744073709551616, "1", true]', one_column),
     "one record": Edge('{"a": 9007199254740993, "b": "007", "c": null}', one_row),
@@ -883,7 +1032,10 @@ assert len(EDGES) == 71
 def print_times(files: Mapping[str, Path], *, pyarrow: bool) -> bool:
     """Print the table, and say whether all that was read is right."""
     peers = [name for name in PEERS if pyarrow or name not in ARROW_OWN]
-    print(f"{'time':18}{'MB':>7}{'base':>12}{'ours':>7}{'target':>8}" + "".join(f"{name:>11}" for name in peers))
+    print(
+        f"{'time':18}{'MB':>7}{'base':>12}{'ours':>7}{'target':>8}"
+        + "".join(f"{name:>11}" for name in peers)
+    )
     right = True
     for name, path in files.items():
         got = asked("timed", name, str(path), pyarrow=pyarrow)
@@ -912,7 +1064,9 @@ def print_odd(names: Iterable[str], *, pyarrow: bool) -> bool:
         slow = "  *" if max(filter(None, ways)) > 1 else ""
         ways.append(got.get(NORMALIZE))
         print(
-            f"{name:44}{got['MB']:7.2f}{got['base']:9.1f} ms" + "".join(f"{_shown(way):>11}" for way in ways) + slow,
+            f"{name:44}{got['MB']:7.2f}{got['base']:9.1f} ms"
+            + "".join(f"{_shown(way):>11}" for way in ways)
+            + slow,
             flush=True,
         )
     return right
@@ -959,20 +1113,32 @@ def print_exact(*, pyarrow: bool, peers: bool) -> bool:
 
 def main(arguments: Iterable[str]) -> int:
     """Print the tables that are asked for, or all; gives the status of the process."""
-    parser = argparse.ArgumentParser(description="Compare to_frame with what a person would write instead.")
-    parser.add_argument("tables", nargs="*", metavar="table", help=f"{', '.join(TABLES)}; all if none is named")
+    parser = argparse.ArgumentParser(
+        description="Compare to_frame with what a person would write instead."
+    )
+    parser.add_argument(
+        "tables", nargs="*", metavar="table", help=f"{', '.join(TABLES)}; all if none is named"
+    )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} rows instead of {ROWS:,}")
     parser.add_argument("--shape", default="", help="only the shapes with this in their names")
-    parser.add_argument("--draw", type=int, default=0, metavar="N", help="also N odd shapes that are drawn")
-    parser.add_argument("--world", choices=["with", "without"], help="only with pyarrow, or only without it")
-    parser.add_argument("--peers", action="store_true", help="list the bodies that the others do not hold")
+    parser.add_argument(
+        "--draw", type=int, default=0, metavar="N", help="also N odd shapes that are drawn"
+    )
+    parser.add_argument(
+        "--world", choices=["with", "without"], help="only with pyarrow, or only without it"
+    )
+    parser.add_argument(
+        "--peers", action="store_true", help="list the bodies that the others do not hold"
+    )
     asked_for = parser.parse_args(list(arguments))
     tables = asked_for.tables or TABLES
     if set(tables) - set(TABLES):
         parser.error(f"tables are {', '.join(TABLES)}")
     shapes = {name: shape for name, shape in SHAPES.items() if asked_for.shape in name}
     odd_names = [name for name in SHAPES if SHAPES[name].rows is None] + [*ODD]
-    odd_names += drawn(asked_for.draw) if asked_for.draw else [f"records of {kind}" for kind in CELLS]
+    odd_names += (
+        drawn(asked_for.draw) if asked_for.draw else [f"records of {kind}" for kind in CELLS]
+    )
     odd_names = [name for name in odd_names if asked_for.shape in name] or [asked_for.shape]
     right = True
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
@@ -984,7 +1150,9 @@ def main(arguments: Iterable[str]) -> int:
         for pyarrow in (True, False):
             if asked_for.world == ("without" if pyarrow else "with"):
                 continue
-            print(f"\n{asked('versions', pyarrow=pyarrow)}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
+            print(
+                f"\n{asked('versions', pyarrow=pyarrow)}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n"
+            )
             if "time" in tables:
                 right &= print_times(files, pyarrow=pyarrow)
                 print()

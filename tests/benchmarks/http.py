@@ -79,16 +79,27 @@ async def load(send: Callable[[int], Awaitable[bool]], clients: int, seconds: fl
     await asyncio.gather(*(client(number) for number in range(clients)))
     took = time.perf_counter() - began
     times.sort()
-    at = {percent: times[min(len(times) - 1, len(times) * percent // 100)] * 1000 for percent in (50, 95, 99)}
+    at = {
+        percent: times[min(len(times) - 1, len(times) * percent // 100)] * 1000
+        for percent in (50, 95, 99)
+    }
     return Measured(len(times) / took, at, lost)
 
 
-async def over_http(address: str, path: str, body: bytes, token: str, clients: int, seconds: float) -> Measured:
+async def over_http(
+    address: str, path: str, body: bytes, token: str, clients: int, seconds: float
+) -> Measured:
     """Send over a connection a client, with as little of a client as can be."""
     parts = urlsplit(address)
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    request = f"{head}Authorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-    streams = [await asyncio.open_connection(parts.hostname, parts.port, limit=1 << 24) for _ in range(clients)]
+    request = (
+        f"{head}Authorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+    streams = [
+        await asyncio.open_connection(parts.hostname, parts.port, limit=1 << 24)
+        for _ in range(clients)
+    ]
 
     async def send(number: int) -> bool:
         reader, writer = streams[number]
@@ -98,7 +109,9 @@ async def over_http(address: str, path: str, body: bytes, token: str, clients: i
             length = re.search(rb"content-length: (\d+)", answer)
             got = await reader.readexactly(int(length[1])) if length else b""
         except (OSError, asyncio.IncompleteReadError):
-            streams[number] = await asyncio.open_connection(parts.hostname, parts.port, limit=1 << 24)
+            streams[number] = await asyncio.open_connection(
+                parts.hostname, parts.port, limit=1 << 24
+            )
             return False
         return answer.startswith(b"HTTP/1.1 200 ") and not got.startswith(b'{"error":"')
 
@@ -117,7 +130,9 @@ async def in_process(path: str, body: bytes, clients: int, seconds: float) -> Me
 
     headers = {"Authorization": f"Bearer {embedded().token}", "Content-Type": "application/json"}
     transport = httpx.ASGITransport(embedded().app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://localhost", headers=headers
+    ) as client:
 
         async def send(_number: int) -> bool:
             return (await client.post(path, content=body)).status_code == 200
@@ -146,7 +161,9 @@ def started(command: list[str], address: str) -> Iterator[str]:
             process.terminate()
 
 
-def measure(address: str, path: str, body: bytes, token: str, clients: int, seconds: float) -> Measured:
+def measure(
+    address: str, path: str, body: bytes, token: str, clients: int, seconds: float
+) -> Measured:
     """Send from another process, so that the clients do not compute in the server's turn."""
     job = json.dumps([address, path, body.decode(), token, clients, seconds])
     command = [sys.executable, "-m", "tests.benchmarks.http", "load"]
@@ -159,18 +176,35 @@ def main(seconds: float) -> int:
     """Measure, and print the table; gives how many replies were lost."""
     lost = 0
     titles = ("clients", "a second", "p50 ms", "p95", "p99", "lost", "/ hello", "/ in process")
-    print(" " * 28 + "".join(title.rjust(width) for title, width in zip(titles, _WIDTHS, strict=True)))
+    print(
+        " " * 28 + "".join(title.rjust(width) for title, width in zip(titles, _WIDTHS, strict=True))
+    )
 
     def row(name: str, clients: int, got: Measured, *ratios: float) -> None:
         nonlocal lost
         lost += got.lost
         times = (f"{each:.2f}" for each in got.milliseconds.values())
-        cells = (str(clients), f"{got.rate:.0f}", *times, str(got.lost), *(f"{ratio:.2f}" for ratio in ratios))
+        cells = (
+            str(clients),
+            f"{got.rate:.0f}",
+            *times,
+            str(got.lost),
+            *(f"{ratio:.2f}" for ratio in ratios),
+        )
         line = "".join(cell.rjust(width) for cell, width in zip(cells, _WIDTHS, strict=False))
         print(name.ljust(28) + line, flush=True)
 
     serve = [sys.executable, "-m", "jupyter_funcs.cli.main", "serve", "--port", "0"]
-    token_of = [sys.executable, "-m", "jupyter_funcs.cli.main", "token", "--user", "analyst", "--hours", "1"]
+    token_of = [
+        sys.executable,
+        "-m",
+        "jupyter_funcs.cli.main",
+        "token",
+        "--user",
+        "analyst",
+        "--hours",
+        "1",
+    ]
     with (
         tempfile.TemporaryDirectory() as os.environ["FUNCS_STATE_DIR"],
         started([sys.executable, "-c", HELLO], r"running on (\S+)") as hello,
@@ -185,13 +219,23 @@ def main(seconds: float) -> int:
                 got = measure(service, path, encoded, token, clients, seconds)
                 again = measure(hello, "/hello", b"{}", "x", clients, seconds / 2)
                 beside = asyncio.run(in_process(path, encoded, clients, seconds))
-                row(name, clients, got, got.rate * 2 / (bare.rate + again.rate), got.rate / beside.rate)
+                row(
+                    name,
+                    clients,
+                    got,
+                    got.rate * 2 / (bare.rate + again.rate),
+                    got.rate / beside.rate,
+                )
     return lost
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["load"]:
         address, path, body, token, clients, seconds = json.load(sys.stdin)
-        print(json.dumps(asyncio.run(over_http(address, path, body.encode(), token, clients, seconds))))
+        print(
+            json.dumps(
+                asyncio.run(over_http(address, path, body.encode(), token, clients, seconds))
+            )
+        )
     else:
         sys.exit(main(float(sys.argv[1]) if sys.argv[1:] else 5) > 0)

@@ -69,7 +69,11 @@ def measured(python: str, folder: Path, extension: str, call: str) -> list[list[
     try:
         client.wait_for_ready(timeout=120)
         run(client, "%load_ext storemagic")
-        return [run(client, MEASURED.format(code=code)) for code in (f"%load_ext {extension}", call) if code]
+        return [
+            run(client, MEASURED.format(code=code))
+            for code in (f"%load_ext {extension}", call)
+            if code
+        ]
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
@@ -103,7 +107,9 @@ def main(python: str = sys.executable, kernels: str = "5") -> int:
     cases = dict(CASES)
     if not has(python, "sql"):
         del cases["jupysql"]
-        print(f"jupysql is not installed for {python} and is left out; this file's first lines say how it comes in.\n")
+        print(
+            f"jupysql is not installed for {python} and is left out; this file's first lines say how it comes in.\n"
+        )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / f"{EMPTY}.py").write_text("def load_ipython_extension(ip):\n    pass\n")
@@ -115,21 +121,35 @@ def main(python: str = sys.executable, kernels: str = "5") -> int:
             for case, (extension, call) in cases.items():
                 found[case].append(measured(python, folder, extension, call))
     medians = {
-        case: [[statistics.median(column) for column in zip(*step, strict=True)] for step in zip(*runs, strict=True)]
+        case: [
+            [statistics.median(column) for column in zip(*step, strict=True)]
+            for step in zip(*runs, strict=True)
+        ]
         for case, runs in found.items()
     }
-    print(f"medians of {kernels} kernels; milliseconds by the clock, of the processor; modules that came with it\n")
+    print(
+        f"medians of {kernels} kernels; milliseconds by the clock, of the processor; modules that came with it\n"
+    )
     for steps in medians.values():
         steps.append([sum(column) for column in zip(*steps, strict=True)])
     for step, title in enumerate(("%load_ext", "the first frame or query", "both together")):
         print(title)
         for case, steps in medians.items():
             clock, cpu, modules = steps[step]
-            ratios = [ours / theirs for ours, theirs in zip(medians["jupyter_funcs"][step], steps[step], strict=True)]
-            print(f"  {case:22}{clock:10,.1f}{cpu:10,.1f}{modules:8,.0f}   ours to it {ratios[0]:.3f}, {ratios[1]:.3f}")
+            ratios = [
+                ours / theirs
+                for ours, theirs in zip(medians["jupyter_funcs"][step], steps[step], strict=True)
+            ]
+            print(
+                f"  {case:22}{clock:10,.1f}{cpu:10,.1f}{modules:8,.0f}   ours to it {ratios[0]:.3f}, {ratios[1]:.3f}"
+            )
     (_, load, _), (frame, *_), _ = medians["jupyter_funcs"]
-    print(f"\nthe target of {TARGET:g} ms of the processor for %load_ext is {'kept' if load <= TARGET else 'missed'}")
-    print(f"the target of {FRAME:,} ms by the clock for the first frame is {'kept' if frame <= FRAME else 'missed'}")
+    print(
+        f"\nthe target of {TARGET:g} ms of the processor for %load_ext is {'kept' if load <= TARGET else 'missed'}"
+    )
+    print(
+        f"the target of {FRAME:,} ms by the clock for the first frame is {'kept' if frame <= FRAME else 'missed'}"
+    )
     return int(load > TARGET)
 
 

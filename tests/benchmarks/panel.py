@@ -37,7 +37,14 @@ ROOT = str(Path(__file__).parents[2])
 ROUNDS = 5
 BUNDLE = 120  # kB of script and style
 # Messages and kB that an act of the panel may take, and what they were before.
-BUDGETS = {"open": (8, 15), "open a form": (8, 15), "run": (6, 20), "page": (2, 10), "sort": (2, 10), "switch": (3, 15)}
+BUDGETS = {
+    "open": (8, 15),
+    "open a form": (8, 15),
+    "run": (6, 20),
+    "page": (2, 10),
+    "sort": (2, 10),
+    "switch": (3, 15),
+}
 AS_IT_WAS = {"open a form": (79, 48), "run": (46, 38)}
 SETUP = """import sys; sys.path[:0] = {paths}
 import jupyter_funcs as jf
@@ -119,7 +126,9 @@ def interact(function: Any, values: dict[str, str]) -> w.Widget:
     def run(**given: Any) -> pd.DataFrame:
         return function(**{name: value for name, value in given.items() if value})
 
-    controls = {name: control(name, each) for name, each in function.json_schema()["properties"].items()}
+    controls = {
+        name: control(name, each) for name, each in function.json_schema()["properties"].items()
+    }
     return w.interactive(run, {"manual": True, "auto_display": True}, **controls)
 
 
@@ -128,13 +137,18 @@ class Wire:
 
     def __init__(self, page: Any) -> None:
         self.models = self.messages = self.bytes = self.beats = self.bundle = 0
-        page.on("websocket", lambda socket: [socket.on(way, self._note) for way in ("framesent", "framereceived")])
+        page.on(
+            "websocket",
+            lambda socket: [socket.on(way, self._note) for way in ("framesent", "framereceived")],
+        )
 
     def _note(self, frame: bytes | str) -> None:
         if isinstance(frame, str):
             return
         [count] = struct.unpack_from("<Q", frame)
-        ends = struct.unpack_from(f"<{count}Q", frame, 8)  # channel, header, parent, metadata, content, buffers
+        ends = struct.unpack_from(
+            f"<{count}Q", frame, 8
+        )  # channel, header, parent, metadata, content, buffers
         kind = json.loads(frame[ends[1] : ends[2]])["msg_type"]
         if kind not in {"comm_open", "comm_msg", "comm_close"}:
             return
@@ -143,17 +157,25 @@ class Wire:
         self.beats += (is_beat := said.get("kind") == "hello" or "ok" in said)
         if is_beat and self.beats > self.models:
             return  # the page asks again once a second, while somebody is at the panel, whether the kernel is there
-        bundle = sum(len(json.dumps(state[name], ensure_ascii=False)) for name in ("_esm", "_css") if name in state)
+        bundle = sum(
+            len(json.dumps(state[name], ensure_ascii=False))
+            for name in ("_esm", "_css")
+            if name in state
+        )
         self.bundle = max(self.bundle, bundle)
         self.models += kind == "comm_open"
         self.messages += 1
         self.bytes += len(frame) - ends[4] - bundle
 
 
-def measure(front: Any, browser: Any, name: str, before: str | None) -> tuple[dict[str, Any], int, str]:
+def measure(
+    front: Any, browser: Any, name: str, before: str | None
+) -> tuple[dict[str, Any], int, str]:
     """Return what each act costs, the bytes of script and style, and what many runs leave."""
     cells, acts = SUBJECTS[name]
-    front.write(f"{name}.ipynb", SETUP.format(paths=[before, ROOT] if name == "before" else [ROOT]), *cells)
+    front.write(
+        f"{name}.ipynb", SETUP.format(paths=[before, ROOT] if name == "before" else [ROOT]), *cells
+    )
     page = browser.new_page(viewport={"width": 1440, "height": 1400})
     page.set_default_timeout(120_000)
     wire = Wire(page)
@@ -178,8 +200,14 @@ def measure(front: Any, browser: Any, name: str, before: str | None) -> tuple[di
 def print_page(before: str | None) -> list[str]:
     """Print what the acts on a page cost, and return which of the panel's are over their budget."""
     over = []
-    print(f"{'in JupyterLab':26}{'messages':>10}{'budget':>8}{'kB':>8}{'budget':>8}{'models':>8}{'ms':>8}")
-    with tempfile.TemporaryDirectory() as at, running("lab", Path(at)) as front, sync_playwright() as playwright:
+    print(
+        f"{'in JupyterLab':26}{'messages':>10}{'budget':>8}{'kB':>8}{'budget':>8}{'models':>8}{'ms':>8}"
+    )
+    with (
+        tempfile.TemporaryDirectory() as at,
+        running("lab", Path(at)) as front,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for name in SUBJECTS if before else ("panel", "interact"):
             costs, bundle, left = measure(front, browser, name, before)
@@ -187,10 +215,14 @@ def print_page(before: str | None) -> list[str]:
                 messages, size, models, _ = map(max, zip(*rounds, strict=True))
                 took = statistics.median(each[-1] for each in rounds)
                 most, largest = BUDGETS[act] if name == "panel" else ("", "")
-                print(f"{name + ': ' + act:26}{messages:10}{most:>8}{size:8.1f}{largest:>8}{models:8}{took:8.0f}")
+                print(
+                    f"{name + ': ' + act:26}{messages:10}{most:>8}{size:8.1f}{largest:>8}{models:8}{took:8.0f}"
+                )
                 over += [act] * (name == "panel" and (messages > most or size > largest))
             if name == "panel":
-                print(f"{'panel: script and style':44}{bundle / 1000:8.1f}{BUNDLE:8}\npanel: {left}")
+                print(
+                    f"{'panel: script and style':44}{bundle / 1000:8.1f}{BUNDLE:8}\npanel: {left}"
+                )
                 over += ["script and style"] * (bundle > BUNDLE * 1000)
         browser.close()
     for act, (messages, size) in ({} if before else AS_IT_WAS).items():
@@ -219,12 +251,37 @@ def page_of(sort: Any = (), filters: Any = (), find: str = "", at: int = 0) -> A
 # What is done, the most milliseconds for 1,000,000 rows, and how pandas does it.
 STEPS: list[tuple[str, int, Any, Any]] = [
     ("first rows and summaries", 500, lambda table: table.view(), None),
-    ("sort numbers", 150, page_of([Sort(2, descending=True)]), lambda frame: frame["Spend"].argsort(kind="stable")),
+    (
+        "sort numbers",
+        150,
+        page_of([Sort(2, descending=True)]),
+        lambda frame: frame["Spend"].argsort(kind="stable"),
+    ),
     ("the next page of it", 10, page_of([Sort(2, descending=True)], at=40), None),
-    ("sort texts", 600, page_of([Sort(1, descending=False)]), lambda frame: frame["Region"].argsort(kind="stable")),
-    ("sort texts, then numbers", 600, page_of([Sort(7, descending=False), Sort(6, descending=True)]), None),
-    ("filter numbers", 100, page_of((), [Range(2, "100,000", "")]), lambda frame: frame[frame["Spend"] >= 100_000]),
-    ("filter texts", 100, page_of((), [Contains(1, "9")]), lambda frame: frame[frame["Region"].str.contains("9")]),
+    (
+        "sort texts",
+        600,
+        page_of([Sort(1, descending=False)]),
+        lambda frame: frame["Region"].argsort(kind="stable"),
+    ),
+    (
+        "sort texts, then numbers",
+        600,
+        page_of([Sort(7, descending=False), Sort(6, descending=True)]),
+        None,
+    ),
+    (
+        "filter numbers",
+        100,
+        page_of((), [Range(2, "100,000", "")]),
+        lambda frame: frame[frame["Spend"] >= 100_000],
+    ),
+    (
+        "filter texts",
+        100,
+        page_of((), [Contains(1, "9")]),
+        lambda frame: frame[frame["Region"].str.contains("9")],
+    ),
     ("find a text", 300, page_of(find="gion 12"), None),
     ("find a number", 300, page_of(find="1,234"), None),
 ]
@@ -233,17 +290,28 @@ STEPS: list[tuple[str, int, Any, Any]] = [
 def print_table(rows: int) -> list[str]:
     """Print what each click on a table costs, and return which were later than their target."""
     frame, late = made(rows), []
-    tables = [TableView(frame) for _ in range(ROUNDS)]  # a column is new at its first use, as it is to a person
+    tables = [
+        TableView(frame) for _ in range(ROUNDS)
+    ]  # a column is new at its first use, as it is to a person
     print(f"\n{f'{rows:,} rows, in the kernel':26}{'ms':>10}{'target':>8}{'pandas':>8}{'ratio':>8}")
     for name, most, do, plain in STEPS:
         took = statistics.median(timeit(partial(do, table), number=1) * 1000 for table in tables)
-        beside = statistics.median(timeit(partial(plain, frame), number=1) * 1000 for _ in tables) if plain else None
-        print(f"{name:26}{took:10.1f}{most:8}" + (f"{beside:8.0f}{took / beside:8.2f}" if beside else ""))
+        beside = (
+            statistics.median(timeit(partial(plain, frame), number=1) * 1000 for _ in tables)
+            if plain
+            else None
+        )
+        print(
+            f"{name:26}{took:10.1f}{most:8}"
+            + (f"{beside:8.0f}{took / beside:8.2f}" if beside else "")
+        )
         late += [name] * (took > most * max(1.0, rows / 1_000_000))
     if find_spec("itables"):
         from itables.widget import ITable
 
-        print(f"{'itables: a sample of rows':26}{timeit(partial(ITable, frame), number=1) * 1000:10.1f}")
+        print(
+            f"{'itables: a sample of rows':26}{timeit(partial(ITable, frame), number=1) * 1000:10.1f}"
+        )
     return late
 
 

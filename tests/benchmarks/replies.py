@@ -116,17 +116,24 @@ def _value_of(schema: dict[str, Any], number: int) -> Any:
     if options := only(list, schema.get("enum")):
         return options[0]
     day = f"{1000 + number % 9000}-01-01"
-    return {"date": day, "date-time": f"{day}T00:00:00Z"}.get(str(schema.get("format")), f"text {number}")
+    return {"date": day, "date-time": f"{day}T00:00:00Z"}.get(
+        str(schema.get("format")), f"text {number}"
+    )
 
 
-def operations(document: dict[str, Any], examples: Examples) -> Iterator[tuple[str, dict[str, Any], Any]]:
+def operations(
+    document: dict[str, Any], examples: Examples
+) -> Iterator[tuple[str, dict[str, Any], Any]]:
     """Yield each operation that reads, and whose reply is JSON: its path, itself, and an example of the reply."""
     for path, item in only(dict, document.get("paths")).items():
         operation = only(dict, examples.resolved(item).get("get"))
         replies = only(dict, operation.get("responses"))
         code = next((code for code in replies if str(code).startswith("2")), "default")
         content = only(dict, examples.resolved(replies.get(code)).get("content"))
-        schema = next((only(dict, about).get("schema") for kind, about in content.items() if "json" in kind), None)
+        schema = next(
+            (only(dict, about).get("schema") for kind, about in content.items() if "json" in kind),
+            None,
+        )
         if schema is not None:
             yield path, operation, examples.of(schema)
 
@@ -144,11 +151,15 @@ def has_rows(frame: pd.DataFrame, rows: list[dict[str, Any]]) -> bool:
     """Return whether a frame has a row for each object, with the plain values of the objects."""
     if len(frame) != len(rows):
         return False
-    plain = [name for name, value in rows[0].items() if isinstance(value, (int, str)) and name in frame]
+    plain = [
+        name for name, value in rows[0].items() if isinstance(value, (int, str)) and name in frame
+    ]
     if not plain:
         return True  # objects of objects only: their columns have dotted names
     shown = [str(value) for value in frame[plain[0]]]
-    return [value.removesuffix("+00:00")[:10] for value in shown] == [str(row[plain[0]])[:10] for row in rows]
+    return [value.removesuffix("+00:00")[:10] for value in shown] == [
+        str(row[plain[0]])[:10] for row in rows
+    ]
 
 
 def outcomes(path: Path) -> Iterator[Outcome]:
@@ -186,7 +197,12 @@ def outcomes(path: Path) -> Iterator[Outcome]:
             except jf.FuncsError as error:
                 yield Outcome(operation_name, example, is_found=False, problem=str(error))
                 continue
-            yield Outcome(operation_name, example, is_found=has_rows(frame, candidates[0]), problem=f"{list(frame)}")
+            yield Outcome(
+                operation_name,
+                example,
+                is_found=has_rows(frame, candidates[0]),
+                problem=f"{list(frame)}",
+            )
 
 
 def chosen(folder: Path, most: int) -> list[Path]:
@@ -221,7 +237,9 @@ def main() -> None:
         print(f"{what:40} {count:8,}")
     print(f"{'share':40} {counts['rows found'] / max(counts['list operations'], 1):8.1%}")
     for name, outcome in missed[: options.show]:
-        print(f"\n{name} {outcome.operation}\n  {json.dumps(outcome.example)[:300]}\n  {outcome.problem[:300]}")
+        print(
+            f"\n{name} {outcome.operation}\n  {json.dumps(outcome.example)[:300]}\n  {outcome.problem[:300]}"
+        )
 
 
 if __name__ == "__main__":

@@ -104,7 +104,9 @@ class Measured(NamedTuple):
     target: float | None = None
 
 
-def medians(times: int, *sides: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> list[float]:
+def medians(
+    times: int, *sides: Callable[[], object], clock: Callable[[], float] = time.perf_counter
+) -> list[float]:
     """Run all sides in turn and give the median of each, in milliseconds; the first round does not count."""
     taken: list[list[float]] = [[] for _ in sides]
     for _ in range(times + 1):
@@ -157,7 +159,11 @@ def daily() -> list[Measured]:
     call = engine.call()
     query = card_functions.get_panel_daily(call, PANEL, SYMBOL, PoPGrowth="Yes")
     ours, arrow, theirs, best = medians(
-        60, lambda: fetched(engine), lambda: engine.call().arrow(query), lambda: raw(plain), lambda: tuned(typed)
+        60,
+        lambda: fetched(engine),
+        lambda: engine.call().arrow(query),
+        lambda: raw(plain),
+        lambda: tuned(typed),
     )
     what, expert = "daily, one symbol, growth", "sums as BIGINT, metadata cached"
     return [
@@ -182,8 +188,15 @@ def fq() -> list[Measured]:
         lambda: raw(QUARTERS, periods=periods),
     )
     return [
-        Measured("quarters, to date, growth", whole, "raw DuckDB SQL, given the quarters", peer, 1.3),
-        Measured("the same without finding the quarters", part, "raw DuckDB SQL, given the quarters", peer),
+        Measured(
+            "quarters, to date, growth", whole, "raw DuckDB SQL, given the quarters", peer, 1.3
+        ),
+        Measured(
+            "the same without finding the quarters",
+            part,
+            "raw DuckDB SQL, given the quarters",
+            peer,
+        ),
     ]
 
 
@@ -210,7 +223,9 @@ assert len(daily(PanelName="Demo Card Panel", Symbol="BKQU US EQUITY", PoPGrowth
 """
     listing = "import jupyter_funcs as jf; assert jf.connect().names"
     count = f"import sys; {listing}; print(len(sys.modules))"
-    modules = int(subprocess.run([sys.executable, "-c", count], check=True, capture_output=True).stdout)
+    modules = int(
+        subprocess.run([sys.executable, "-c", count], check=True, capture_output=True).stdout
+    )
     sides = ours, theirs, called, theirs.replace("con.fetchall()", "con.df()"), listing
     with tempfile.TemporaryDirectory() as compiled:
         # The first round compiles all modules, as pip does: what a clone's processes compile again is no part of this.
@@ -222,7 +237,13 @@ assert len(daily(PanelName="Demo Card Panel", Symbol="BKQU US EQUITY", PoPGrowth
         first, peer, whole, frame, shown = medians(7, *map(run, sides), clock=_processor_seconds)
     return [
         Measured("a process: start, ask, end (processor)", first, "raw DuckDB SQL", peer, 1.5),
-        Measured("a process: connect, run, frame (processor)", whole, "raw DuckDB SQL to a frame", frame, 1.5),
+        Measured(
+            "a process: connect, run, frame (processor)",
+            whole,
+            "raw DuckDB SQL to a frame",
+            frame,
+            1.5,
+        ),
         Measured(f"import, list, end: {modules} of 450 modules (processor)", shown),
     ]
 
@@ -252,23 +273,41 @@ def frame() -> list[Measured]:
     import jupyter_funcs as jf
 
     function = jf.connect()["Get Panel Daily"].with_options(cache=False)
-    asked = {"PanelName": PANEL, "Symbol": "STMQ US EQUITY", "Dimensions": ["Age Group", "Region", "Brand"]}
+    asked = {
+        "PanelName": PANEL,
+        "Symbol": "STMQ US EQUITY",
+        "Dimensions": ["Age Group", "Region", "Brand"],
+    }
     con = duckdb.connect()
     con.execute(f"CREATE VIEW cards AS FROM read_parquet('{demo.spend_file()}')")
 
     def raw() -> Any:
-        return con.execute(LARGE, {"panel": PANEL, "symbol": asked["Symbol"]}).to_arrow_table().to_pandas()
+        return (
+            con.execute(LARGE, {"panel": PANEL, "symbol": asked["Symbol"]})
+            .to_arrow_table()
+            .to_pandas()
+        )
 
     assert function(**asked).shape == raw().shape
     ours, theirs = medians(5, lambda: function(**asked), raw)
-    return [Measured(f"{len(raw()):,} rows, embedded, call to frame", ours, "DuckDB, Arrow, pandas", theirs, 2)]
+    return [
+        Measured(
+            f"{len(raw()):,} rows, embedded, call to frame",
+            ours,
+            "DuckDB, Arrow, pandas",
+            theirs,
+            2,
+        )
+    ]
 
 
 def rows() -> list[Measured]:
     """Compare fifty million rows with five million of the same shape."""
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
         files = {copies: Path(folder) / f"{copies}.parquet" for copies in (1, 10)}
-        fewer, more = (f"{generate(path, copies) / 1e6:.1f} million rows" for copies, path in files.items())
+        fewer, more = (
+            f"{generate(path, copies) / 1e6:.1f} million rows" for copies, path in files.items()
+        )
         small, large = (engine_over(path) for path in files.values())
         symbol = f"{SYMBOL} 0"
         assert fetched(small, symbol) == fetched(large, symbol) != []
@@ -287,12 +326,16 @@ def generate(path: Path, copies: int) -> int:
     profiles = [profile for profile in companies.PROFILES if profile.company.symbol == SYMBOL]
     profiles += [profile for profile in companies.PROFILES if profile.company.symbol != SYMBOL][:18]
     symbols = sorted(
-        (f"{profile.company.symbol} {copy}", copy, profile) for profile in profiles for copy in range(copies)
+        (f"{profile.company.symbol} {copy}", copy, profile)
+        for profile in profiles
+        for copy in range(copies)
     )
     count = 0
     with pq.ParquetWriter(path, synthesis._CARDS, compression="snappy") as writer:
         for panel, name in enumerate(companies.PANELS):
-            spend = {profile.company.symbol: synthesis.card_spend(panel, profile) for profile in profiles}
+            spend = {
+                profile.company.symbol: synthesis.card_spend(panel, profile) for profile in profiles
+            }
             for symbol, copy, profile in symbols:
                 own = dict(spend[profile.company.symbol])
                 own["spend_cents"] = own["spend_cents"] + copy
@@ -308,7 +351,9 @@ def listing() -> list[Measured]:
     reference = companies.reference()
     built_in = card_functions.published(reference, asset="a")
     published = [
-        dataclasses.replace(each, name=f"{each.name} {number}") for number in range(1429) for each in built_in
+        dataclasses.replace(each, name=f"{each.name} {number}")
+        for number in range(1429)
+        for each in built_in
     ][:10_000]
     registry = Registry(published, author="t")
     assets = [Asset(1, "a", "t", is_shared=True)]

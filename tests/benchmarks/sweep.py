@@ -89,7 +89,9 @@ class Watch:
         self._clock, self._processor = time.perf_counter(), time.process_time()
 
     def took(self, runs: int = RUNS) -> Took:
-        return Took(time.perf_counter() - self._clock, (time.process_time() - self._processor) / runs)
+        return Took(
+            time.perf_counter() - self._clock, (time.process_time() - self._processor) / runs
+        )
 
 
 def body(number: int, function: str = "Bytes") -> bytes:
@@ -137,7 +139,9 @@ async def one_pool(url: str, in_flight: int) -> Took:
     import httpx
 
     limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
-    async with httpx.AsyncClient(base_url=url, headers=HEADERS, limits=limits, timeout=60) as client:
+    async with httpx.AsyncClient(
+        base_url=url, headers=HEADERS, limits=limits, timeout=60
+    ) as client:
         return await timed(lambda number: client.post(RUN, content=body(number)), in_flight)
 
 
@@ -212,8 +216,12 @@ def stacking(repeats: int) -> tuple[float, float]:
 
     from jupyter_funcs.sweeps.stacking import stacked
 
-    block = pd.DataFrame({"s": pd.array(["x", None] * 5, dtype="string"), "n": range(10), "f": [0.5] * 10})
-    blocks: list[tuple[Args, pd.DataFrame]] = [({"a": str(number)}, block.copy()) for number in range(BLOCKS)]
+    block = pd.DataFrame(
+        {"s": pd.array(["x", None] * 5, dtype="string"), "n": range(10), "f": [0.5] * 10}
+    )
+    blocks: list[tuple[Args, pd.DataFrame]] = [
+        ({"a": str(number)}, block.copy()) for number in range(BLOCKS)
+    ]
     ours, theirs = [], []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -241,7 +249,10 @@ def throughput(url: str, repeats: int) -> dict[tuple[str, int], float]:
     print(f"{RUNS} runs of {SECONDS * 1000:g} ms, medians of {repeats}:")
     print("seconds, the fraction of Little's law, and milliseconds of the processor a run\n")
     print(" " * 16 + "".join(f"{in_flight:>15} in flight" for in_flight in IN_FLIGHT))
-    print("limit".ljust(16) + "".join(f"{RUNS * SECONDS / in_flight:14.3f} 1.00 {'':6}" for in_flight in IN_FLIGHT))
+    print(
+        "limit".ljust(16)
+        + "".join(f"{RUNS * SECONDS / in_flight:14.3f} 1.00 {'':6}" for in_flight in IN_FLIGHT)
+    )
     found: dict[tuple[str, int], list[Took]] = {}
     for _ in range(repeats):
         for in_flight in IN_FLIGHT:
@@ -257,7 +268,9 @@ def throughput(url: str, repeats: int) -> dict[tuple[str, int], float]:
         print(name.ljust(16) + cells)
     took = sequential(url)
     times = took / statistics.median(each.clock for each in found["sweep", 32])
-    print(f"{'one by one':16}{took:14.3f}      {times:.0f} times as long as a sweep of 32 at a time\n")
+    print(
+        f"{'one by one':16}{took:14.3f}      {times:.0f} times as long as a sweep of 32 at a time\n"
+    )
     return fractions
 
 
@@ -288,7 +301,9 @@ def main(repeats: int = 3) -> int:
         print(f"    {first:.3f} s and {second:.3f} s")
     ours, theirs = stacking(repeats)
     judge(f"stacking {BLOCKS:,} blocks, of pd.concat", ours / theirs, 4, is_kept=ours <= theirs * 4)
-    print(f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
+    print(
+        f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB"
+    )
     return missed
 
 

@@ -79,7 +79,9 @@ def main(count: int = 10_000) -> int:
 
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "jupyter_funcs")
-    session = jf.connect("https://service.example", token="a-token", transport=httpx.MockTransport(answer))
+    session = jf.connect(
+        "https://service.example", token="a-token", transport=httpx.MockTransport(answer)
+    )
     extension.of(shell).sessions._current = session  # no magic takes a transport
     function = list(session)[count // 2]
     methods = {other.slug: lambda _, **values: values for other in session}
@@ -100,7 +102,8 @@ def main(count: int = 10_000) -> int:
             taken.append((time.perf_counter() - began) * 1000)
         first, *others = taken
         print(
-            f"{text[:40]!r:42.42}{offered:8,}{first:9.1f}{statistics.median(others):9.1f}{max(others):9.1f}", flush=True
+            f"{text[:40]!r:42.42}{offered:8,}{first:9.1f}{statistics.median(others):9.1f}{max(others):9.1f}",
+            flush=True,
         )
         if statistics.median(others) > TARGET and not text.startswith("plain"):
             late.append(text)

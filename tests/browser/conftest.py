@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import BrowserContext, Page, Route
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 FLAGS = [
     *("--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-quic", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
@@ -30,7 +32,9 @@ FLAGS = [
 OF_VOILA = "https://cdn.jsdelivr.net/npm/@fortawesome/fontawesome-free@"
 AXE = "axe-core@4.14.1"
 expect.set_options(timeout=60_000)  # of one thing; a busy machine takes its time
-_IDLE = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+_IDLE = (
+    "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+)
 _RUN_ALL = "void window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.ranAll = true })"
 
 
@@ -45,7 +49,9 @@ def lacking(what: str) -> NoReturn:
 def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Front]]:
     """Give a front end by its kind, started when it is first asked for."""
     if CHROMIUM is None:
-        lacking("There is no Chromium or Chrome here for the browser tests: apt-get install chromium, or the like.")
+        lacking(
+            "There is no Chromium or Chrome here for the browser tests: apt-get install chromium, or the like."
+        )
     started: dict[str, Front] = {}
     with contextlib.ExitStack() as stack:
 
@@ -146,9 +152,13 @@ def open_notebook(lab: Front, open_in: Callable[..., Page]) -> Callable[..., Pag
 def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The accessibility checker's program, of a fixed version, from npm."""
     if not (npm := shutil.which("npm")):
-        lacking("There is no npm here, which brings the accessibility checker axe-core: apt-get install npm.")
+        lacking(
+            "There is no npm here, which brings the accessibility checker axe-core: apt-get install npm."
+        )
     folder = tmp_path_factory.mktemp("axe")
-    done = subprocess.run([npm, "pack", AXE, "--silent"], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [npm, "pack", AXE, "--silent"], cwd=folder, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         lacking(f"npm could not bring {AXE}: {done.stderr.strip()[-300:]}")
     with tarfile.open(next(folder.glob("*.tgz"))) as archive:

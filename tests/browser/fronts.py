@@ -21,8 +21,21 @@ if TYPE_CHECKING:
 TOKEN = "tests"
 HEADERS = {"Authorization": f"token {TOKEN}"}
 FOLDERS = (
-    *("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR"),
-    *("JUPYTERLAB_WORKSPACES_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "FUNCS_STATE_DIR"),
+    *(
+        "HOME",
+        "IPYTHONDIR",
+        "JUPYTER_CONFIG_DIR",
+        "JUPYTER_DATA_DIR",
+        "JUPYTER_RUNTIME_DIR",
+        "JUPYTERLAB_SETTINGS_DIR",
+    ),
+    *(
+        "JUPYTERLAB_WORKSPACES_DIR",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "FUNCS_STATE_DIR",
+    ),
 )
 _OF_A_SERVER = (
     *("--no-browser", "--allow-root", "--ServerApp.port={port}", "--ServerApp.port_retries=0"),
@@ -41,7 +54,14 @@ _KINDS = {
         "/api/status",
     ),
     "voila": (
-        ["voila", "{root}", "--no-browser", "--port={port}", "--Voila.port_retries=0", f"--token={TOKEN}"],
+        [
+            "voila",
+            "{root}",
+            "--no-browser",
+            "--port={port}",
+            "--Voila.port_retries=0",
+            f"--token={TOKEN}",
+        ],
         "/voila/render/{name}?token={token}",
         "/voila/tree",
     ),
@@ -63,8 +83,14 @@ class Front:
 
     def write(self, name: str, *cells: str, kernel: str = "python3") -> Path:
         """Write a notebook of these cells of code."""
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-        notebook.metadata["kernelspec"] = {"name": kernel, "display_name": kernel, "language": "python"}
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in cells]
+        )
+        notebook.metadata["kernelspec"] = {
+            "name": kernel,
+            "display_name": kernel,
+            "language": "python",
+        }
         path = self.folder / name
         nbformat.write(notebook, path)
         return path
@@ -75,7 +101,10 @@ class Front:
             return
         for _ in range(20):  # a server refuses to end a kernel that it is just restarting
             with httpx.Client(base_url=self.url, headers=HEADERS, timeout=60) as server:
-                answers = [server.delete(f"/api/sessions/{each['id']}") for each in server.get("/api/sessions").json()]
+                answers = [
+                    server.delete(f"/api/sessions/{each['id']}")
+                    for each in server.get("/api/sessions").json()
+                ]
             if not answers:
                 return
             time.sleep(0.5)
@@ -100,7 +129,11 @@ def start(kind: str, folder: Path) -> tuple[subprocess.Popen[bytes], Front]:
     options = [option.format(port=port, root=root) for option in command]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", *options], env=environment, cwd=root, stdout=log, stderr=subprocess.STDOUT
+            [sys.executable, "-m", *options],
+            env=environment,
+            cwd=root,
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
     front = Front(kind, f"http://127.0.0.1:{port}", root, folder / "JUPYTER_DATA_DIR")
     for _ in range(600):

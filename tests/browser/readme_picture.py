@@ -34,7 +34,11 @@ SIZE = {"width": 1240, "height": 900}  # pixels; all of the cell is in it, so th
 def main() -> None:
     """Write both pictures into ``.readme/`` and print their sizes."""
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, running("lab", Path(folder)) as lab, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running("lab", Path(folder)) as lab,
+        sync_playwright() as playwright,
+    ):
         lab.write(NOTEBOOK, CELL)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)

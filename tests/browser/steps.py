@@ -55,7 +55,9 @@ def wait_for(page: Page, state: str, run: int | None = None) -> None:
         page.wait_for_selector(wanted, timeout=60_000, state="attached")
     except WaitedError:
         shown = page.evaluate(_SHOWN)
-        raise AssertionError(f"{wanted} did not come within a minute, but there is {shown}") from None
+        raise AssertionError(
+            f"{wanted} did not come within a minute, but there is {shown}"
+        ) from None
 
 
 def choose(page: Page, words: str, name: str) -> None:
@@ -112,7 +114,8 @@ def run_python(page: Page, code: str) -> str:
 def start_python(page: Page, code: str) -> None:
     """Start code in the notebook's kernel, and do not wait for it."""
     page.evaluate(
-        "code => void window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code})", code
+        "code => void window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code})",
+        code,
     )
 
 
@@ -120,14 +123,20 @@ def save_and_reload(page: Page) -> None:
     """Save the notebook by its key, pressed in the panel, and load the page again."""
     at(page, "history").focus()
     page.keyboard.press("Control+s")
-    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty", timeout=60_000)
+    page.wait_for_function(
+        "!window.jupyterapp.shell.currentWidget.context.model.dirty", timeout=60_000
+    )
     page.reload()
 
 
 def turn(page: Page, theme: str) -> None:
     """Give JupyterLab or Notebook its Light or Dark theme."""
-    page.evaluate(f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})")
-    expect(page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]")).to_be_attached()
+    page.evaluate(
+        f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})"
+    )
+    expect(
+        page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]")
+    ).to_be_attached()
     expect(page.locator(".jf[data-dark]")).to_have_count(int(theme == "Dark"))
 
 

@@ -48,9 +48,16 @@ _CONTEXT = "window.jupyterapp.shell.currentWidget.sessionContext"
 # How a kernel goes.
 RESTART = f"void {_CONTEXT}.restartKernel()"
 SHUTDOWN = f"void {_CONTEXT}.shutdown()"
-KILL = f"void {_CONTEXT}.session.kernel.requestExecute({{code: 'import os; os.kill(os.getpid(), 9)'}})"
+KILL = (
+    f"void {_CONTEXT}.session.kernel.requestExecute({{code: 'import os; os.kill(os.getpid(), 9)'}})"
+)
 # With which ipykernel, where that isn't the installed one; nest-asyncio is what 6.31 needs and later ones don't bring.
-CASES = [("lab", "", RESTART), ("notebook", "", SHUTDOWN), ("lab", "6.31.0", KILL), ("lab", "7.1.0", RESTART)]
+CASES = [
+    ("lab", "", RESTART),
+    ("notebook", "", SHUTDOWN),
+    ("lab", "6.31.0", KILL),
+    ("lab", "7.1.0", RESTART),
+]
 
 
 def kernel(version: str, lab: Front, folder: str) -> str:
@@ -71,7 +78,9 @@ def kernel(version: str, lab: Front, folder: str) -> str:
     return name
 
 
-@pytest.mark.parametrize(("kind", "version", "end"), CASES, ids=lambda case: case if isinstance(case, str) else "")
+@pytest.mark.parametrize(
+    ("kind", "version", "end"), CASES, ids=lambda case: case if isinstance(case, str) else ""
+)
 def test_a_person_works_until_the_kernel_is_gone(
     kind: str,
     version: str,
@@ -125,7 +134,17 @@ _NOTEBOOK = """() => {
     const cells = content.widgets.map(({ model }) => [model.sharedModel.source, model.executionCount]);
     return JSON.stringify([cells, content.activeCellIndex, content.mode]);
 }"""
-_KEYS = [*"abxzmyrjk1", "d", "d", "ArrowDown", "ArrowUp", "Escape", "Control+a", "Shift+M", "Shift+Enter"]
+_KEYS = [
+    *"abxzmyrjk1",
+    "d",
+    "d",
+    "ArrowDown",
+    "ArrowUp",
+    "Escape",
+    "Control+a",
+    "Shift+M",
+    "Shift+Enter",
+]
 _STOPS = ["history", "tab:chart", "grid", "value:PoPGrowth:Default", "view-code", "run", "summary"]
 
 
@@ -156,7 +175,10 @@ def no_key_is_a_command(page: Page) -> None:
 
 def a_busy_kernel_is_said(page: Page, go: Path) -> None:
     """A request is answered beside a cell that runs, or the panel says what it waits for; the answer comes."""
-    start_python(page, f"import os, time; [time.sleep(0.05) for _ in iter(lambda: os.path.exists({str(go)!r}), True)]")
+    start_python(
+        page,
+        f"import os, time; [time.sleep(0.05) for _ in iter(lambda: os.path.exists({str(go)!r}), True)]",
+    )
     pick(page, "menu", "about")
     facts = page.locator('[data-jf="about-box"] dt').first
     waits = at(page, "waiting").get_by_text("Waiting for the running cell…")
@@ -181,7 +203,10 @@ def opened(fronts: Callable[[str], Front], page: Page) -> Iterator[Callable[[str
         if not url.startswith(OF_VOILA) and not any(other in line for other in OF_OTHERS):
             said.append(line)
 
-    page.on("console", lambda line: hear(line.text, line.location["url"]) if line.type == "error" else None)
+    page.on(
+        "console",
+        lambda line: hear(line.text, line.location["url"]) if line.type == "error" else None,
+    )
     page.on("pageerror", lambda error: hear(str(error)))
 
     def open_page(theme: str) -> Page:
@@ -233,7 +258,9 @@ def test_a_visitor_of_a_voila_page_has_a_table(opened: Callable[[str], Page]) ->
     pick(page, "presets", "preset-save")
     at(page, "preset-name").fill("Mine")
     page.keyboard.press("Enter")
-    expect(page.locator('[role="dialog"] [role="alert"]')).to_contain_text("can't be saved from this page")
+    expect(page.locator('[role="dialog"] [role="alert"]')).to_contain_text(
+        "can't be saved from this page"
+    )
     page.keyboard.press("Escape")
     page.reload()  # which brings a kernel of its own
     wait_for(page, "done", 1)

@@ -99,7 +99,9 @@ def test_the_whole_journey(lab: Front, open_notebook: Callable[..., Page], tmp_p
     expect(at(page, "grid").locator(PLACE)).to_be_in_viewport(ratio=1)
     run_python(page, "panel.close()")
     expect(at(page, "panel")).to_have_count(0)
-    expect(page.locator(".jp-OutputArea-output").last).to_contain_text("The DataFrame was kept as")  # the still output
+    expect(page.locator(".jp-OutputArea-output").last).to_contain_text(
+        "The DataFrame was kept as"
+    )  # the still output
 
 
 def the_table(page: Page) -> None:
@@ -239,7 +241,9 @@ def test_null_and_empty_values_are_sent_from_the_menu(open_notebook: Callable[..
     expect(at(page, "send:limit:null")).to_be_focused()
     page.keyboard.press("Enter")
     expect(at(page, "constant:limit")).to_have_text("null")
-    pick(page, "field-menu:note", "send:note:empty text", "field-menu:names", "send:names:empty list")
+    pick(
+        page, "field-menu:note", "send:note:empty text", "field-menu:names", "send:names:empty list"
+    )
     expect(at(page, "constant:names")).to_have_text("empty list")
     look(page, "constants")
     run(page)

@@ -42,6 +42,10 @@ def test_two_views_of_a_panel_show_the_same(open_notebook: Callable[..., Page]) 
     page = open_notebook(OPEN)
     run(page)
     page.evaluate("window.jupyterapp.commands.execute('notebook:create-output-view')")
-    page.wait_for_function("document.querySelectorAll('[data-jf=panel][data-state=done]').length === 2", timeout=60_000)
+    page.wait_for_function(
+        "document.querySelectorAll('[data-jf=panel][data-state=done]').length === 2", timeout=60_000
+    )
     page.locator('[data-jf="tab:code"]').nth(1).click()
-    page.wait_for_function("document.querySelectorAll('[data-jf=\"code:magic\"]').length === 2", timeout=60_000)
+    page.wait_for_function(
+        "document.querySelectorAll('[data-jf=\"code:magic\"]').length === 2", timeout=60_000
+    )

@@ -55,7 +55,9 @@ SHOWN = "<script>"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lab", "voila"])
-def test_markup_is_text(kind: str, fronts: Callable[[str], Front], open_in: Callable[..., Page]) -> None:
+def test_markup_is_text(
+    kind: str, fronts: Callable[[str], Front], open_in: Callable[..., Page]
+) -> None:
     """Names, options, values, cells, messages and pictures show it as it is written and run nothing (FAULTS 73, 74)."""
     page = open_in(fronts(kind), MATHEMATICS, HOSTILE)
     wait_for(page, "form")
@@ -130,8 +132,14 @@ def the_result(page: Page) -> None:
         at(page, "chart-save:svg").click()
     drawn = list(ET.parse(download.value.path()).iter())
     tags = {each.tag.rpartition("}")[2] for each in drawn}
-    assert {"path", "text"} <= tags <= {"svg", "g", "rect", "path", "line", "text", "tspan", "clipPath", "circle"}
-    assert [name for each in drawn for name in each.attrib if name.startswith("on") or "href" in name] == []
+    assert (
+        {"path", "text"}
+        <= tags
+        <= {"svg", "g", "rect", "path", "line", "text", "tspan", "clipPath", "circle"}
+    )
+    assert [
+        name for each in drawn for name in each.attrib if name.startswith("on") or "href" in name
+    ] == []
     for tab in ("json", "code"):
         at(page, f"tab:{tab}").click()
         expect(at(page, "view")).to_contain_text(SHOWN)
@@ -188,4 +196,6 @@ def harmless(page: Page, where: str) -> None:
     made = page.locator("[data-jf=panel]").locator(
         "mjx-container, .MathJax, script, img, a[href^=javascript], svg[onload], i:text('&gt;'), b:text-is('bold')"
     )
-    assert made.evaluate_all("nodes => nodes.map(node => node.outerHTML.slice(0, 200))") == [], where
+    assert made.evaluate_all("nodes => nodes.map(node => node.outerHTML.slice(0, 200))") == [], (
+        where
+    )

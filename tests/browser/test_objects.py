@@ -51,12 +51,24 @@ CUSTOMER = {
 ITEM = {
     "type": "object",
     "required": ["sku"],
-    "properties": {"sku": TEXT, "count": {"type": "integer", "minimum": 1, "default": 1}, "gift": {"type": "boolean"}},
+    "properties": {
+        "sku": TEXT,
+        "count": {"type": "integer", "minimum": 1, "default": 1},
+        "gift": {"type": "boolean"},
+    },
 }
 PAYMENT = {
     "oneOf": [
-        {"type": "object", "required": ["kind", "number"], "properties": {"kind": {"const": "card"}, "number": TEXT}},
-        {"type": "object", "required": ["kind", "iban"], "properties": {"kind": {"const": "transfer"}, "iban": TEXT}},
+        {
+            "type": "object",
+            "required": ["kind", "number"],
+            "properties": {"kind": {"const": "card"}, "number": TEXT},
+        },
+        {
+            "type": "object",
+            "required": ["kind", "iban"],
+            "properties": {"kind": {"const": "transfer"}, "iban": TEXT},
+        },
     ]
 }
 ORDER = {
@@ -102,7 +114,9 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def pages() -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=PANEL)) as server:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(_Quiet, directory=PANEL)
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/front/test/stage.html#state=form"
         server.shutdown()
@@ -110,7 +124,12 @@ def pages() -> Iterator[str]:
 
 def document(_request: Request) -> JSONResponse:
     body = {"content": {"application/json": {"schema": ORDER}}, "required": True}
-    operation = {"operationId": "order", "summary": "Order items.", "requestBody": body, "responses": {"200": {}}}
+    operation = {
+        "operationId": "order",
+        "summary": "Order items.",
+        "requestBody": body,
+        "responses": {"200": {}},
+    }
     return JSONResponse({"openapi": "3.1.0", "paths": {"/orders": {"post": operation}}})
 
 
@@ -125,7 +144,9 @@ def panel(sent: list[Any]) -> Iterator[Panel]:
         sent.append(await request.json())
         return JSONResponse([{"order": 1}])
 
-    app = Starlette(routes=[Route("/openapi.json", document), Route("/orders", order, methods=["POST"])])
+    app = Starlette(
+        routes=[Route("/openapi.json", document), Route("/orders", order, methods=["POST"])]
+    )
     with serving(app) as url:
         session = jf.connect(f"{url}/openapi.json")
         panel = session.panel("order")
@@ -180,7 +201,9 @@ def test_an_order_is_filled_in_part_by_part(
     expect(at(live, "field:customer.name").locator("input")).to_be_focused()
     expect(at(live, "reason")).to_contain_text("Missing: Name, Email")
     look(live, "objects-missing")
-    fill(live, **{"customer.name": "Ann", "customer.email": "ann@shop.example", "customer.age": "17"})
+    fill(
+        live, **{"customer.name": "Ann", "customer.email": "ann@shop.example", "customer.age": "17"}
+    )
     expect(at(live, "error:customer.age")).to_contain_text("18")
     fill(live, **{"customer.age": "44"})
     at(live, "value:customer.newsletter:Yes").click()
@@ -208,7 +231,9 @@ def test_an_order_is_filled_in_part_by_part(
     assert sent == [{"customer": customer, "items": [{"sku": "B-2", "count": 3}]}]
 
 
-def test_a_union_begins_with_what_it_requires(live: Page, panel: Panel, findings: Callable[..., list[str]]) -> None:
+def test_a_union_begins_with_what_it_requires(
+    live: Page, panel: Panel, findings: Callable[..., list[str]]
+) -> None:
     """It is no value until it is changed; the help shows the schema, and never that nothing is known."""
     at(live, "more-options").click() if at(live, "more-options").count() else None
     box = at(live, "field:payment").locator("textarea")

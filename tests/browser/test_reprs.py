@@ -42,7 +42,9 @@ _RUN = """async at => {
 
 
 @pytest.mark.slow
-def test_the_reprs_in_pictures(fronts: Callable[[str], Front], open_in: Callable[..., Page]) -> None:
+def test_the_reprs_in_pictures(
+    fronts: Callable[[str], Front], open_in: Callable[..., Page]
+) -> None:
     """Every cell ends; in the light and in the dark, a picture shows all of them."""
     page = open_in(fronts("notebook"), *CELLS)
     PICTURES.mkdir(exist_ok=True)
@@ -55,6 +57,8 @@ def test_the_reprs_in_pictures(fronts: Callable[[str], Front], open_in: Callable
         expect(cells.nth(at)).not_to_contain_text("*", timeout=60_000)
         expect(cells.nth(at)).not_to_have_text("[ ]:", timeout=60_000)
     for theme in ("Dark", "Light"):
-        page.evaluate(f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})")
+        page.evaluate(
+            f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})"
+        )
         page.wait_for_timeout(1500)
         page.locator(".jp-Notebook").screenshot(path=PICTURES / f"reprs-{theme.lower()}.png")

@@ -34,7 +34,9 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def stage() -> Iterator[str]:
     """The address of the stage, served from the checkout."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=PANEL)) as server:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(_Quiet, directory=PANEL)
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/front/test/stage.html"
         server.shutdown()
@@ -48,14 +50,18 @@ def states(page: Page, stage: str, width: int, theme: str) -> Iterator[str]:
     names = page.evaluate("states")
     assert len(names) > 40
     for state in names:
-        page.evaluate("address => { location.hash = address }", f"state={state}&width={width}&theme={theme}")
+        page.evaluate(
+            "address => { location.hash = address }", f"state={state}&width={width}&theme={theme}"
+        )
         page.wait_for_selector(f"body[data-ready='{state}']", timeout=60_000)
         yield state
     assert wrong == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_state_has_a_serious_finding(theme: str, stage: str, page: Page, findings: Callable[..., list[str]]) -> None:
+def test_no_state_has_a_serious_finding(
+    theme: str, stage: str, page: Page, findings: Callable[..., list[str]]
+) -> None:
     """In the light and in the dark."""
     found = {state: findings(page) for state in states(page, stage, 1280, theme)}
     assert {state: each for state, each in found.items() if each} == {}
@@ -66,7 +72,9 @@ def test_what_a_closed_panel_leaves_has_no_serious_finding(
     theme: str, stage: str, page: Page, findings: Callable[..., list[str]]
 ) -> None:
     """On the same page: the last result as HTML, with the chart as a picture."""
-    panel = jf.connect().panel("Get Panel Daily", PanelName=CARD, Symbol=SYMBOL, Dimensions=["Region"])
+    panel = jf.connect().panel(
+        "Get Panel Daily", PanelName=CARD, Symbol=SYMBOL, Dimensions=["Region"]
+    )
     panel.run()
     panel.result(60)
     asked = {"v": 1, "id": 1, "kind": "chart", "run": 1, "wish": {}, "low": None, "high": None}
@@ -120,7 +128,9 @@ def test_folded_inputs_keep_the_focus(stage: str, page: Page) -> None:
             page.locator('[data-jf="edit"]').press("Enter")
             expect(page.locator('[data-jf="field:PanelName"] :focus')).to_be_visible()
             page.locator('[data-jf="menu"]').press("Enter")
-            expect(page.locator('[data-jf="form-side"]')).to_be_hidden()  # they are above the result anyway
+            expect(
+                page.locator('[data-jf="form-side"]')
+            ).to_be_hidden()  # they are above the result anyway
             for _ in range(2):
                 page.keyboard.press("ArrowDown")
             expect(focused).to_have_attribute("data-jf", "docs")
@@ -144,7 +154,9 @@ def test_the_folded_line_shows_the_company(width: int, stage: str, page: Page) -
     assert page.get_by_role("button", name="Edit", exact=True).is_visible()
 
 
-@pytest.mark.parametrize(("state", "width", "bar"), [("filtered", 860, ".jf-sub"), ("lost", 1008, ".jf-bar")])
+@pytest.mark.parametrize(
+    ("state", "width", "bar"), [("filtered", 860, ".jf-sub"), ("lost", 1008, ".jf-bar")]
+)
 def test_a_bar_is_one_line(state: str, width: int, bar: str, stage: str, page: Page) -> None:
     """Two filters where the panel is narrow; the result's bar beside the inputs and JupyterLab's files, at 1440 px."""
     page.goto(f"{stage}#state={state}&width={width}&theme=light")
@@ -159,7 +171,9 @@ def test_the_lists_of_a_narrow_chart_say_what_they_choose(stage: str, page: Page
     page.wait_for_selector("body[data-ready=chart]")
     labels = page.locator(".jf-pick > span")
     assert labels.all_inner_texts() == ["Measure", "Colour by", "Points", "Show as"]
-    assert labels.evaluate_all("labels => labels.every(each => each.getBoundingClientRect().width > 20)")
+    assert labels.evaluate_all(
+        "labels => labels.every(each => each.getBoundingClientRect().width > 20)"
+    )
 
 
 def test_the_label_of_the_sums_stays_in_view(stage: str, page: Page) -> None:
@@ -169,11 +183,15 @@ def test_the_label_of_the_sums_stays_in_view(stage: str, page: Page) -> None:
     grid, label = page.locator("[data-jf=grid]"), page.get_by_text("Sum", exact=True)
     for left, is_label in ((0, True), (130, True), (260, False)):
         grid.evaluate("(grid, left) => { grid.scrollLeft = left }", left)
-        expect(page.locator(f'[role=columnheader][aria-colindex="{4 if left else 1}"]')).to_be_visible()
+        expect(
+            page.locator(f'[role=columnheader][aria-colindex="{4 if left else 1}"]')
+        ).to_be_visible()
         box = label.bounding_box()
         assert box is not None
         assert abs(box["x"] - grid.evaluate("grid => grid.getBoundingClientRect().left")) < 2
-        there = "([x, y]) => document.elementFromPoint(x, y).matches('[data-jf^=\"sum:\"]:not(:empty)')"
+        there = (
+            "([x, y]) => document.elementFromPoint(x, y).matches('[data-jf^=\"sum:\"]:not(:empty)')"
+        )
         assert page.evaluate(there, [box["x"] + 14, box["y"] + 14]) == (not is_label)
 
 
@@ -205,7 +223,9 @@ def test_a_hint_beside_a_label_is_never_cut_in_a_word(stage: str, page: Page) ->
             look(page, f"stage-hints-{name}")
         assert [hint for hint in page.evaluate(_HINTS).values() if "…" in hint] == []
     assert page.evaluate(_HINTS)["ToDate"] == "Yes (default)"
-    expect(page.locator('[data-jf="field:PoPGrowth"] .jf-note')).to_have_attribute("title", "carried over")
+    expect(page.locator('[data-jf="field:PoPGrowth"] .jf-note')).to_have_attribute(
+        "title", "carried over"
+    )
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (860, "light"), (480, "light")])
@@ -214,7 +234,17 @@ def test_each_state_keeps_to_its_place(width: int, theme: str, stage: str, page:
     page.set_viewport_size({"width": 1440, "height": 1300})
     for state in states(page, stage, width, theme):
         layout = page.evaluate(_LAYOUT)
-        if state in {"form", "table", "chart", "filtered", "partial", "history", "compare", "empty", "kernel"}:
+        if state in {
+            "form",
+            "table",
+            "chart",
+            "filtered",
+            "partial",
+            "history",
+            "compare",
+            "empty",
+            "kernel",
+        }:
             look(page, f"stage-{state}-{width}-{theme}")
         assert layout["out"] == [], state
         assert not layout["scrolls"], state

@@ -47,7 +47,9 @@ NEAR: dict[tuple[str, str], list[str]] = {
 
 
 @pytest.mark.parametrize(("typed", "near"), NEAR.items(), ids=" ".join)
-def test_a_listed_value_is_near_by_its_spelling_or_its_label(typed: tuple[str, str], near: list[str]) -> None:
+def test_a_listed_value_is_near_by_its_spelling_or_its_label(
+    typed: tuple[str, str], near: list[str]
+) -> None:
     """Symbols are compared by ticker; a listed value has no suggestions."""
     name, value = typed
     choices = Choices(SYMBOLS, Kind.SYMBOL) if name == "Symbol" else Choices(PANELS, Kind.PANEL)
@@ -64,7 +66,12 @@ def test_of_very_many_values_those_with_the_same_first_letter_are_compared() -> 
 def test_a_value_is_found_exactly_in_another_spelling_or_by_its_beginning() -> None:
     """Of two values that differ in case only, each is found as it is spelt."""
     choices = Choices([*SYMBOLS, Choice("a"), Choice("A")], Kind.SYMBOL)
-    assert [choices.spelt(text) for text in ("A", "a", "bkqu  us equity", "BKQU")] == ["A", "a", "BKQU US EQUITY", None]
+    assert [choices.spelt(text) for text in ("A", "a", "bkqu  us equity", "BKQU")] == [
+        "A",
+        "a",
+        "BKQU US EQUITY",
+        None,
+    ]
     assert [choices.begun(text) for text in ("bkqu", "KORD", "kord us", "BK")] == [
         "BKQU US EQUITY",
         None,
@@ -85,7 +92,10 @@ def test_a_refused_symbol_is_answered_with_the_nearest(funcs: Session) -> None:
     """The suggestion is in the error and at the field, and doesn't repeat one from the service."""
     daily = funcs.get_panel_daily
     universe = funcs.get_universe()
-    with pytest.raises(jf.ArgumentError) as caught, pytest.warns(match="'BKQX' isn't in the list. Did you mean 'BKQU"):
+    with (
+        pytest.raises(jf.ArgumentError) as caught,
+        pytest.warns(match="'BKQX' isn't in the list. Did you mean 'BKQU"),
+    ):
         daily(PanelName=PANEL, Symbol="BKQX")
     assert caught.value.hint == "Did you mean 'BKQU US EQUITY'?"
     assert caught.value.errors["Symbol"][-1].endswith("Did you mean 'BKQU US EQUITY'?")
@@ -96,12 +106,24 @@ def test_a_refused_symbol_is_answered_with_the_nearest(funcs: Session) -> None:
     assert len(universe)
 
 
-SYMBOL = {"name": "Symbol", "type": 6, "description": "Use function 'Get Universe' to get list of symbols."}
-LISTING = [{"name": "Get Universe", "params": []}, {"name": "Spend", "params": [SYMBOL, {"name": "Note"}]}]
-UNIVERSE = {"error": None, "body": json.dumps([{"Symbol": symbol, "Company": label} for symbol, label, _ in SYMBOLS])}
+SYMBOL = {
+    "name": "Symbol",
+    "type": 6,
+    "description": "Use function 'Get Universe' to get list of symbols.",
+}
+LISTING = [
+    {"name": "Get Universe", "params": []},
+    {"name": "Spend", "params": [SYMBOL, {"name": "Note"}]},
+]
+UNIVERSE = {
+    "error": None,
+    "body": json.dumps([{"Symbol": symbol, "Company": label} for symbol, label, _ in SYMBOLS]),
+}
 
 
-def test_values_are_listed_once_for_a_refusal_that_names_one(answering: Callable[..., Session]) -> None:
+def test_values_are_listed_once_for_a_refusal_that_names_one(
+    answering: Callable[..., Session],
+) -> None:
     """As in the panel, also for the function's own errors; nothing is asked for an error of something else."""
     asked: list[str] = []
 
@@ -127,10 +149,14 @@ def test_values_are_listed_once_for_a_refusal_that_names_one(answering: Callable
 
 def test_a_sweep_warns_of_unlisted_values_once(answering: Callable[..., Session]) -> None:
     """As a call does: once per value that is near a listed one, however many runs have it."""
-    session = answering(lambda sent: httpx.Response(200, json=UNIVERSE if json.loads(sent.content) else LISTING))
+    session = answering(
+        lambda sent: httpx.Response(200, json=UNIVERSE if json.loads(sent.content) else LISTING)
+    )
     held = session.get_universe()
     with pytest.warns(UserWarning, match="isn't in the list") as warned:
-        session.spend.sweep(Symbol=["BKQX", "qstx us equity", "KORD US EQUITY"], Note=["a", "b", "c"])
+        session.spend.sweep(
+            Symbol=["BKQX", "qstx us equity", "KORD US EQUITY"], Note=["a", "b", "c"]
+        )
     assert [str(warning.message).partition(" The run")[0] for warning in warned] == [
         "Spend: 'BKQX' isn't in the list. Did you mean 'BKQU US EQUITY'?",
         "Spend: 'qstx us equity' isn't in the list. Did you mean 'QSTX US EQUITY'?",
@@ -138,7 +164,9 @@ def test_a_sweep_warns_of_unlisted_values_once(answering: Callable[..., Session]
     assert len(held) == len(SYMBOLS)
 
 
-def test_hints_are_made_in_a_thread(answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_are_made_in_a_thread(
+    answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The comparison of a refused run's values holds no other run."""
     threads = []
     compare = Form.warnings_of_values
@@ -148,7 +176,11 @@ def test_hints_are_made_in_a_thread(answering: Callable[..., Session], monkeypat
         return compare(*args, **more)
 
     monkeypatch.setattr(Form, "warnings_of_values", noted)
-    session = answering(lambda sent: httpx.Response(200, json={"error": "no"} if json.loads(sent.content) else LISTING))
+    session = answering(
+        lambda sent: httpx.Response(
+            200, json={"error": "no"} if json.loads(sent.content) else LISTING
+        )
+    )
     with pytest.raises(jf.FunctionError):
         session.spend(Symbol="x")
     [_, of_the_refusal] = threads

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jupyter_funcs.catalog.fields import Evidence, Field, Kind, Rule, listing_args, read_fields, unknown_codes
+from jupyter_funcs.catalog.fields import (
+    Evidence,
+    Field,
+    Kind,
+    Rule,
+    listing_args,
+    read_fields,
+    unknown_codes,
+)
 from jupyter_funcs.catalog.listing import Function, Param
 from tests.declared import form_with
 from tests.examples import row_id
@@ -21,7 +29,12 @@ def function(*params: dict[str, Any]) -> Function:
     return Function(name="Get Panel Daily", params=tuple(Param(**param) for param in params))
 
 
-def read(description: str, name: str = "Given", code: int = 0, others: tuple[str, ...] = ("Symbol", "Brand")) -> Field:
+def read(
+    description: str,
+    name: str = "Given",
+    code: int = 0,
+    others: tuple[str, ...] = ("Symbol", "Brand"),
+) -> Field:
     """Read one parameter that comes before two others."""
     rest = [{"name": other} for other in others if other != name]
     return read_fields(function({"name": name, "type": code, "description": description}, *rest))[0]
@@ -48,7 +61,10 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "What to break down by ('Age Group', 'Region', 'Brand')": BY,
     "Options are 'Age Group' (by generation), 'Region' (of 'HQ'), 'Brand'": BY,
     "Options are Age Group, Region, or Brand.": BY,
-    "Options are 'Tops & Co', 'Baker's'": {"kind": Kind.CHOICE, "options": ("Tops & Co", "Baker's")},
+    "Options are 'Tops & Co', 'Baker's'": {
+        "kind": Kind.CHOICE,
+        "options": ("Tops & Co", "Baker's"),
+    },
     "One of day, week, month": UNITS,
     "one of the following: day, week, month. Upper case is fine.": UNITS,
     "The unit, 'day', 'week' or 'month'": UNITS,
@@ -57,7 +73,10 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "Unit is 'day' | 'week' | 'month'": UNITS,
     "Allowed values: day | week | month": UNITS,
     "Possible values include day, week and month.": UNITS,
-    "Valid values are 'day', 'week' or 'month'. Defaults to 'day' when empty": {**UNITS, "default": "day"},
+    "Valid values are 'day', 'week' or 'month'. Defaults to 'day' when empty": {
+        **UNITS,
+        "default": "day",
+    },
     "Options are day (default), week, month": {**UNITS, "default": "day"},
     "Options are 'day' (default), 'week', 'month'": {**UNITS, "default": "day"},
     "One of day, week, month, default Week": {**UNITS, "default": "week"},
@@ -70,7 +89,10 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "Supported: day, week, month": UNITS,
     "Options: day = daily, week = weekly, month = monthly": UNITS,
     "{'day', 'week', 'month'}, optional. One of 'a' and 'b' if 'c'.": UNITS,
-    "The choices are DEFAULT, PER_DAY and NEVER.": {"kind": Kind.CHOICE, "options": ("DEFAULT", "PER_DAY", "NEVER")},
+    "The choices are DEFAULT, PER_DAY and NEVER.": {
+        "kind": Kind.CHOICE,
+        "options": ("DEFAULT", "PER_DAY", "NEVER"),
+    },
     "In 'upper' or 'lower' case. Options are 'day', 'week', 'month'": UNITS,
     "The number of days, one of 7, 28": {"kind": Kind.CHOICE, "options": ("7", "28")},
     # yes and no
@@ -82,10 +104,18 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "(Yes / No) Default: No": NO,
     "yes or no": {"kind": Kind.YES_NO, "options": ("yes", "no")},
     "Y/N, default N": {"kind": Kind.YES_NO, "options": ("Y", "N"), "default": "N"},
-    "true/false (default = true)": {"kind": Kind.YES_NO, "options": ("true", "false"), "default": "true"},
+    "true/false (default = true)": {
+        "kind": Kind.YES_NO,
+        "options": ("true", "false"),
+        "default": "true",
+    },
     "Set to 'Yes' to add growth. If none, Given defaults to 'No'": NO,
     "If none, Given defaults to 'No'": NO,
-    "If none, Given defaults to ‘no’": {"kind": Kind.YES_NO, "options": ("yes", "no"), "default": "no"},
+    "If none, Given defaults to ‘no’": {
+        "kind": Kind.YES_NO,
+        "options": ("yes", "no"),
+        "default": "no",
+    },
     "'Yes' = with growth, 'No' = without": FLAG,
     "Set to 'Full' for all of it. Default 'No'.": {"default": "No"},
     "Set to 'YES' to add growth": {"kind": Kind.YES_NO, "options": ("YES", "NO")},
@@ -149,7 +179,10 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "The unit. Must be day or week.": {"kind": Kind.CHOICE, "options": ("day", "week")},
     "Either the name or the id": {},
     "Use 'day' for days. Use 'week' for weeks.": {"kind": Kind.CHOICE, "options": ("day", "week")},
-    "If 'day', one row a day; if 'week', one a week": {"kind": Kind.CHOICE, "options": ("day", "week")},
+    "If 'day', one row a day; if 'week', one a week": {
+        "kind": Kind.CHOICE,
+        "options": ("day", "week"),
+    },
     "'day' - one row a day. 'week' - one a week": {"kind": Kind.CHOICE, "options": ("day", "week")},
     # dates
     "The first day (YYYY-MM-DD)": {"kind": Kind.DATE},
@@ -171,7 +204,10 @@ WORDINGS: dict[str, dict[str, Any]] = {
     # lists
     "List of regions": {"kind": Kind.LIST},
     "The list of regions.": {"kind": Kind.LIST},
-    "One or more of 'day', 'week', 'month'": {"kind": Kind.LIST, "options": ("day", "week", "month")},
+    "One or more of 'day', 'week', 'month'": {
+        "kind": Kind.LIST,
+        "options": ("day", "week", "month"),
+    },
     "Comma-separated list of regions": {},
     "Where to begin in your list of regions": {},
     "If there is an error, one or more of them are shown": {},
@@ -179,13 +215,23 @@ WORDINGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("wording", "said"), WORDINGS.items(), ids=map(row_id, WORDINGS))
-def test_a_wording_says_the_same_after_each_marker_and_unknown_code(wording: str, said: dict[str, Any]) -> None:
+def test_a_wording_says_the_same_after_each_marker_and_unknown_code(
+    wording: str, said: dict[str, Any]
+) -> None:
     """Prose decides the attributes of a field; the rest stay neutral, and the field is free text."""
     names = said.get("rule")
     for code, marker in itertools.product([0, 2, 99, -1], ["", "[Required] ", "[optional]: "]):
         field = read(marker + wording, code=code)
-        due = {"kind": Kind.TEXT, "options": (), "default": None, "source": None, "rule": None} | said
-        assert {name: getattr(field, name) for name in due} | {"rule": field.rule and field.rule.names} == due
+        due = {
+            "kind": Kind.TEXT,
+            "options": (),
+            "default": None,
+            "source": None,
+            "rule": None,
+        } | said
+        assert {name: getattr(field, name) for name in due} | {
+            "rule": field.rule and field.rule.names
+        } == due
         assert field.required is (marker == "[Required] " and names is None)
         assert field.help == " ".join(wording.split())
         assert field.rule is None or field.rule == Rule(names, field.help)
@@ -193,12 +239,30 @@ def test_a_wording_says_the_same_after_each_marker_and_unknown_code(wording: str
 
 NO_OPTIONS = [
     "Support UTC: `2021-11-15T06:00:00Z` - Local time: `2021-11-15T01:00:00` - offsets: `2021-11-15T01:00:00-05:00`",
-    *("Region, e.g. 'North', 'South'", "Region (for example 'North' or 'South')", "Regions such as 'North', 'South'"),
-    *("Regions like 'North', 'South'", "Regions, i.e. 'North', 'South'", "Regions, including 'North' and 'South'"),
+    *(
+        "Region, e.g. 'North', 'South'",
+        "Region (for example 'North' or 'South')",
+        "Regions such as 'North', 'South'",
+    ),
+    *(
+        "Regions like 'North', 'South'",
+        "Regions, i.e. 'North', 'South'",
+        "Regions, including 'North' and 'South'",
+    ),
     *("Any but 'North', 'South'", "Cannot be 'North' or 'South'", "All except 'North' and 'South'"),
-    *("All, ignoring 'North' and 'South'", "Drops 'Unknown' or 'Other' merchants", "Values are rounded, summed"),
-    *("The recommended form is 'BKQU US EQUITY' or 'BKQU'", "Dimensions default to 'Age Group' and 'Region'"),
-    *("Use function 'Get Panels' or 'Get Universe' to get list", "See 'Get Panels' or 'Get Universe'"),
+    *(
+        "All, ignoring 'North' and 'South'",
+        "Drops 'Unknown' or 'Other' merchants",
+        "Values are rounded, summed",
+    ),
+    *(
+        "The recommended form is 'BKQU US EQUITY' or 'BKQU'",
+        "Dimensions default to 'Age Group' and 'Region'",
+    ),
+    *(
+        "Use function 'Get Panels' or 'Get Universe' to get list",
+        "See 'Get Panels' or 'Get Universe'",
+    ),
     *("Options are available for Symbol, Brand", "Options are listed in the manual, see there"),
     *("One of the panels, by name", "One of Symbol, Brand is required", "One of `Symbol`, `Brand`"),
     *("Options are 'Age Group'", "It's the company's, or the brands' names' list"),
@@ -214,9 +278,26 @@ def test_examples_exceptions_defaults_and_function_names_are_no_options(wording:
 
 
 FOREIGN = [
-    *("Ad esempio: 'A', 'B'", "Por exemplo, 'A', 'B'", "z.B. 'A', 'B'", "p. ej. 'A', 'B'", "np. 'A', 'B'"),
-    *("Nicht erlaubt sind: 'A', 'B'.", "Valeurs interdites : 'A', 'B'", "кроме: 'A', 'B'", "예: 'A', 'B'"),
-    *("f.eks. 'A', 'B'", "např. 'A', 'B'", "不能为: 'A'、'B'", "Bijvoorbeeld: 'A', 'B'", "Hariç: 'A', 'B'"),
+    *(
+        "Ad esempio: 'A', 'B'",
+        "Por exemplo, 'A', 'B'",
+        "z.B. 'A', 'B'",
+        "p. ej. 'A', 'B'",
+        "np. 'A', 'B'",
+    ),
+    *(
+        "Nicht erlaubt sind: 'A', 'B'.",
+        "Valeurs interdites : 'A', 'B'",
+        "кроме: 'A', 'B'",
+        "예: 'A', 'B'",
+    ),
+    *(
+        "f.eks. 'A', 'B'",
+        "např. 'A', 'B'",
+        "不能为: 'A'、'B'",
+        "Bijvoorbeeld: 'A', 'B'",
+        "Hariç: 'A', 'B'",
+    ),
 ]
 
 
@@ -238,12 +319,18 @@ def test_a_list_in_another_language_is_not_taken_for_options(wording: str) -> No
         *((code, Kind.TEXT, None) for code in (2, 3, 5, 7, 9, 99)),
     ],
 )
-def test_a_known_code_decides_the_kind_and_its_listing_function(code: int, kind: Kind, source: str | None) -> None:
+def test_a_known_code_decides_the_kind_and_its_listing_function(
+    code: int, kind: Kind, source: str | None
+) -> None:
     """The code wins over name and prose; prose wins over the usual listing function."""
     assert (read("", code=code).kind, read("", code=code).source) == (kind, source)
     assert read("Use function 'Get Mine'", code=code).source == "Get Mine"
     if kind is not Kind.TEXT:
-        for name, words in (("StartDate", "YYYY-MM-DD"), ("Symbol", "'Yes'/'No', default 'No'"), ("X", "One of a, b")):
+        for name, words in (
+            ("StartDate", "YYYY-MM-DD"),
+            ("Symbol", "'Yes'/'No', default 'No'"),
+            ("X", "One of a, b"),
+        ):
             assert read(words, name, code).kind is kind
 
 
@@ -256,7 +343,16 @@ def test_unknown_codes_are_named_once_in_order() -> None:
 
 
 DATE_NAMES = [
-    *("report_time_after", "launch_date", "StartDate", "endDate", "Date", "DATE", "END_DATE", "startdate"),
+    *(
+        "report_time_after",
+        "launch_date",
+        "StartDate",
+        "endDate",
+        "Date",
+        "DATE",
+        "END_DATE",
+        "startdate",
+    ),
     *("asOfDate", "date_from", "DateUntil"),
 ]
 
@@ -270,7 +366,17 @@ def test_a_date_is_known_by_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["update", "UPDATE", "candidate", "Mandate", "PeriodToDate", "year_to_date", "DateRange", "Dates"]
+    "name",
+    [
+        "update",
+        "UPDATE",
+        "candidate",
+        "Mandate",
+        "PeriodToDate",
+        "year_to_date",
+        "DateRange",
+        "Dates",
+    ],
 )
 def test_a_name_that_only_ends_like_a_date_is_none(name: str) -> None:
     """PeriodToDate is a flag, and candidate a text."""
@@ -278,12 +384,17 @@ def test_a_name_that_only_ends_like_a_date_is_none(name: str) -> None:
     assert read("If none, it defaults to 'No'", name).kind is Kind.YES_NO
 
 
-KNOWN = {**dict.fromkeys(["Symbol", "ticker"], Kind.SYMBOL), **dict.fromkeys(["Symbolism", "Panels"], Kind.TEXT)}
+KNOWN = {
+    **dict.fromkeys(["Symbol", "ticker"], Kind.SYMBOL),
+    **dict.fromkeys(["Symbolism", "Panels"], Kind.TEXT),
+}
 KNOWN |= dict.fromkeys(["PanelName", "panel", "panel_name"], Kind.PANEL)
 
 
 @pytest.mark.parametrize(("name", "kind"), KNOWN.items())
-def test_a_symbol_and_a_panel_are_known_by_name_where_the_code_does_not_say(name: str, kind: Kind) -> None:
+def test_a_symbol_and_a_panel_are_known_by_name_where_the_code_does_not_say(
+    name: str, kind: Kind
+) -> None:
     """A service that codes everything as text still gets pickers."""
     assert read("[Optional]", name).kind is kind
 
@@ -300,7 +411,9 @@ def test_a_symbol_and_a_panel_are_known_by_name_where_the_code_does_not_say(name
         ("StartDate", ("EndDate",), None),
     ],
 )
-def test_the_last_of_two_dates_knows_the_first(name: str, names: tuple[str, ...], first: str | None) -> None:
+def test_the_last_of_two_dates_knows_the_first(
+    name: str, names: tuple[str, ...], first: str | None
+) -> None:
     """Two dates in the wrong order are an error of the second one."""
     assert read("", name, others=names).not_before == first
 
@@ -332,7 +445,9 @@ BOUNDS = {
 
 
 @pytest.mark.parametrize(("wording", "bounds"), BOUNDS.items(), ids=map(row_id, BOUNDS))
-def test_bounds_of_a_number_are_read_and_of_a_text_are_not(wording: str, bounds: tuple[int | None, int | None]) -> None:
+def test_bounds_of_a_number_are_read_and_of_a_text_are_not(
+    wording: str, bounds: tuple[int | None, int | None]
+) -> None:
     """A bound refuses values, so a number that limits something else doesn't count."""
     field = read(wording, code=1)
     assert (field.minimum, field.maximum) == bounds
@@ -361,10 +476,14 @@ def test_what_a_fraction_must_exceed_is_no_least_whole_number() -> None:
         ("[Required] Required if Brand is absent", True, False),
     ],
 )
-def test_required_wins_over_the_marker_and_a_rule_over_both(marker: str, required: bool | None, means: bool) -> None:
+def test_required_wins_over_the_marker_and_a_rule_over_both(
+    marker: str, required: bool | None, means: bool
+) -> None:
     """The marker counts only if the listing has no `required` flag (SERVICE.md 3)."""
     said = {} if required is None else {"required": required}
-    fields = read_fields(function({"name": "Given", "description": marker, **said}, {"name": "Brand"}))
+    fields = read_fields(
+        function({"name": "Given", "description": marker, **said}, {"name": "Brand"})
+    )
     assert fields[0].required is means
 
 
@@ -402,7 +521,12 @@ def test_the_brief_help_leaves_out_what_a_control_shows() -> None:
         ([], {}, {}, []),
         (["PanelName"], {}, {}, ["PanelName"]),
         (["PanelName"], {"panel_name": "Card"}, {"PanelName": "Card"}, []),
-        (["PanelName", "Dimensions"], {"PanelName": "Card"}, {"PanelName": "Card", "Dimensions": ["Brand"]}, []),
+        (
+            ["PanelName", "Dimensions"],
+            {"PanelName": "Card"},
+            {"PanelName": "Card", "Dimensions": ["Brand"]},
+            [],
+        ),
         (["Measure"], {}, {"Measure": "Brand"}, []),
         (["Other"], {"Other": ["x"]}, {}, []),
     ],
@@ -413,8 +537,12 @@ def test_a_listing_function_takes_its_arguments_from_the_form(
     """Brand calls Get Panel Dimensions with Dimensions=['Brand'] and the form's panel (SERVICE.md 2)."""
     known = {
         "PanelName": Field("PanelName", "PanelName", Kind.PANEL, "", "", required=True),
-        "Dimensions": Field("Dimensions", "Dimensions", Kind.LIST, "", "", required=True, options=DIMENSIONS),
-        "Measure": Field("Measure", "Measure", Kind.CHOICE, "", "", required=True, options=("Region", "Brand")),
+        "Dimensions": Field(
+            "Dimensions", "Dimensions", Kind.LIST, "", "", required=True, options=DIMENSIONS
+        ),
+        "Measure": Field(
+            "Measure", "Measure", Kind.CHOICE, "", "", required=True, options=("Region", "Brand")
+        ),
         "Other": Field("Other", "Other", Kind.LIST, "", ""),
     }
     brand = Field("Brand", "Brand", Kind.LIST, "Brand", "")
@@ -430,7 +558,9 @@ HOSTILE_NAMES = [
 
 @given(st.lists(st.sampled_from(HOSTILE_NAMES) | st.text(max_size=8), max_size=12))
 @example(HOSTILE_NAMES)
-def test_each_parameter_has_one_field_in_order_with_an_identifier_of_its_own(names: list[str]) -> None:
+def test_each_parameter_has_one_field_in_order_with_an_identifier_of_its_own(
+    names: list[str],
+) -> None:
     """Repeated, reserved, clashing and hostile names keep their fields and get safe, distinct identifiers."""
     fields = read_fields(function(*({"name": name} for name in names)))
     assert [field.name for field in fields] == names
@@ -507,7 +637,9 @@ OF_ANOTHER = [
 
 @pytest.mark.parametrize("wording", OF_ANOTHER, ids=row_id)
 @pytest.mark.parametrize("code", [0, 1, 4])
-def test_the_words_of_another_parameters_rule_say_nothing_of_this_one(wording: str, code: int) -> None:
+def test_the_words_of_another_parameters_rule_say_nothing_of_this_one(
+    wording: str, code: int
+) -> None:
     """What another must be is neither an option nor a default, and makes no control of its own."""
     field = read(wording, code=code)
     assert (field.options, field.default) == ((), None)
@@ -532,7 +664,10 @@ def test_the_rule_of_the_parameter_itself_still_lists_its_options(wording: str) 
 @pytest.mark.parametrize(
     ("name", "wording", "bounds"),
     [
-        *(("Given", f"At most {limit}.", (None, None)) for limit in ("100 characters", "50 MB", "30 days", "1 day")),
+        *(
+            ("Given", f"At most {limit}.", (None, None))
+            for limit in ("100 characters", "50 MB", "30 days", "1 day")
+        ),
         ("page", "Up to 100 bank transactions will be returned in one call.", (None, None)),
         ("limit", "Max 30 days. Must be at most 500", (None, 500)),
         ("limit", "Up to 100 bank transactions are returned.", (None, 100)),
@@ -573,7 +708,11 @@ def test_a_text_that_holds_several_values_is_a_text_that_takes_them(wording: str
 @pytest.mark.parametrize(
     "wording",
     [
-        *(wording for wording in WORDINGS if "Required" not in wording and "required" not in wording),
+        *(
+            wording
+            for wording in WORDINGS
+            if "Required" not in wording and "required" not in wording
+        ),
         *OF_ANOTHER,
         *JOINED,
     ],
@@ -597,7 +736,8 @@ def test_no_words_change_another_declared_type(kind: str, wording: str) -> None:
     """A number has no options in words, and the items of a list no more than suggestions."""
     schema = {"type": kind, "items": {"type": "string"}}
     plain, worded = (
-        read_fields(function({"name": "Given", "description": text, "schema": schema}))[0] for text in ("", wording)
+        read_fields(function({"name": "Given", "description": text, "schema": schema}))[0]
+        for text in ("", wording)
     )
     assert worded.kind == plain.kind
     if kind == "array":

@@ -47,10 +47,14 @@ DESCRIBED = {
 
 
 def function(
-    described: dict[str, tuple[int, str]] | None = None, name: str = "Get Panel Daily", *, enforced: bool = True
+    described: dict[str, tuple[int, str]] | None = None,
+    name: str = "Get Panel Daily",
+    *,
+    enforced: bool = True,
 ) -> SimpleNamespace:
     params = tuple(
-        Param(name=each, type=code, description=text) for each, (code, text) in (described or DESCRIBED).items()
+        Param(name=each, type=code, description=text)
+        for each, (code, text) in (described or DESCRIBED).items()
     )
     fields = read_fields(Function(name=name, params=params))
     return SimpleNamespace(name=name, fields=tuple(map(declared, fields)) if enforced else fields)
@@ -73,7 +77,12 @@ def test_arguments_stand_in_the_order_of_the_parameters() -> None:
     """Arguments are in parameter order, whatever order the values were set in."""
     form = Form(function())
     for name in reversed(DESCRIBED):
-        form[name] = {"PoPLookback": 1, "Share": 1, "StartDate": "2025-01-01", "EndDate": "2025-01-02"}.get(name, "x")
+        form[name] = {
+            "PoPLookback": 1,
+            "Share": 1,
+            "StartDate": "2025-01-01",
+            "EndDate": "2025-01-02",
+        }.get(name, "x")
     form.update({"Dimensions": "Region", "PoPGrowth": True, "Unit": "day"})
     assert list(form.args) == list(DESCRIBED)
     assert form.errors == {}
@@ -121,7 +130,9 @@ class Fails:
     def __fail(self, *_: Any) -> Any:
         raise RuntimeError("boom")
 
-    __str__ = __repr__ = __eq__ = __ne__ = __lt__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __fail
+    __str__ = __repr__ = __eq__ = __ne__ = __lt__ = __iter__ = __len__ = __bool__ = __float__ = (
+        __int__
+    ) = __fail
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
@@ -144,9 +155,27 @@ DAYS = [
     pd.Timestamp(DAY), pd.Timestamp(DAY, tz="UTC"), pd.Series(pd.to_datetime([DAY])).to_numpy()[0],
     *(np.datetime64(DAY, unit) for unit in ("D", "m", "s", "ms", "us", "ns")),
 ]  # fmt: skip
-DATES = [*((day, DAY) for day in DAYS), ("2024-02-29", "2024-02-29"), (dt.date(99, 1, 2), "0099-01-02")]
-FLAGS = [(True, "Yes"), (False, "No"), ("yes", "Yes"), ("NO", "No"), (" y ", "Yes"), ("false", "No"), (np.True_, "Yes")]
-CHOICES = [("day", "day"), ("WEEK", "week"), (" month ", "month"), (np.str_("Day"), "day"), (Word.DAY, "day")]
+DATES = [
+    *((day, DAY) for day in DAYS),
+    ("2024-02-29", "2024-02-29"),
+    (dt.date(99, 1, 2), "0099-01-02"),
+]
+FLAGS = [
+    (True, "Yes"),
+    (False, "No"),
+    ("yes", "Yes"),
+    ("NO", "No"),
+    (" y ", "Yes"),
+    ("false", "No"),
+    (np.True_, "Yes"),
+]
+CHOICES = [
+    ("day", "day"),
+    ("WEEK", "week"),
+    (" month ", "month"),
+    (np.str_("Day"), "day"),
+    (Word.DAY, "day"),
+]
 TEXTS = [
     ("007", "007"), (" a b ", " a b "), ("NaT", "NaT"), ("😀 é", "😀 é"), (7, "7"), (0.1, "0.1"),
     (np.float64(0.5), "0.5"), (Decimal("1.50"), "1.50"), (True, "True"), (Word.DAY, "day"), (dt.date(2025, 3, 4), DAY),
@@ -174,7 +203,9 @@ OPTIONS = {Kind.YES_NO: ("Yes", "No"), Kind.CHOICE: UNITS}
 
 
 def field(kind: Kind, **said: Any) -> Field:
-    return declared(Field("Given", "Given", kind, "Given", "", **{"options": OPTIONS.get(kind, ())} | said))
+    return declared(
+        Field("Given", "Given", kind, "Given", "", **{"options": OPTIONS.get(kind, ())} | said)
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,7 +216,9 @@ def field(kind: Kind, **said: Any) -> Field:
         for value, sent in rows
     ],
 )
-def test_a_value_becomes_one_of_the_declared_type_without_loss(kind: Kind, value: Any, sent: Any) -> None:
+def test_a_value_becomes_one_of_the_declared_type_without_loss(
+    kind: Kind, value: Any, sent: Any
+) -> None:
     """numpy, pandas and Decimal values are converted exactly, and keep their type where it is allowed (FAULTS 91)."""
     got = accept(field(kind), value)
     assert got == sent
@@ -257,7 +290,12 @@ BAD: list[tuple[Kind, Any, str]] = [
 def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
     """A list where one value goes is answered with the way to sweep it."""
     form = form_with(field(Kind.SYMBOL))
-    for value, is_several in (["a", "b"], True), (pd.Series(["a"]), True), ({"a": 1}, False), (b"a", False):
+    for value, is_several in (
+        (["a", "b"], True),
+        (pd.Series(["a"]), True),
+        ({"a": 1}, False),
+        (b"a", False),
+    ):
         form["Given"] = value
         [[said]] = form.errors.values()
         way = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
@@ -269,7 +307,9 @@ def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
     BAD,
     ids=[f"{kind} {type(value).__name__} {number}" for number, (kind, value, _) in enumerate(BAD)],
 )
-def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(kind: Kind, value: Any, words: str) -> None:
+def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(
+    kind: Kind, value: Any, words: str
+) -> None:
     """Overflow, a boolean for a number, an invalid day, a table: each error names it, and the value is kept."""
     form = form_with(field(kind))
     if not (isinstance(value, str) and value == ""):
@@ -288,7 +328,12 @@ def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(kind: Kind
 
 
 @pytest.mark.parametrize(
-    ("value", "words"), [(0, "must be between 1 and 4, not 0"), (5, "must be between 1 and 4, not 5"), ("abc", "whole")]
+    ("value", "words"),
+    [
+        (0, "must be between 1 and 4, not 0"),
+        (5, "must be between 1 and 4, not 5"),
+        ("abc", "whole"),
+    ],
 )
 def test_a_number_outside_its_bounds_is_an_error(value: Any, words: str) -> None:
     """PoPLookback=0 and "abc" are never sent."""
@@ -310,7 +355,9 @@ def test_the_last_date_may_not_stand_before_the_first() -> None:
 def test_one_of_symbol_and_brand_is_described_and_both_are_valid() -> None:
     """The rule is quoted once for both fields, under no field's name, and never stops a run (FAULTS 84)."""
     form = Form(function(), PanelName="Card")
-    assert form.warnings == {"": ["Symbol or Brand is required: 'Required if Brand is not specified'."]}
+    assert form.warnings == {
+        "": ["Symbol or Brand is required: 'Required if Brand is not specified'."]
+    }
     assert form.errors == {}
     assert form.check() == {"PanelName": "Card"}
     for values in ({"Symbol": "BKQU"}, {"Brand": ["a"]}, {"Symbol": "BKQU", "Brand": "a"}):
@@ -320,10 +367,21 @@ def test_one_of_symbol_and_brand_is_described_and_both_are_valid() -> None:
 
 def test_all_that_is_missing_is_named_at_once() -> None:
     """All errors are listed at once (FAULTS 83)."""
-    form = Form(function({"A": (0, "[Required]"), "B": (0, "[Required] Use function 'Get B'"), "C": (0, "[Optional]")}))
+    form = Form(
+        function(
+            {
+                "A": (0, "[Required]"),
+                "B": (0, "[Required] Use function 'Get B'"),
+                "C": (0, "[Optional]"),
+            }
+        )
+    )
     with pytest.raises(ArgumentError) as caught:
         form.check()
-    assert caught.value.errors == {"A": ["A is required."], "B": ["B is required. 'Get B' lists its values."]}
+    assert caught.value.errors == {
+        "A": ["A is required."],
+        "B": ["B is required. 'Get B' lists its values."],
+    }
     assert 1 <= len(caught.value.lines) <= 3
 
 
@@ -344,8 +402,16 @@ def test_an_unknown_parameter_names_the_nearest_and_sets_nothing() -> None:
 def test_a_parameter_is_found_in_any_spelling_that_is_its_own() -> None:
     """Case and separators don't matter, unless two parameters differ only in them."""
     form = Form(function(dict.fromkeys(["PanelName", "a_b", "AB", "class", "1st", "?"], (0, ""))))
-    form.update({"panel_name": "x", "AB": "upper", "a_b": "lower", "class_": "python", "p_1st": "first"})
-    assert form.args == {"PanelName": "x", "a_b": "lower", "AB": "upper", "class": "python", "1st": "first"}
+    form.update(
+        {"panel_name": "x", "AB": "upper", "a_b": "lower", "class_": "python", "p_1st": "first"}
+    )
+    assert form.args == {
+        "PanelName": "x",
+        "a_b": "lower",
+        "AB": "upper",
+        "class": "python",
+        "1st": "first",
+    }
     for unclear in ("ab", "!", ""):
         with pytest.raises(ArgumentError):
             form[unclear] = "x"
@@ -373,7 +439,9 @@ def test_options_that_are_not_listed_are_sent_where_validation_is_off() -> None:
     jsonschema.validate(form.args, form.json_schema())
     form["PoPGrowth"] = "TRUE"
     assert form.args["PoPGrowth"] == "TRUE"
-    form.update({"PoPLookback": "abc", "Brand": "a", "EndDate": "2025-01-01", "StartDate": "2025-01-02"})
+    form.update(
+        {"PoPLookback": "abc", "Brand": "a", "EndDate": "2025-01-01", "StartDate": "2025-01-02"}
+    )
     assert form.args["PoPLookback"] == "abc"
     assert form.args["Brand"] == "a"
     assert (form.errors, form.warnings) == ({}, {})
@@ -404,7 +472,9 @@ def test_options_of_a_listing_function_are_hints() -> None:
         (Kind.NUMBER, ("0.5", "1"), 0.7, None),
     ],
 )
-def test_options_hold_where_all_of_them_are_such(kind: Kind, options: Any, value: Any, sent: Any) -> None:
+def test_options_hold_where_all_of_them_are_such(
+    kind: Kind, options: Any, value: Any, sent: Any
+) -> None:
     """Options exclude other values, unless some of them aren't numbers or dates."""
     one = field(kind, options=options)
     form = form_with(one, Given=value)
@@ -427,7 +497,11 @@ CARD = {"PanelName": "Card", "Symbol": "x"}
 ARGS: dict[bool, list[dict[str, Any]]] = {
     True: [
         CARD,
-        *({"PanelName": "Card"}, {"PanelName": "Card", "Brand": ["x"]}, {"PanelName": "Card", "Brand": []}),
+        *(
+            {"PanelName": "Card"},
+            {"PanelName": "Card", "Brand": ["x"]},
+            {"PanelName": "Card", "Brand": []},
+        ),
         *(
             CARD | {"Brand": ["x"], "Dimensions": ["Region"], "PoPLookback": 1},
             CARD | {"Share": 0.5},
@@ -438,14 +512,27 @@ ARGS: dict[bool, list[dict[str, Any]]] = {
     False: [
         {"Symbol": "x"},
         *(CARD | {"PoPLookback": value} for value in ("abc", 0, 1.5)),
-        *(CARD | more for more in ({"Zzz": "1"}, {"PanelName": ""}, {"Unit": "year"}, {"Dimensions": "Region"})),
-        *(CARD | more for more in ({"Dimensions": ["City"]}, {"Share": "half"}, {"StartDate": "March"})),
+        *(
+            CARD | more
+            for more in (
+                {"Zzz": "1"},
+                {"PanelName": ""},
+                {"Unit": "year"},
+                {"Dimensions": "Region"},
+            )
+        ),
+        *(
+            CARD | more
+            for more in ({"Dimensions": ["City"]}, {"Share": "half"}, {"StartDate": "March"})
+        ),
     ],
 }
 CHECKER = jsonschema.FormatChecker(["date"])
 
 
-@pytest.mark.parametrize(("args", "valid"), [(args, valid) for valid, rows in ARGS.items() for args in rows], ids=str)
+@pytest.mark.parametrize(
+    ("args", "valid"), [(args, valid) for valid, rows in ARGS.items() for args in rows], ids=str
+)
 def test_the_schema_and_the_form_agree_on_what_is_valid(args: dict[str, Any], valid: bool) -> None:
     """Required fields, options, bounds and types are the same in both."""
     schema = Form(function()).json_schema()
@@ -466,15 +553,24 @@ def test_the_schema_carries_help_and_defaults() -> None:
     number = {"type": "integer", "minimum": 1, "maximum": 4, "default": 1}
     assert properties["PoPLookback"] == {**number, "description": "Between 1 and 4. Default 1"}
     assert properties["StartDate"] == {"type": "string", "format": "date"}
-    assert properties["Symbol"] == {"type": "string", "description": "Required if Brand is not specified."}
-    assert properties["Dimensions"]["items"] == {"type": "string", "enum": ["Age Group", "Region", "Brand"]}
+    assert properties["Symbol"] == {
+        "type": "string",
+        "description": "Required if Brand is not specified.",
+    }
+    assert properties["Dimensions"]["items"] == {
+        "type": "string",
+        "enum": ["Age Group", "Region", "Brand"],
+    }
     assert properties["Note"] == {"type": "string"}
     assert "anyOf" not in Form(function()).json_schema()
 
 
 def test_a_schema_has_no_default_that_its_own_options_refuse() -> None:
     """A default outside the options is only in the help."""
-    rules = {"D": (0, "One of day, week. Default: 'year'"), "E": (4, "One or more of 'day', 'week', default 'DAY'")}
+    rules = {
+        "D": (0, "One of day, week. Default: 'year'"),
+        "E": (4, "One or more of 'day', 'week', default 'DAY'"),
+    }
     form = Form(function(rules))
     schema = form.json_schema()
     assert "default" not in schema["properties"]["D"]
@@ -491,8 +587,13 @@ FIELDS = st.lists(
         label=st.just(""),
         help=st.sampled_from(["", "words"]),
         required=st.booleans(),
-        options=st.sampled_from([(), ("Yes", "No"), ("1", "2"), ("2025-01-01", "2025-12-31"), ("a", "B")]),
-        rule=st.none() | st.builds(Rule, st.lists(NAMES, min_size=2, unique=True).map(tuple), st.just("one of them")),
+        options=st.sampled_from(
+            [(), ("Yes", "No"), ("1", "2"), ("2025-01-01", "2025-12-31"), ("a", "B")]
+        ),
+        rule=st.none()
+        | st.builds(
+            Rule, st.lists(NAMES, min_size=2, unique=True).map(tuple), st.just("one of them")
+        ),
         minimum=st.none() | st.integers(-3, 3),
         not_before=st.none() | NAMES,
         evidence=st.dictionaries(st.sampled_from(PARTS), st.sampled_from(Evidence)),
@@ -500,12 +601,35 @@ FIELDS = st.lists(
     max_size=5,
 )
 SCALARS = st.one_of(
-    *(st.none(), st.booleans(), st.integers(), st.integers(-(10**20), 10**20), st.floats(), st.decimals()),
+    *(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.integers(-(10**20), 10**20),
+        st.floats(),
+        st.decimals(),
+    ),
     *(st.fractions(), st.complex_numbers(), st.text(st.characters()), st.binary(max_size=4)),
     *(st.dates(), st.datetimes(), st.times(), st.timedeltas()),
-    st.sampled_from(["Yes", "no", "1", "2", "a", "b", "2025-01-01", "2025-02-30", "1e5", "nan", "\ud800"]),
-    st.sampled_from([*NOTHING, np.int64(1), np.float32(0.1), np.datetime64("2025-01-01"), np.str_("a")]),
-    st.sampled_from([np.timedelta64(1, "s"), object(), len, int, ..., Fails(), np.array(1), np.void(b"a"), Word.DAY]),
+    st.sampled_from(
+        ["Yes", "no", "1", "2", "a", "b", "2025-01-01", "2025-02-30", "1e5", "nan", "\ud800"]
+    ),
+    st.sampled_from(
+        [*NOTHING, np.int64(1), np.float32(0.1), np.datetime64("2025-01-01"), np.str_("a")]
+    ),
+    st.sampled_from(
+        [
+            np.timedelta64(1, "s"),
+            object(),
+            len,
+            int,
+            ...,
+            Fails(),
+            np.array(1),
+            np.void(b"a"),
+            Word.DAY,
+        ]
+    ),
     st.builds(iter, st.just("a")),
     st.builds(pd.Timestamp, st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1))),  # noqa: DTZ001
 )
@@ -524,7 +648,9 @@ VALUES = st.one_of(
 @pytest.mark.slow
 @settings(max_examples=examples(400))
 @given(FIELDS, st.data())
-def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(fields: Any, data: st.DataObject) -> None:
+def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(
+    fields: Any, data: st.DataObject
+) -> None:
     """Any Python value becomes an argument or an error, and valid arguments of declared fields satisfy the schema."""
     fields = [declared(field) for field in fields] if data.draw(st.booleans()) else fields
     form = form_with(*fields, validate=data.draw(st.booleans()))
@@ -536,7 +662,9 @@ def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(fields: A
     json.dumps(plain(args), ensure_ascii=False).encode()
     assert args == form.args
     assert errors == form.errors
-    assert all(isinstance(text, str) and len(text) < 500 for texts in errors.values() for text in texts)
+    assert all(
+        isinstance(text, str) and len(text) < 500 for texts in errors.values() for text in texts
+    )
     schema = form.json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     if errors:
@@ -544,20 +672,41 @@ def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(fields: A
             form.check()
     else:
         assert form.check() == args
-    if not errors and form.validate and all(field.is_declared() and field.is_declared("bounds") for field in fields):
+    if (
+        not errors
+        and form.validate
+        and all(field.is_declared() and field.is_declared("bounds") for field in fields)
+    ):
         jsonschema.Draft202012Validator(schema, format_checker=CHECKER).validate(form.args)
 
 
 JSON_SCALARS = st.one_of(
     *(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.integers(-4, 4)),
     *(st.floats(-1e15, 1e15), st.text(max_size=3)),
-    st.sampled_from(["Yes", "No", "1", "2", "a", "B", "b", " ", "2025-01-01", "2025-12-31", "2025-02-30", "20250101"]),
+    st.sampled_from(
+        [
+            "Yes",
+            "No",
+            "1",
+            "2",
+            "a",
+            "B",
+            "b",
+            " ",
+            "2025-01-01",
+            "2025-12-31",
+            "2025-02-30",
+            "20250101",
+        ]
+    ),
 )
 
 
 # Options that are none of the field's kind don't exclude other values, so only the pattern refuses an empty one.
 ENFORCED = {"options": Evidence.DECLARED, "required": Evidence.DECLARED}
-UNUSABLE = Field("a", "x", Kind.INTEGER, "", "", required=True, options=("Yes", "No"), evidence=ENFORCED)
+UNUSABLE = Field(
+    "a", "x", Kind.INTEGER, "", "", required=True, options=("Yes", "No"), evidence=ENFORCED
+)
 
 
 @settings(max_examples=examples(150))
@@ -575,28 +724,45 @@ def test_what_the_schema_accepts_the_form_accepts(fields: list[Field], values: l
         held |= {name: fitting[0]} if fitting else {}
     if jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(held):
         form.update(held)
-        assert not [text for texts in form.errors.values() for text in texts if " is before " not in text]
+        assert not [
+            text for texts in form.errors.values() for text in texts if " is before " not in text
+        ]
 
 
-@pytest.mark.parametrize("use", [Form.check, lambda form: form.args, lambda form: form.errors, Form.json_schema])
+@pytest.mark.parametrize(
+    "use", [Form.check, lambda form: form.args, lambda form: form.errors, Form.json_schema]
+)
 def test_reading_a_form_leaves_it_as_it_is(use: Callable[[Form], Any]) -> None:
     """Values stay as set, with their types."""
     day = dt.date(2025, 3, 4)
     form = filled(StartDate=day, Dimensions=("Region",))
     use(form)
-    assert vars(form)["values"] == {"PanelName": "Card", "Symbol": "BKQU", "StartDate": day, "Dimensions": ("Region",)}
+    assert vars(form)["values"] == {
+        "PanelName": "Card",
+        "Symbol": "BKQU",
+        "StartDate": day,
+        "Dimensions": ("Region",),
+    }
 
 
-@pytest.mark.parametrize(("value", "sent"), [(True, "Yes"), (False, "No"), (np.True_, "Yes"), ("auto", "Auto")])
+@pytest.mark.parametrize(
+    ("value", "sent"), [(True, "Yes"), (False, "No"), (np.True_, "Yes"), ("auto", "Auto")]
+)
 def test_a_choice_with_yes_and_no_takes_true_and_false(value: object, sent: str) -> None:
     """True and False are sent as Yes and No if the options have them."""
-    function = Function(name="F", params=(Param(name="Mode", description="Options are 'Yes', 'No', 'Auto'."),))
+    function = Function(
+        name="F", params=(Param(name="Mode", description="Options are 'Yes', 'No', 'Auto'."),)
+    )
     (one,) = read_fields(function)
     assert accept(declared(one), value) == sent
 
 
 # The same words without a schema: nothing of them is enforced.
-GIVEN = {"Flag": (0, "Options are 'on', 'off'"), "Names": (0, "A list of names"), "Since": (0, "YYYY-MM-DD")}
+GIVEN = {
+    "Flag": (0, "Options are 'on', 'off'"),
+    "Names": (0, "A list of names"),
+    "Since": (0, "YYYY-MM-DD"),
+}
 
 
 @pytest.mark.parametrize(
@@ -624,7 +790,9 @@ GIVEN = {"Flag": (0, "Options are 'on', 'off'"), "Names": (0, "A list of names")
         ("Dimensions", "City", ["City"], "has no option 'City'"),
     ],
 )
-def test_what_is_only_described_is_sent_as_given_with_a_warning(name: str, value: Any, sent: Any, warning: str) -> None:
+def test_what_is_only_described_is_sent_as_given_with_a_warning(
+    name: str, value: Any, sent: Any, warning: str
+) -> None:
     """A reading of prose never stops a run, and what is assumed from a name says nothing (FAULTS 85, 86, 90)."""
     given = {"Symbol": "x", "PanelName": "Card", name: value}
     form = Form(function(DESCRIBED | GIVEN, enforced=False), **given)
@@ -645,7 +813,10 @@ def test_dates_that_are_only_described_may_be_in_any_order() -> None:
 
 def test_a_name_may_be_half_a_character() -> None:
     """The JSON Schema of a form has a valid identifier for it."""
-    schema = {"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"type": "integer"}, {"type": "object"}]}}}
+    schema = {
+        "$ref": "#/$defs/a",
+        "$defs": {"a": {"anyOf": [{"type": "integer"}, {"type": "object"}]}},
+    }
     fields = read_fields(Function(name="F", params=(Param(name="a\ud800", schema=schema),)))
     [own] = form_with(*fields).json_schema()["properties"].values()
     assert own["$id"] == "urn:parameter:a%3F"

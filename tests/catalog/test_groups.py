@@ -20,7 +20,10 @@ ADDRESS = {
     "type": "object",
     "properties": {
         "city": {"type": "string"},
-        "geo": {"type": "object", "properties": {"lat": {"type": "number"}, "more": {"$ref": "#/$defs/Address"}}},
+        "geo": {
+            "type": "object",
+            "properties": {"lat": {"type": "number"}, "more": {"$ref": "#/$defs/Address"}},
+        },
     },
     "required": ["city"],
 }
@@ -50,7 +53,8 @@ ITEMS = {
 
 def fields_of(**schemas: Any) -> tuple[Field, ...]:
     params = [
-        Param(name=name, schema=schema, required=False, encoding=Encoding.JSON) for name, schema in schemas.items()
+        Param(name=name, schema=schema, required=False, encoding=Encoding.JSON)
+        for name, schema in schemas.items()
     ]
     return read_fields(Function(name="F", params=tuple(params)))
 
@@ -70,14 +74,25 @@ def test_a_parameter_stays_one_field_and_has_its_parts_in_it() -> None:
         "customer.name", "customer.email", "customer.age", "customer.tier", "customer.address", "customer.address.city",
         "customer.address.geo", "customer.address.geo.lat", "customer.address.geo.more",
     ]  # fmt: skip
-    assert [name for name in parts if name.startswith("items")] == ["items", "items[].sku", "items[].count"]
+    assert [name for name in parts if name.startswith("items")] == [
+        "items",
+        "items[].sku",
+        "items[].count",
+    ]
     assert (parts["customer.name"].required, parts["customer.name"].help) == (True, "Who pays.")
-    assert (parts["customer.age"].kind, parts["customer.age"].minimum, parts["customer.age"].label) == (
+    assert (
+        parts["customer.age"].kind,
+        parts["customer.age"].minimum,
+        parts["customer.age"].label,
+    ) == (
         "integer",
         18,
         "Age",
     )
-    assert (parts["customer.tier"].options, parts["customer.tier"].default) == (("gold", "silver"), "silver")
+    assert (parts["customer.tier"].options, parts["customer.tier"].default) == (
+        ("gold", "silver"),
+        "silver",
+    )
     assert "customer.id" not in parts
     assert parts["customer.address.geo.more"].fields == ()
 
@@ -100,9 +115,14 @@ def test_an_object_without_certain_parts_is_one_field(schema: Any) -> None:
 
 def test_the_parts_of_all_schemas_of_an_object_are_read() -> None:
     schema = {"allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}, {"required": ["b"]}]}
-    definitions = {name.upper(): {"type": "object", "properties": {name: {"type": "string"}}} for name in "ab"}
+    definitions = {
+        name.upper(): {"type": "object", "properties": {name: {"type": "string"}}} for name in "ab"
+    }
     [field] = fields_of(given=schema | {"$defs": definitions})
-    assert [(part.name, part.required) for part in field.fields] == [("given.b", True), ("given.a", False)]
+    assert [(part.name, part.required) for part in field.fields] == [
+        ("given.b", True),
+        ("given.a", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -130,10 +150,16 @@ def test_dotted_names_spell_an_object(values: Any, args: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "errors"),
     [
-        ({"customer.age": 17}, {"customer.age": "between 18|at least 18", "customer.name": "is required"}),
+        (
+            {"customer.age": 17},
+            {"customer.age": "between 18|at least 18", "customer.name": "is required"},
+        ),
         ({"customer": {"name": "A", "address": {}}}, {"customer.address.city": "is required"}),
         ({"customer": {"name": 5.5, "age": "x"}}, {"customer.age": "a whole number, not 'x'"}),
-        ({"items": [{"sku": "a"}, {"count": "x"}]}, {"items.1.count": "whole number", "items.1.sku": "is required"}),
+        (
+            {"items": [{"sku": "a"}, {"count": "x"}]},
+            {"items.1.count": "whole number", "items.1.sku": "is required"},
+        ),
         ({"customer": "Ann"}, {"customer": "does not take 'Ann'"}),
         ({"customer.name": "A", "customer.tier": "gild"}, {"customer.tier": "Did you mean 'gold'"}),
     ],
@@ -150,7 +176,10 @@ def test_errors_are_at_the_part(values: Any, errors: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"customer": {"name": "Ann"}, "customer.name": "Bob"}, "'customer.name' contradicts 'customer'"),
+        (
+            {"customer": {"name": "Ann"}, "customer.name": "Bob"},
+            "'customer.name' contradicts 'customer'",
+        ),
         ({"customer": "Ann", "customer.name": "Bob"}, "'customer.name' contradicts 'customer'"),
         ({"customer.nmae": "Bob"}, "Did you mean 'customer.name'"),
         ({"items.2.sku": "a"}, "items.2.sku is after the last of 0 rows"),
@@ -163,7 +192,11 @@ def test_what_contradicts_itself_is_refused(values: Any, words: str) -> None:
 
 
 def test_an_exact_name_comes_before_a_part() -> None:
-    named = {"customer": CUSTOMER, "customer.name": {"type": "integer"}, "customer_age": {"type": "string"}}
+    named = {
+        "customer": CUSTOMER,
+        "customer.name": {"type": "integer"},
+        "customer_age": {"type": "string"},
+    }
     form = Form(SimpleNamespace(name="F", fields=fields_of(**named)))
     form.update({"customer.name": 5, "customer.age": 20})
     assert form.entries == {"customer.name": 5, "customer": {"age": 20}}
@@ -172,7 +205,11 @@ def test_an_exact_name_comes_before_a_part() -> None:
 def test_an_object_whose_parts_are_cleared_is_not_sent() -> None:
     form = filled()
     form["customer.address.city"] = "Rome"
-    assert (form["customer.address.city"], form.is_set("customer"), form.is_set("customer.name")) == (
+    assert (
+        form["customer.address.city"],
+        form.is_set("customer"),
+        form.is_set("customer.name"),
+    ) == (
         "Rome",
         True,
         False,
@@ -190,7 +227,13 @@ def test_an_object_whose_parts_are_cleared_is_not_sent() -> None:
 
 def test_parts_may_be_variables_or_several_values() -> None:
     """An error of a variable is at the part; a sweep has its values under the dotted name."""
-    form = filled(**{"customer.name": Each(("a", "b")), "customer.age": Variable("age"), "customer.tier": "gold"})
+    form = filled(
+        **{
+            "customer.name": Each(("a", "b")),
+            "customer.age": Variable("age"),
+            "customer.tier": "gold",
+        }
+    )
     assert form.errors.keys() == {"customer.age"}
     form.variables = lambda: {"age": 30}
     assert form.errors == {}
@@ -214,7 +257,11 @@ def test_a_table_of_values_is_converted_as_elsewhere() -> None:
 
 def test_the_docstring_lists_the_parts() -> None:
     text = docstring(Function(name="F"), FIELDS)
-    for words in ("customer.name : str\n    Who pays.", "customer.tier : {'gold', 'silver'}", "items[].sku : str"):
+    for words in (
+        "customer.name : str\n    Who pays.",
+        "customer.tier : {'gold', 'silver'}",
+        "items[].sku : str",
+    ):
         assert words in text
     assert "items : list of dict of the parts below, optional" in text
 
@@ -222,8 +269,15 @@ def test_the_docstring_lists_the_parts() -> None:
 def test_reading_parts_takes_linear_time() -> None:
     """However many objects share a part, and whatever refers to itself."""
 
-    part: Any = {"type": "object", "properties": {str(at): {"$ref": "#/$defs/Part"} for at in range(20)}}
+    part: Any = {
+        "type": "object",
+        "properties": {str(at): {"$ref": "#/$defs/Part"} for at in range(20)},
+    }
     schema = part | {"$defs": {"Part": part}}
     [field] = fields_of(given=schema)
     assert len(list(with_parts([field]))) == 1 + 20 + 20 * 20
-    assert_linear(lambda size: list(with_parts(fields_of(**dict.fromkeys(map(str, range(size)), schema)))), 64, 1)
+    assert_linear(
+        lambda size: list(with_parts(fields_of(**dict.fromkeys(map(str, range(size)), schema)))),
+        64,
+        1,
+    )

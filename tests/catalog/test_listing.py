@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_funcs.catalog.changes import relisted
-from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, identifiers, parse_listing
+from jupyter_funcs.catalog.listing import (
+    Catalog,
+    Encoding,
+    Function,
+    Param,
+    identifiers,
+    parse_listing,
+)
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
 
 PARAM = {
@@ -52,8 +59,17 @@ def test_every_field_of_a_listing_is_read() -> None:
     (function,) = parse([FUNCTION])
     param = {**PARAM, "modelExtra": {}, "encoding": "text"}
     of_other_sources = {"title": "", "shortName": ""}
-    assert msgspec.to_builtins(function) == {**FUNCTION, **of_other_sources, "params": (param,), "modelExtra": {}}
-    assert (function.asset_name, function.author_user_name, function.params[0].sort_value) == ("Card Spend", "ada", 3)
+    assert msgspec.to_builtins(function) == {
+        **FUNCTION,
+        **of_other_sources,
+        "params": (param,),
+        "modelExtra": {},
+    }
+    assert (function.asset_name, function.author_user_name, function.params[0].sort_value) == (
+        "Card Spend",
+        "ada",
+        3,
+    )
     assert function.model_extra == {}
 
 
@@ -83,7 +99,11 @@ def test_no_field_of_another_type_refuses_a_listing(junk: Any) -> None:
     assert isinstance(function.id, int)
     assert isinstance(function.description, str)
     assert function.params[0].required in {None, False, True}
-    (without,) = parse([{"name": "F", "params": junk}]) if not isinstance(junk, list) else parse([{"name": "F"}])
+    (without,) = (
+        parse([{"name": "F", "params": junk}])
+        if not isinstance(junk, list)
+        else parse([{"name": "F"}])
+    )
     assert without.params == ()
 
 
@@ -102,7 +122,9 @@ def test_functions_and_parameters_are_frozen() -> None:
         function.name = "x"  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("bad", [{}, {"name": None}, {"name": ""}, {"name": " "}, {"name": 5}, None, "F", 7, []])
+@pytest.mark.parametrize(
+    "bad", [{}, {"name": None}, {"name": ""}, {"name": " "}, {"name": 5}, None, "F", 7, []]
+)
 def test_an_entry_without_a_name_is_left_out_with_one_warning(bad: Any) -> None:
     """A broken entry or parameter doesn't affect the rest of the catalog (FAULTS 70)."""
     with pytest.warns(UserWarning, match="^Left out 3 unnamed entries of the listing") as caught:
@@ -122,7 +144,10 @@ WRAPPED: dict[str, Any] = {
     "body as text after a line break": {"body": "\n " + json.dumps(LISTED)},
     "any key": {"whatever": LISTED},
     "beside a text that begins as an array does": {"message": "[1 function]", "functions": LISTED},
-    "beside groups with a name": {"groups": [{"id": 1, "name": "G"}], "functions": named("A", "B", params=[])},
+    "beside groups with a name": {
+        "groups": [{"id": 1, "name": "G"}],
+        "functions": named("A", "B", params=[]),
+    },
     "beside an empty array": {"warnings": [], "functions": LISTED},
     "beside an array of texts": {"names": ["A", "B"], "functions": LISTED},
     "beside records without a name": {"log": [{"at": 1}], "functions": LISTED},
@@ -146,7 +171,13 @@ def test_a_user_may_have_no_function(document: Any) -> None:
 
 
 OTHERS: list[Any] = [
-    *({"mine": LISTED, "shared": LISTED}, {"mine": [], "shared": []}, {}, {"functions": None}, {"functions": "none"}),
+    *(
+        {"mine": LISTED, "shared": LISTED},
+        {"mine": [], "shared": []},
+        {},
+        {"functions": None},
+        {"functions": "none"},
+    ),
     *(
         {"functions": ["A", "B"]},
         {"functions": {"A": {}}},
@@ -236,10 +267,14 @@ def test_an_unknown_name_is_told_with_what_is_near(name: str, hint: str) -> None
 
 def test_names_that_are_alike_are_all_reachable() -> None:
     """Equal names, and names that differ only in case, get distinct slugs; the plain one is the first's (FAULTS 72)."""
-    catalog = parse([*named("Get X", id=1), *named("get x", id=2), *named("Get X", id=3), *named("Get X")])
+    catalog = parse(
+        [*named("Get X", id=1), *named("get x", id=2), *named("Get X", id=3), *named("Get X")]
+    )
     assert catalog.slugs == ("get_x", "get_x_2", "get_x_3", "get_x_4")
     assert [catalog.get(slug) for slug in catalog.slugs] == list(catalog)
-    assert [catalog.get(slug) is function for slug, function in zip(catalog.slugs, catalog, strict=True)] == [True] * 4
+    assert [
+        catalog.get(slug) is function for slug, function in zip(catalog.slugs, catalog, strict=True)
+    ] == [True] * 4
     assert [catalog.slug(function) for function in catalog] == list(catalog.slugs)
     assert [catalog.get(name).id for name in ("Get X", "get x", 3)] == [1, 2, 3]
     with pytest.raises(NotFoundError):
@@ -270,7 +305,12 @@ def test_a_search_finds_every_word_somewhere_and_names_first(words: str, found: 
 @pytest.mark.parametrize("word", ["company", "companies", "Company", "daily", "by"])
 def test_a_word_finds_one_and_several(word: str) -> None:
     """A search for company finds companies, and the other way round."""
-    texts = ["List the companies by day", "Of a company by day", "The daily list, by company", "None of by"]
+    texts = [
+        "List the companies by day",
+        "Of a company by day",
+        "The daily list, by company",
+        "None of by",
+    ]
     catalog = parse([{"name": str(at), "description": text} for at, text in enumerate(texts)])
     found = {"daily": ["2"], "by": ["0", "1", "2", "3"]}.get(word, ["0", "1", "2"])
     assert [function.name for function in catalog.search(word)] == found
@@ -278,8 +318,14 @@ def test_a_word_finds_one_and_several(word: str) -> None:
 
 def test_what_a_parameter_may_be_is_found() -> None:
     """A search includes the options of parameters, but not the rest of their help."""
-    texts = ["[Optional] Options are 'Age Group', 'Region'. If none, it is No.", "Use function 'Region' to list them."]
-    listing = [{"name": f"Spend {at}", "params": [{"name": "p", "description": text}]} for at, text in enumerate(texts)]
+    texts = [
+        "[Optional] Options are 'Age Group', 'Region'. If none, it is No.",
+        "Use function 'Region' to list them.",
+    ]
+    listing = [
+        {"name": f"Spend {at}", "params": [{"name": "p", "description": text}]}
+        for at, text in enumerate(texts)
+    ]
     catalog = parse(listing)
     assert [function.name for function in catalog.search("spend region")] == ["Spend 0"]
     assert not catalog.search("none")
@@ -302,7 +348,9 @@ def test_what_is_named_like_the_words_is_found_first() -> None:
         ({"groupName": " ", "assetName": "A"}, "A"),
     ],
 )
-def test_a_function_without_a_group_stands_under_its_asset(said: dict[str, Any], group: str) -> None:
+def test_a_function_without_a_group_stands_under_its_asset(
+    said: dict[str, Any], group: str
+) -> None:
     """Every function has a heading."""
     assert parse([{"name": "F", **said}]).functions[0].group == group
 
@@ -331,7 +379,12 @@ def test_a_name_becomes_a_legal_identifier(name: str, slug: str, kept: str) -> N
     assert (*identifiers([name], lower=True), *identifiers([name])) == (slug, kept)
 
 
-@given(st.lists(st.text(max_size=6) | st.sampled_from(["a", "A", "a_2", "ª", "ß", "İ", "·a", "²"]), max_size=8))
+@given(
+    st.lists(
+        st.text(max_size=6) | st.sampled_from(["a", "A", "a_2", "ª", "ß", "İ", "·a", "²"]),
+        max_size=8,
+    )
+)
 def test_slugs_are_legal_distinct_and_each_finds_its_function(wire: list[str]) -> None:
     """Every function can be looked up, whatever the names."""
     catalog = Catalog([Function(name=name) for name in wire])
@@ -344,7 +397,9 @@ def test_slugs_are_legal_distinct_and_each_finds_its_function(wire: list[str]) -
         assert found is function or found.name == slug
 
 
-def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """10,000 functions take ten times as long as 1,000, not a hundred times (FAULTS 77)."""
     compared = []
 
@@ -379,4 +434,7 @@ def test_ten_thousand_equal_names_are_all_told_apart() -> None:
 )
 def test_changes_are_said_in_words(before: list[str], after: list[str], said: str) -> None:
     """Two functions may have one name; names are short and visible; the order is no change."""
-    assert relisted(*(Catalog([Function(name=name) for name in names]) for names in (before, after))) == said
+    assert (
+        relisted(*(Catalog([Function(name=name) for name in names]) for names in (before, after)))
+        == said
+    )

@@ -26,7 +26,9 @@ DEFS = {"$defs": {"Unit": {"enum": ["day", "week"], "description": "The unit."}}
 
 
 def field_of(schema: Any, description: str = "", name: str = "Given") -> Field:
-    (field,) = read_fields(Function(name="F", params=(Param(name=name, description=description, schema=schema),)))
+    (field,) = read_fields(
+        Function(name="F", params=(Param(name=name, description=description, schema=schema),))
+    )
     return field
 
 
@@ -63,7 +65,9 @@ def field_of(schema: Any, description: str = "", name: str = "Given") -> Field:
         (True, Kind.JSON, ()),
     ],
 )
-def test_a_schema_decides_kind_and_options(schema: Any, kind: Kind, options: tuple[str, ...]) -> None:
+def test_a_schema_decides_kind_and_options(
+    schema: Any, kind: Kind, options: tuple[str, ...]
+) -> None:
     """Types, options, references and null are read; what no control fits is JSON text."""
     field = field_of(schema, "Options are 'x', 'y'." if kind is not Kind.TEXT else "")
     assert (field.kind, field.is_declared()) == (kind, True)
@@ -71,7 +75,9 @@ def test_a_schema_decides_kind_and_options(schema: Any, kind: Kind, options: tup
         assert (field.options, field.evidence["options"]) == (options, Evidence.DECLARED)
 
 
-@pytest.mark.parametrize("schema", [None, {}, {"description": "x"}, {"default": 1}, "text", 7, [], False])
+@pytest.mark.parametrize(
+    "schema", [None, {}, {"description": "x"}, {"default": 1}, "text", 7, [], False]
+)
 def test_a_schema_that_says_nothing_of_the_values_declares_nothing(schema: Any) -> None:
     """Words decide then, as without a schema."""
     field = field_of(schema, "Options are 'x', 'y'.")
@@ -79,11 +85,15 @@ def test_a_schema_that_says_nothing_of_the_values_declares_nothing(schema: Any) 
     assert field.evidence == {"kind": Evidence.DESCRIBED, "options": Evidence.DESCRIBED}
 
 
-def test_contradictions_are_named_once_when_the_functions_are_listed(answering: Callable[..., Session]) -> None:
+def test_contradictions_are_named_once_when_the_functions_are_listed(
+    answering: Callable[..., Session],
+) -> None:
     """One warning names the first three, and the functions are there."""
     wrong = [{"name": f"p{at}", "schema": {"enum": []}} for at in range(5)]
     listing = [{"name": "F", "params": [*wrong, {"name": "ok", "schema": {"enum": ["a"]}}]}]
-    with pytest.warns(match=r"not enforced: 'p0' of 'F' \(it has no options\), 'p1' .* and 2 more\.") as caught:
+    with pytest.warns(
+        match=r"not enforced: 'p0' of 'F' \(it has no options\), 'p1' .* and 2 more\."
+    ) as caught:
         assert answering(lambda _: httpx.Response(200, json=listing)).names == ["F"]
     assert len(caught) == 1
 
@@ -178,7 +188,9 @@ def test_a_value_has_the_type_that_its_schema_declares(schema: Any, value: Any, 
         ({"enum": ["day", "week"]}, "wek", "Did you mean 'week'?"),
     ],
 )
-def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(schema: Any, value: Any, words: str) -> None:
+def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(
+    schema: Any, value: Any, words: str
+) -> None:
     """Nothing is sent; with validation off, everything is."""
     field = field_of(schema)
     assert words in form_with(field, Given=value).errors["Given"][0]
@@ -210,16 +222,27 @@ def test_a_text_that_is_json_gets_a_warning_with_the_way_to_send_that(value: str
 
 MOMENTS = {
     "date-time": (
-        ["2026-11-15T14:30", "2026-11-15", "2026-11-15 14:30:00.5+02:00", "2026-11-15t14:30Z", "1700000000"],
+        [
+            "2026-11-15T14:30",
+            "2026-11-15",
+            "2026-11-15 14:30:00.5+02:00",
+            "2026-11-15t14:30Z",
+            "1700000000",
+        ],
         ["2026-13-01", "2026-11-15T25:00", "tomorrow", "15.11.2026", "2026-1-5"],
     ),
     "time": (["14:30", "23:59:59.5Z"], ["2pm", "24:30", "1430"]),
-    "duration": (["P1DT2H", "-PT0.5S", "P2W", "2:00:00", "1 day, 2:00:00"], ["1h", "7200", "P", "two hours"]),
+    "duration": (
+        ["P1DT2H", "-PT0.5S", "P2W", "2:00:00", "1 day, 2:00:00"],
+        ["1h", "7200", "P", "two hours"],
+    ),
 }
 
 
 @pytest.mark.parametrize(("format_", "texts"), MOMENTS.items(), ids=MOMENTS)
-def test_a_text_that_is_not_of_its_format_gets_a_warning(format_: str, texts: tuple[list[str], list[str]]) -> None:
+def test_a_text_that_is_not_of_its_format_gets_a_warning(
+    format_: str, texts: tuple[list[str], list[str]]
+) -> None:
     """With an example; it is sent, since programs read other texts too."""
     field, (good, bad) = field_of({"type": "string", "format": format_}), texts
     for value in good:
@@ -228,9 +251,13 @@ def test_a_text_that_is_not_of_its_format_gets_a_warning(format_: str, texts: tu
         form = form_with(field, Given=value)
         assert form.check() == {"Given": value}
         [warning] = form.warnings["Given"]
-        assert warning.startswith(f"Given takes a {format_} such as {good[0]}, not '{value}'"), value
+        assert warning.startswith(f"Given takes a {format_} such as {good[0]}, not '{value}'"), (
+            value
+        )
     several = field_of({"type": "array", "items": {"type": "string", "format": format_}})
-    assert len(form_with(several, Given=good + bad).warnings["Given"]) == len(bad[:3]) + (len(bad) > 3)
+    assert len(form_with(several, Given=good + bad).warnings["Given"]) == len(bad[:3]) + (
+        len(bad) > 3
+    )
 
 
 @pytest.mark.parametrize("value", ["1,2,3", [1, 2], "NaN", ["[1,"], '"a"', "", '"[1]"'])
@@ -242,7 +269,9 @@ def test_any_other_text_and_value_gets_none(value: Any) -> None:
 
 def test_the_default_and_the_words_of_a_schema_are_used() -> None:
     """A default keeps its JSON type, and a schema's description stands in for a missing one."""
-    listed = field_of({"type": "array", "items": {"type": "integer"}, "default": [1, 2], "description": "Ids."})
+    listed = field_of(
+        {"type": "array", "items": {"type": "integer"}, "default": [1, 2], "description": "Ids."}
+    )
     assert (listed.default, listed.help) == ("[1, 2]", "Ids.")
     properties = form_with(listed).json_schema()["properties"]
     assert properties["Given"]["default"] == [1, 2]
@@ -252,7 +281,9 @@ def test_the_default_and_the_words_of_a_schema_are_used() -> None:
 @pytest.mark.usefixtures("no_hang")
 def test_a_hostile_schema_ends() -> None:
     """Exponentially many references, endless ones, and patterns that backtrack are left unchecked."""
-    deep: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
+    deep: dict[str, Any] = {
+        f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)
+    }
     deep["d40"] = {"type": "string"}
     loops = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}
     assert problem_of({"$ref": "#/$defs/d0", "$defs": deep}, 1) == ""
@@ -264,13 +295,27 @@ def test_a_hostile_schema_ends() -> None:
     assert Schemas().read(loops)
 
 
-WORDS = ["type", "enum", "const", "items", "anyOf", "allOf", "$ref", "minimum", "exclusiveMaximum", "format", "default"]
+WORDS = [
+    "type",
+    "enum",
+    "const",
+    "items",
+    "anyOf",
+    "allOf",
+    "$ref",
+    "minimum",
+    "exclusiveMaximum",
+    "format",
+    "default",
+]
 ANY_JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-5, 5)
     | st.sampled_from([1e308, "string", "integer", "array", "#", "date"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 

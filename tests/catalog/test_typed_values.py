@@ -125,7 +125,19 @@ def by_preset(session: Session, name: str, value: Any, folder: Path) -> None:
 
 PASSING = [by_call, by_form, by_sweep, by_table, by_history, by_preset]
 BLANK = [" ", "\t", "\n x ", "\u00a0", ""]
-NOT_ONLY_TEXT = ["7", "007", "1E5", "true", "null", "[1, 2]", "{}", "json:7", "'json:7'", '"7"', "$5"]
+NOT_ONLY_TEXT = [
+    "7",
+    "007",
+    "1E5",
+    "true",
+    "null",
+    "[1, 2]",
+    "{}",
+    "json:7",
+    "'json:7'",
+    '"7"',
+    "$5",
+]
 
 # Values of a type that the parameter allows.
 SAME: dict[str, list[Any]] = {
@@ -166,7 +178,9 @@ def test_a_value_of_an_allowed_type_arrives_as_it_is(
 
 @pytest.mark.fault(155)
 @pytest.mark.parametrize(("name", "values"), SAME.items(), ids=SAME)
-def test_a_variable_in_a_magic_arrives_as_it_is(shell: InteractiveShell, name: str, values: list[Any]) -> None:
+def test_a_variable_in_a_magic_arrives_as_it_is(
+    shell: InteractiveShell, name: str, values: list[Any]
+) -> None:
     """In a line and in a cell."""
     for value in values:
         shell.user_ns["held"] = value
@@ -179,7 +193,14 @@ def test_a_variable_in_a_magic_arrives_as_it_is(shell: InteractiveShell, name: s
 @pytest.mark.fault(155)
 def test_a_cell_of_json_has_its_types(shell: InteractiveShell) -> None:
     """Texts stay texts, and numbers, null and lists are what they are."""
-    values = {"either": "7", "turned": 7, "worded": None, "texts": ["", "1"], "perhaps": "", "free": {"a": [1, "1"]}}
+    values = {
+        "either": "7",
+        "turned": 7,
+        "worded": None,
+        "texts": ["", "1"],
+        "perhaps": "",
+        "free": {"a": [1, "1"]},
+    }
     shell.run_cell_magic("funcs", "call kinds -q", json.dumps(values))
     [call] = arrived
     assert {name: call[name] for name in values} == values
@@ -197,7 +218,9 @@ def test_a_cell_of_json_has_its_types(shell: InteractiveShell) -> None:
         ("text", ["", " ", "  "]),
     ],
 )
-def test_the_runs_of_a_sweep_differ_by_type_and_order(session: Session, name: str, values: list[Any]) -> None:
+def test_the_runs_of_a_sweep_differ_by_type_and_order(
+    session: Session, name: str, values: list[Any]
+) -> None:
     """``7`` and ``"7"`` are two runs; the same value twice is one."""
     function = session.kinds.with_options(cache=False)
     told = sorted({repr(value) for value in values})
@@ -211,14 +234,19 @@ def test_the_runs_of_a_sweep_differ_by_type_and_order(session: Session, name: st
 
 def test_a_cell_of_a_table_without_a_value_leaves_its_argument_out(session: Session) -> None:
     """Although the function takes null."""
-    session.kinds.sweep(pd.DataFrame({"maybe": pd.array([7, None], dtype="Int64"), "perhaps": [None, "x"]}))
+    session.kinds.sweep(
+        pd.DataFrame({"maybe": pd.array([7, None], dtype="Int64"), "perhaps": [None, "x"]})
+    )
     assert sorted((call["maybe"], call["perhaps"]) for call in arrived) == [(5, "x"), (7, "unset")]
 
 
 # Values of another type, which are converted without loss or refused
 
 CONVERTED: list[tuple[str, Any, Any]] = [
-    *(("whole", value, 7) for value in (7.0, Decimal("7.00"), Fraction(7), np.int64(7), np.float32(7), "7.0", " 7 ")),
+    *(
+        ("whole", value, 7)
+        for value in (7.0, Decimal("7.00"), Fraction(7), np.int64(7), np.float32(7), "7.0", " 7 ")
+    ),
     ("whole", pd.array([7], dtype="Int64")[0], 7),
     ("whole", np.uint64(2**64 - 1), 2**64 - 1),
     ("number", Decimal("0.1"), 0.1),
@@ -244,7 +272,10 @@ CONVERTED: list[tuple[str, Any, Any]] = [
     ("ids", "7", 7),
 ]
 REFUSED: list[tuple[str, Any]] = [
-    *(("whole", value) for value in (1.5, Decimal("7.1"), Fraction(1, 3), True, " ", "seven", float("nan"))),
+    *(
+        ("whole", value)
+        for value in (1.5, Decimal("7.1"), Fraction(1, 3), True, " ", "seven", float("nan"))
+    ),
     *(("number", value) for value in (Fraction(1, 3), True, " ", "1,5", 10**400, "x")),
     *(("either", value) for value in (0.5, [7], pd.NA, {"a": 1})),
     *(("maybe", value) for value in (" ", "x", 1.5)),
@@ -266,7 +297,9 @@ def test_a_value_of_another_type_is_converted_if_nothing_is_lost(
 
 
 @pytest.mark.parametrize(("name", "value"), REFUSED, ids=row_id)
-def test_a_value_that_would_lose_something_is_refused(session: Session, name: str, value: Any) -> None:
+def test_a_value_that_would_lose_something_is_refused(
+    session: Session, name: str, value: Any
+) -> None:
     """The function isn't called, and the error names the parameter."""
     with pytest.raises(jf.ArgumentError, match=f"(?i){name}"):
         session.kinds(**{name: value})
@@ -275,7 +308,14 @@ def test_a_value_that_would_lose_something_is_refused(session: Session, name: st
 
 def test_what_is_empty_clears_a_field_that_does_not_declare_it(session: Session) -> None:
     """``None`` of a text, and an empty text of a number or a date."""
-    empty = [("text", None), ("whole", ""), ("number", None), ("day", ""), ("numbers", None), ("exact", "")]
+    empty = [
+        ("text", None),
+        ("whole", ""),
+        ("number", None),
+        ("day", ""),
+        ("numbers", None),
+        ("exact", ""),
+    ]
     empty += [("maybe", ""), ("mixed", ""), ("number", []), ("text", [])]
     for name, value in empty:
         form = session.kinds.form(**{name: value})
@@ -285,10 +325,23 @@ def test_what_is_empty_clears_a_field_that_does_not_declare_it(session: Session)
 @pytest.mark.fault(155)
 def test_without_validation_exactly_what_was_given_arrives(session: Session) -> None:
     """Also what the annotation refuses is passed on, for the function's own check."""
-    for name, value in (("text", ""), ("text", None), ("texts", []), ("bare", [1, "1"]), ("numbers", [1.5, 1.5])):
+    for name, value in (
+        ("text", ""),
+        ("text", None),
+        ("texts", []),
+        ("bare", [1, "1"]),
+        ("numbers", [1.5, 1.5]),
+    ):
         form = jf.Form(session.kinds, validate=False, **{name: value})
         assert is_alike(form.args[name], value)
-    for name, value in (("whole", "7"), ("texts", "a"), ("maybe", ""), ("mixed", 9), ("day", "soon"), ("whole", True)):
+    for name, value in (
+        ("whole", "7"),
+        ("texts", "a"),
+        ("maybe", ""),
+        ("mixed", 9),
+        ("day", "soon"),
+        ("whole", True),
+    ):
         form = jf.Form(session.kinds, validate=False, **{name: value})
         assert is_alike(form.args[name], value), name
         assert (form.errors, form.warnings) == ({}, {})
@@ -297,21 +350,29 @@ def test_without_validation_exactly_what_was_given_arrives(session: Session) -> 
 # Entered texts
 
 
-def by_line(shell: InteractiveShell, session: Session, name: str, text: str, monkeypatch: Any) -> None:
+def by_line(
+    shell: InteractiveShell, session: Session, name: str, text: str, monkeypatch: Any
+) -> None:
     shell.run_line_magic("funcs", f"call kinds {name}={json.dumps(text)} -q")
 
 
-def by_cell(shell: InteractiveShell, session: Session, name: str, text: str, monkeypatch: Any) -> None:
+def by_cell(
+    shell: InteractiveShell, session: Session, name: str, text: str, monkeypatch: Any
+) -> None:
     shell.run_cell_magic("funcs", "call kinds -q", f"{name}: {text}")
 
 
-def by_panel(shell: InteractiveShell, session: Session, name: str, text: str, monkeypatch: Any) -> None:
+def by_panel(
+    shell: InteractiveShell, session: Session, name: str, text: str, monkeypatch: Any
+) -> None:
     view = FormView(session.kinds, session.kinds.form(), lambda: None)
     view.take({name: text})
     session.kinds.submit(view.form).result()
 
 
-def by_shell(shell: InteractiveShell, session: Session, name: str, text: str, monkeypatch: Any) -> None:
+def by_shell(
+    shell: InteractiveShell, session: Session, name: str, text: str, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(cli, "_session", lambda _: session)
     assert cli.main(["call", "kinds", f"{name}={text}"]) == 0
 
@@ -353,7 +414,9 @@ def test_entered_text_is_read_by_the_declared_type(
 
 @pytest.mark.fault(155)
 @pytest.mark.parametrize("blank", [" ", "\t", " x "])
-def test_entered_white_space_is_a_value(shell: InteractiveShell, session: Session, blank: str) -> None:
+def test_entered_white_space_is_a_value(
+    shell: InteractiveShell, session: Session, blank: str
+) -> None:
     """In quotes on a line, and in a control of the panel."""
     for name in ("text", "either", "bare"):
         shell.run_line_magic("funcs", f"call kinds {name}='{blank}' -q")
@@ -365,7 +428,10 @@ def test_entered_white_space_is_a_value(shell: InteractiveShell, session: Sessio
 
 @pytest.mark.fault(155)
 def test_an_entered_list_keeps_its_order_repeats_and_types(
-    shell: InteractiveShell, session: Session, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    shell: InteractiveShell,
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """On a line, in a cell and in a shell."""
     lists: dict[str, list[Any]] = {
@@ -403,7 +469,9 @@ def test_an_object_is_passed_by_reference(
 
 
 @pytest.mark.fault(155)
-def test_an_object_is_in_no_record(session: Session, shell: InteractiveShell, tmp_path: Path) -> None:
+def test_an_object_is_in_no_record(
+    session: Session, shell: InteractiveShell, tmp_path: Path
+) -> None:
     """The history says its type, repeating the run is refused, and so is a preset with it; no result is cached."""
     frame = pd.DataFrame({"a": ["a cell of the table"]})
     shell.user_ns["held"] = frame

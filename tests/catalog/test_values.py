@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def field(name: str, code: int = 0, text: str = "") -> Field:
-    return read_fields(Function(name="F", params=(Param(name=name, type=code, description=text),)))[0]
+    return read_fields(Function(name="F", params=(Param(name=name, type=code, description=text),)))[
+        0
+    ]
 
 
 DIMENSIONS = declared(field("Dimensions", 4, "Options are 'Age Group', 'Region', 'Brand'."))
@@ -51,11 +53,17 @@ def form_of(one: Field, value: Any, **variables: Any) -> Form:
         (LOOKBACK, (1, "2", np.int64(2)), [1, 2]),
         (DAY, (dt.date(2025, 1, 2), "2025-01-03"), ["2025-01-02", "2025-01-03"]),
         (YES, (True, "no"), ["Yes", "No"]),
-        (DIMENSIONS, (["Region"], ["region", "Brand"], ["Region"]), [["Region"], ["Region", "Brand"]]),
+        (
+            DIMENSIONS,
+            (["Region"], ["region", "Brand"], ["Region"]),
+            [["Region"], ["Region", "Brand"]],
+        ),
         (DIMENSIONS, ("Region",), [["Region"]]),
     ],
 )
-def test_each_value_is_sent_once_in_its_order(one: Field, values: tuple[Any, ...], sent: list[Any]) -> None:
+def test_each_value_is_sent_once_in_its_order(
+    one: Field, values: tuple[Any, ...], sent: list[Any]
+) -> None:
     """Several values are sent as a list without repeats, and the form counts as many runs."""
     form = form_of(one, Each(values))
     assert form.errors == {}
@@ -68,8 +76,12 @@ def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
     form = form_of(LOOKBACK, Each((1, "x", 99, *range(51, 60))))
     assert form.args == {"n": [1]}
     beyond = [f"n must be between 1 and 50, not {number}." for number in (99, 51)]
-    assert form.errors == {"n": ["n takes a whole number, not 'x'.", *beyond, "And 8 more like these."]}
-    assert "Did you mean 'Region'?" in form_of(DIMENSIONS, Each((["Regoin"],))).errors["Dimensions"][0]
+    assert form.errors == {
+        "n": ["n takes a whole number, not 'x'.", *beyond, "And 8 more like these."]
+    }
+    assert (
+        "Did you mean 'Region'?" in form_of(DIMENSIONS, Each((["Regoin"],))).errors["Dimensions"][0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,8 +109,12 @@ def test_a_variable_stands_for_each_of_its_values(one: Field, held: Any, sent: l
 def test_a_variable_of_a_list_field_is_one_list_or_several() -> None:
     """For a list field, a variable of texts is one value, and a variable of lists is several."""
     each = Each((Variable("d"),))
-    assert form_of(DIMENSIONS, each, d=["Region", "Brand"]).args == {"Dimensions": [["Region", "Brand"]]}
-    assert form_of(DIMENSIONS, each, d=[["Region"], ["Brand"]]).args == {"Dimensions": [["Region"], ["Brand"]]}
+    assert form_of(DIMENSIONS, each, d=["Region", "Brand"]).args == {
+        "Dimensions": [["Region", "Brand"]]
+    }
+    assert form_of(DIMENSIONS, each, d=[["Region"], ["Brand"]]).args == {
+        "Dimensions": [["Region"], ["Brand"]]
+    }
     within = form_of(DIMENSIONS, Each((["Region", Variable("d")],)), d=["Brand"])
     assert within.args == {"Dimensions": [["Region", "Brand"]]}
 
@@ -116,7 +132,12 @@ def test_each_of_several_dates_goes_with_each_other_date() -> None:
     """An end date before any start date is an error, because a sweep combines them all."""
     first = declared(Field("start", "start", Kind.DATE, "start", ""))
     last = declared(Field("end", "end", Kind.DATE, "end", "", not_before="start"))
-    form = form_with(first, last, start=Each(("2025-01-01", "2025-03-01")), end=Each(("2025-02-01", "2025-04-01")))
+    form = form_with(
+        first,
+        last,
+        start=Each(("2025-01-01", "2025-03-01")),
+        end=Each(("2025-02-01", "2025-04-01")),
+    )
     assert form.errors == {"end": ["end 2025-02-01 is before start 2025-03-01."]}
     form["end"] = "2025-05-01"
     assert (form.errors, form.runs) == ({}, 2)
@@ -158,10 +179,17 @@ def shown(view: FormView, name: str) -> dict[str, Any]:
     return state
 
 
-_TEXTS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8).map(str.strip).filter(bool)
+_TEXTS = (
+    st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8)
+    .map(str.strip)
+    .filter(bool)
+)
 
 
-@given(st.lists(_TEXTS, unique=True, max_size=5), st.lists(st.lists(_TEXTS, min_size=1, max_size=4), max_size=4))
+@given(
+    st.lists(_TEXTS, unique=True, max_size=5),
+    st.lists(st.lists(_TEXTS, min_size=1, max_size=4), max_size=4),
+)
 @example(["json:", "json:5", "'json:5'", '"json:', "'$5'"], [["json:5", "$5"]])
 def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]) -> None:
     """Any texts and lists of texts are shown in a form that the page sends back as the same."""
@@ -170,7 +198,9 @@ def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]
         pass
 
     function = jf.connect([told]).told
-    view = FormView(function, function.form(name=Each(tuple(texts)), items=Each(tuple(lists))), lambda: None)
+    view = FormView(
+        function, function.form(name=Each(tuple(texts)), items=Each(tuple(lists))), lambda: None
+    )
     for name, values in ("name", texts), ("items", lists):
         held = shown(view, name).get("value", {"each": []})
         view.take({name: NotText(held["each"])})

@@ -52,7 +52,12 @@ def _variables() -> None:
 
 @pytest.mark.parametrize(
     ("value", "sent"),
-    [("x", ["x"]), (["x", "y"], ["x", "y"]), (np.array(["x"]), ["x"]), (pd.Series(["x", "y"]), ["x", "y"])],
+    [
+        ("x", ["x"]),
+        (["x", "y"], ["x", "y"]),
+        (np.array(["x"]), ["x"]),
+        (pd.Series(["x", "y"]), ["x", "y"]),
+    ],
     ids=["text", "list", "array", "Series"],
 )
 def test_a_variable_is_sent_as_what_it_holds_at_the_run(value: object, sent: list[str]) -> None:
@@ -77,7 +82,9 @@ def test_a_variable_is_sent_as_what_it_holds_at_the_run(value: object, sent: lis
         (Variable("symbol"), "n takes a whole number, not 'BKQU'."),
     ],
 )
-def test_a_variable_that_gives_no_value_is_an_error_at_its_field(value: Variable, said: str) -> None:
+def test_a_variable_that_gives_no_value_is_an_error_at_its_field(
+    value: Variable, said: str
+) -> None:
     """An unknown, empty or unsuitable variable is an error at the field, and nothing is sent for it."""
     VARIABLES.update(symbol="BKQU", nothing=None, _hidden=1)
     filled = form(n=value)
@@ -85,7 +92,9 @@ def test_a_variable_that_gives_no_value_is_an_error_at_its_field(value: Variable
     assert filled.args == {}
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, pd.DataFrame({"a": [1]}), iter("ab"), np.array("x"), object()])
+@pytest.mark.parametrize(
+    "value", [{"a": 1}, pd.DataFrame({"a": [1]}), iter("ab"), np.array("x"), object()]
+)
 def test_a_variable_of_any_type_never_breaks_the_form(value: object) -> None:
     """An unsuitable value of a variable is refused at its field, alone or within a list."""
     VARIABLES["it"] = value

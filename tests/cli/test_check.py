@@ -14,8 +14,14 @@ ONE = f"{HEAD}@function\ndef {{}}\n    return 1\n"
 # The start of what is said of each file; {0} is its path.
 WRONG = {
     "a.py": ("def f(:", "{0}, line 1: SyntaxError: invalid syntax."),
-    "b.py": ("\nimport nothing_there", "{0}, line 2: ModuleNotFoundError: No module named 'nothing_there'."),
-    "c.py": ("from jupyter_funcs.service import nope", "{0}, line 1: ImportError: cannot import name 'nope'"),
+    "b.py": (
+        "\nimport nothing_there",
+        "{0}, line 2: ModuleNotFoundError: No module named 'nothing_there'.",
+    ),
+    "c.py": (
+        "from jupyter_funcs.service import nope",
+        "{0}, line 1: ImportError: cannot import name 'nope'",
+    ),
     "d.py": (
         ONE.format("get_odd(x: memoryview):"),
         "{0}, line 3: get_odd cannot be published.\nParameter x is annotated",
@@ -23,7 +29,10 @@ WRONG = {
     "e.ipynb": ("no notebook", "{0} is not a valid notebook: JSON is malformed"),
     "f.py": (f"{HEAD}@function('Shops')\ndef f(): ...", "{0}, line 3: Not a function: 'Shops'."),
     "g.py": (ONE.format("get_one():"), ""),
-    "h.py": (ONE.format("get_one():"), "Two functions are named 'Get One':\n{1}, line 3, and {0}, line 3."),
+    "h.py": (
+        ONE.format("get_one():"),
+        "Two functions are named 'Get One':\n{1}, line 3, and {0}, line 3.",
+    ),
     "i.py": (ONE.format("get_panels():"), "Two functions are named 'Get Panels':"),
     "_j.py": ("def f(:", ""),
 }
@@ -48,7 +57,9 @@ def test_it_shows_the_form_of_each_function(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.slow
-def test_it_reports_every_error_with_its_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_reports_every_error_with_its_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One error doesn't hide another: each gets its lines, what works gets its form, and the exit code is 1."""
     for name, (text, _) in WRONG.items():
         (tmp_path / name).write_text(text)
@@ -56,7 +67,9 @@ def test_it_reports_every_error_with_its_file_and_line(tmp_path: Path, capsys: p
     out, err = capsys.readouterr()
     assert out.split("\n")[0] == f"Get One · Panel data · {tmp_path / 'g.py'}, line 3"
     said = err.strip().split("\n\n")
-    expected = [text.format(tmp_path / name, tmp_path / "g.py") for name, (_, text) in WRONG.items() if text]
+    expected = [
+        text.format(tmp_path / name, tmp_path / "g.py") for name, (_, text) in WRONG.items() if text
+    ]
     assert [text[: len(start)] for text, start in zip(said, expected, strict=False)] == expected
     assert said[len(expected) :] == ["8 errors; 1 function can be published."]
     assert all(text.count("\n") <= 2 for text in said)
@@ -87,10 +100,16 @@ def test_it_goes_on_after_a_file_that_ends_its_process_or_never_ends(
     ("arguments", "said"),
     [
         ([], "Which functions? Name their folder: jupyter funcs check FOLDER"),
-        (["{}/absent"], "The folder of published functions {}/absent cannot be read: No such file or directory."),
+        (
+            ["{}/absent"],
+            "The folder of published functions {}/absent cannot be read: No such file or directory.",
+        ),
         (["{}/empty"], "No function to publish in {}/empty.\nAdd @function"),
         (["{}", "--timeout", "0"], "--timeout must be a positive number of seconds, not 0."),
-        (["{}", "--config", "{}/absent.toml"], "{}/absent.toml cannot be read: No such file or directory."),
+        (
+            ["{}", "--config", "{}/absent.toml"],
+            "{}/absent.toml cannot be read: No such file or directory.",
+        ),
     ],
 )
 def test_what_cannot_be_checked_is_one_error(

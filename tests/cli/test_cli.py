@@ -37,7 +37,9 @@ def test_list_writes_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
 def test_call_writes_the_same_frame_in_every_format(tmp_path: Path, form: str) -> None:
     """A file of each format reads back as the frame of the same call in Python."""
     target = tmp_path / f"daily.{form}"
-    assert main([*DAILY, "Dimensions=[Region]", "-o", str(target)]) == 0  # the suffix says the format
+    assert (
+        main([*DAILY, "Dimensions=[Region]", "-o", str(target)]) == 0
+    )  # the suffix says the format
     # Not pd.read_json: it changes the last digits of most numbers.
     readers = {
         "csv": pd.read_csv,
@@ -68,11 +70,16 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
     assert PANEL in lines[1]
 
 
-def test_describe_lists_the_parameters_and_help_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_describe_lists_the_parameters_and_help_is_a_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """The name needs no quotes; without a command, and after `help`, the help is printed."""
     for words in (["get_panel_fq"], ["Get", "Panel", "FQ"]):
         assert main(["describe", *words, "--format", "csv"]) == 0
-        assert list(pd.read_csv(io.StringIO(capsys.readouterr().out))["name"])[:2] == ["PanelName", "Symbol"]
+        assert list(pd.read_csv(io.StringIO(capsys.readouterr().out))["name"])[:2] == [
+            "PanelName",
+            "Symbol",
+        ]
     assert main(["describe", "get_panels"]) == 0
     assert capsys.readouterr().err == "Get Panels takes no parameters.\n"
     assert main(["describe", "get_panel_fqq"]) == 1
@@ -90,7 +97,10 @@ def test_describe_lists_the_parameters_and_help_is_a_command(capsys: pytest.Capt
 
 def test_options_of_a_call_stand_anywhere(tmp_path: Path) -> None:
     """Before the function, and between it and its values."""
-    for words in (["-o", "{}", "get_report", "report_id=RPT-101"], ["get_report", "-o", "{}", "report_id=RPT-101"]):
+    for words in (
+        ["-o", "{}", "get_report", "report_id=RPT-101"],
+        ["get_report", "-o", "{}", "report_id=RPT-101"],
+    ):
         file = tmp_path / f"{words[0]}.csv"
         assert main(["call", *(word.format(file) for word in words)]) == 0
         assert file.stat().st_size > 100
@@ -191,7 +201,9 @@ def test_a_warning_is_one_line() -> None:
         (["check", "x.py"], "starlette.requests is not installed"),
     ],
 )
-def test_the_client_alone_has_its_commands_and_names_what_the_others_need(command: list[str], said: str) -> None:
+def test_the_client_alone_has_its_commands_and_names_what_the_others_need(
+    command: list[str], said: str
+) -> None:
     """Without the service's libraries the client's commands work, and the service's say what to install."""
     program = "import sys; sys.modules |= {'starlette': None, 'duckdb': None}\n"
     program += "from jupyter_funcs.cli.main import main; sys.exit(main())"
@@ -221,7 +233,11 @@ def test_the_demo_says_which_notebooks_it_opens_and_how_to_keep_them(
     assert main(["demo"]) == 1
     assert main(["demo", "--dir", str(tmp_path / "mine")]) == 1
     temporary, keep, own = capsys.readouterr().out.splitlines()
-    folder = Path(temporary.removeprefix("Opening a copy of the notebooks in the temporary folder ").removesuffix("."))
+    folder = Path(
+        temporary.removeprefix(
+            "Opening a copy of the notebooks in the temporary folder "
+        ).removesuffix(".")
+    )
     assert keep.endswith("jupyter funcs demo --dir DIR")
     assert own.startswith(f"Opening the notebooks in {tmp_path / 'mine'}.")
     assert (folder / "quickstart.ipynb").is_file()

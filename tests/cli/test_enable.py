@@ -40,7 +40,11 @@ def config(environment: Path) -> Path:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def loaded(path: Path) -> Any:
@@ -81,7 +85,11 @@ def test_a_kernel_of_an_enabled_environment_has_the_magic(
     venv.create(home, symlinks=True)
     python = home / "bin" / "python"
     [site] = home.glob("lib/*/site-packages")
-    paths = [str(Path(jf.__file__).parent.parent), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    paths = [
+        str(Path(jf.__file__).parent.parent),
+        sysconfig.get_path("purelib"),
+        sysconfig.get_path("platlib"),
+    ]
     (site / "outer.pth").write_text("\n".join(paths))
     before = files(home)
 
@@ -97,7 +105,9 @@ def test_a_kernel_of_an_enabled_environment_has_the_magic(
     assert "funcs" not in magics_of(python)
 
 
-def test_load_ext_of_what_starts_with_the_kernel_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_load_ext_of_what_starts_with_the_kernel_says_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Where %funcs is enabled, a notebook's own %load_ext is silent and harmless."""
     shell = InteractiveShell()
     shell.extension_manager.load_extension("jupyter_funcs.autoload")
@@ -122,7 +132,9 @@ BEFORE = [
 
 
 @pytest.mark.parametrize("before", BEFORE)
-def test_what_stood_there_is_kept_and_comes_back_byte_for_byte(config: Path, before: bytes | None) -> None:
+def test_what_stood_there_is_kept_and_comes_back_byte_for_byte(
+    config: Path, before: bytes | None
+) -> None:
     """Enabling adds one name to the configuration; disabling restores its bytes and permissions."""
     if before is not None:
         config.write_bytes(before)
@@ -156,7 +168,11 @@ def test_what_others_changed_in_between_stays(config: Path) -> None:
     changed["Y"] = {"b": 2}
     config.write_text(json.dumps(changed))
     enable.disable()
-    expected = {"X": {"a": 1}, "InteractiveShellApp": {"extra_extensions": ["later"]}, "Y": {"b": 2}}
+    expected = {
+        "X": {"a": 1},
+        "InteractiveShellApp": {"extra_extensions": ["later"]},
+        "Y": {"b": 2},
+    }
     assert json.loads(config.read_text()) == expected
     assert list(files(config.parent)) == [config.name]
 
@@ -234,9 +250,16 @@ def allow(folder: Path) -> None:
         subprocess.run(["chattr", "-i", folder], check=True)
 
 
-def test_the_commands_say_what_they_did(environment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_say_what_they_did(
+    environment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each says whether it changed anything, and where."""
-    for command, said in [("disable", "not"), ("enable", "Enabled"), ("enable", "Already"), ("disable", "Disabled")]:
+    for command, said in [
+        ("disable", "not"),
+        ("enable", "Enabled"),
+        ("enable", "Already"),
+        ("disable", "Disabled"),
+    ]:
         assert main([command]) == 0
         shown = capsys.readouterr().out
         assert said in shown

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 
 
-def ask(questions: Callable[[Any], Awaitable[Any]], url: str, token: str, errlog: Any, *options: str) -> Any:
+def ask(
+    questions: Callable[[Any], Awaitable[Any]], url: str, token: str, errlog: Any, *options: str
+) -> Any:
     """Start the command as an assistant does, ask it questions, and end it."""
     root = str(Path(jf.__file__).parent.parent)
     environment = {
@@ -47,11 +49,15 @@ def ask(questions: Callable[[Any], Awaitable[Any]], url: str, token: str, errlog
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
     }
     server = mcp.StdioServerParameters(
-        command=sys.executable, args=["-m", "jupyter_funcs.cli.main", "mcp", *options], env=environment
+        command=sys.executable,
+        args=["-m", "jupyter_funcs.cli.main", "mcp", *options],
+        env=environment,
     )
 
     async def run() -> Any:
-        async with mcp.Client(mcp.stdio_client(server, errlog=errlog), read_timeout_seconds=60) as client:
+        async with mcp.Client(
+            mcp.stdio_client(server, errlog=errlog), read_timeout_seconds=60
+        ) as client:
             return await questions(client)
 
     return asyncio.run(run())
@@ -62,7 +68,9 @@ def text_of(result: Any) -> str:
 
 
 @pytest.mark.slow
-def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str, tmp_path: Path) -> None:
+def test_an_assistant_lists_and_calls_the_functions_of_its_user(
+    service_url: str, tmp_path: Path
+) -> None:
     """Tools are the token's functions, results are their frames, errors are our messages; no token is passed on."""
 
     async def questions(client: Any) -> SimpleNamespace:
@@ -71,7 +79,10 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
             tools=(await client.list_tools()).tools,
             panels=await call("get_panels", {}),
             quarters=await call("get_panel_fq", DAILY),
-            days=await call("get_panel_daily", {**DAILY, "Dimensions": ["Region"], "PoPLookback": 2, "Brand": None}),
+            days=await call(
+                "get_panel_daily",
+                {**DAILY, "Dimensions": ["Region"], "PoPLookback": 2, "Brand": None},
+            ),
             missing=await call("get_panel_daily", {"Symbol": SYMBOL}),
             rule=await call("get_panel_daily", {"PanelName": PANEL}),
             unknown=await call("get_panel_daly", {}),
@@ -90,7 +101,10 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
 
     said, table = (block.text for block in seen.panels.content)
     assert said == "All rows: 2. The data are synthetic."
-    assert pd.read_csv(io.StringIO(table))["PanelName"].tolist() == funcs.get_panels()["PanelName"].tolist()
+    assert (
+        pd.read_csv(io.StringIO(table))["PanelName"].tolist()
+        == funcs.get_panels()["PanelName"].tolist()
+    )
     frame = funcs.get_panel_fq(**DAILY)
     read = pd.read_csv(io.StringIO(seen.quarters.content[1].text))
     assert read["Spend"].astype("float64").equals(frame["Spend"].astype("float64"))
@@ -151,7 +165,9 @@ def test_a_request_that_is_cancelled_cancels_its_run() -> None:
             ended.set()
         return httpx.Response(200)
 
-    session = jf.connect("https://service.example", token="a-token", transport=httpx.MockTransport(answer))
+    session = jf.connect(
+        "https://service.example", token="a-token", transport=httpx.MockTransport(answer)
+    )
 
     async def run() -> None:
         async with mcp.Client(mcp_server.server_of(session)) as client:
@@ -174,7 +190,9 @@ def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(funcs: S
     assert "Requires Symbol or Brand." in mcp_server.tool(funcs["Get Panel Daily"]).description
 
 
-def test_a_schema_of_an_object_is_cleaned_and_the_catalog_unchanged(answering: Callable[..., Session]) -> None:
+def test_a_schema_of_an_object_is_cleaned_and_the_catalog_unchanged(
+    answering: Callable[..., Session],
+) -> None:
     """Its inner descriptions have no invisible characters; odd schemas are no obstacle."""
     inner = {"type": "object", "properties": {"a": {"type": "string", "description": "A\u200bb"}}}
     schemas = [
@@ -191,7 +209,9 @@ def test_a_schema_of_an_object_is_cleaned_and_the_catalog_unchanged(answering: C
     assert function.fields[0].schema == inner
 
 
-def in_memory(session: Session, questions: Callable[[Any], Awaitable[Any]], *only: str, reads: bool = False) -> Any:
+def in_memory(
+    session: Session, questions: Callable[[Any], Awaitable[Any]], *only: str, reads: bool = False
+) -> Any:
     """Ask a server in this process, through the SDK's client."""
 
     async def run() -> Any:
@@ -212,7 +232,13 @@ OPTIONS = {
 
 
 DECLARED = [
-    {"name": "g", "schema": {"enum": ["Da\u200bily", "Weekly", "Mon\U000e0041thly"], "default": "Da\u200bily"}},
+    {
+        "name": "g",
+        "schema": {
+            "enum": ["Da\u200bily", "Weekly", "Mon\U000e0041thly"],
+            "default": "Da\u200bily",
+        },
+    },
     {
         "name": "q",
         "schema": {
@@ -227,7 +253,10 @@ DECLARED = [
 @pytest.mark.fault(126)
 @pytest.mark.parametrize(
     ("catalog", "listed"),
-    [(listing(["F"], OPTIONS), "examples"), (json.dumps([{"name": "F", "params": DECLARED}]), "enum")],
+    [
+        (listing(["F"], OPTIONS), "examples"),
+        (json.dumps([{"name": "F", "params": DECLARED}]), "enum"),
+    ],
     ids=["described", "declared"],
 )
 def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(
@@ -246,13 +275,19 @@ def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(
         [tool] = await tools_of(client)
         g, q = (tool.input_schema["properties"][name] for name in "gq")
         assert not (await client.call_tool("f", {"g": g["default"], "q": q["default"]})).is_error
-        assert not (await client.call_tool("f", {"g": g[listed][2], "q": q["items"][listed]})).is_error
+        assert not (
+            await client.call_tool("f", {"g": g[listed][2], "q": q["items"][listed]})
+        ).is_error
         return tool
 
     tool = in_memory(answering(answer), questions)
     assert tool.model_dump_json().isascii()
     assert "\\u200" not in tool.model_dump_json().replace("\\\\", "")
-    assert tool.input_schema["properties"]["g"][listed] == ["Da\\u200bily", "Weekly", "Mon\\U000e0041thly"]
+    assert tool.input_schema["properties"]["g"][listed] == [
+        "Da\\u200bily",
+        "Weekly",
+        "Mon\\U000e0041thly",
+    ]
     assert sent == [
         {"g": "Da\u200bily", "q": ["No\u2060rth"]},
         {"g": "Mon\U000e0041thly", "q": ["No\u2060rth", "So\u202euth", "West"]},
@@ -281,11 +316,17 @@ def test_a_token_in_a_reply_does_not_reach_an_assistant(answering: Callable[...,
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, content=listing(["f", "g"], {"a": f"Valid options: 'x', '{CANARY}'. {coded}"}))
+            return httpx.Response(
+                200, content=listing(["f", "g"], {"a": f"Valid options: 'x', '{CANARY}'. {coded}"})
+            )
         return httpx.Response(200, json=bodies[json.loads(request.content)["FunctionName"]])
 
     async def questions(client: Any) -> list[Any]:
-        return [await client.list_tools(), await client.call_tool("f", {"a": "x"}), await client.call_tool("g", {})]
+        return [
+            await client.list_tools(),
+            await client.call_tool("f", {"a": "x"}),
+            await client.call_tool("g", {}),
+        ]
 
     tools, rows_read, refused = in_memory(answering(answer, token=CANARY), questions)
     assert not leaks("".join(each.model_dump_json() for each in (tools, rows_read, refused)))
@@ -300,11 +341,17 @@ def test_only_the_functions_that_match_are_tools(answering: Callable[..., Sessio
 
     def answer(request: httpx.Request) -> httpx.Response:
         is_listing = request.url.path.endswith("ListUserFunctions")
-        return httpx.Response(200, content=listing(names, {}) if is_listing else b'{"error": null, "body": "[]"}')
+        return httpx.Response(
+            200, content=listing(names, {}) if is_listing else b'{"error": null, "body": "[]"}'
+        )
 
     async def questions(client: Any) -> tuple[list[str], Any, Any]:
         tools = [tool.name for tool in await tools_of(client)]
-        return tools, await client.call_tool("get_panels", {}), await client.call_tool("delete_all", {})
+        return (
+            tools,
+            await client.call_tool("get_panels", {}),
+            await client.call_tool("delete_all", {}),
+        )
 
     session = answering(answer)
     for only in (["get_*"], ["GET *"], ["get_panels", "Get Rep*"]):
@@ -313,7 +360,9 @@ def test_only_the_functions_that_match_are_tools(answering: Callable[..., Sessio
         assert not called.is_error
         assert refused.is_error
         assert "Delete All isn't a tool of this server" in text_of(refused)
-    with pytest.raises(jf.ArgumentError, match=r"No function of service\.example matches --only 'nothing\*'"):
+    with pytest.raises(
+        jf.ArgumentError, match=r"No function of service\.example matches --only 'nothing\*'"
+    ):
         mcp_server.serve(session, ["get_*", "nothing*"])
 
 
@@ -323,7 +372,8 @@ def test_no_text_claims_more_than_is_known(answering: Callable[..., Session]) ->
 
     async def questions(client: Any) -> tuple[str, set[tuple[bool, bool]]]:
         hints = {
-            (tool.annotations.read_only_hint, tool.annotations.destructive_hint) for tool in await tools_of(client)
+            (tool.annotations.read_only_hint, tool.annotations.destructive_hint)
+            for tool in await tools_of(client)
         }
         return client.instructions, hints
 
@@ -343,19 +393,29 @@ def test_no_text_claims_more_than_is_known(answering: Callable[..., Session]) ->
 def test_a_note_names_parameters_that_the_tool_has(answering: Callable[..., Session]) -> None:
     """A result that is cut says with which parameters to ask for less, and where there are none it says so."""
     about = {
-        "f": {"StartDate": "", "Regions": "List of regions.", "Limit": "Maximum number of rows.", "Name": ""},
+        "f": {
+            "StartDate": "",
+            "Regions": "List of regions.",
+            "Limit": "Maximum number of rows.",
+            "Name": "",
+        },
         "g": {"Name": "", "Store": ""},
         "h": {},
     }
     listed = [
-        {"name": name, "params": [{"name": key, "description": text} for key, text in params.items()]}
+        {
+            "name": name,
+            "params": [{"name": key, "description": text} for key, text in params.items()],
+        }
         for name, params in about.items()
     ]
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
             return httpx.Response(200, json=listed)
-        return httpx.Response(200, json={"error": None, "body": json.dumps([{"text": "x" * 100}] * 1000)})
+        return httpx.Response(
+            200, json={"error": None, "body": json.dumps([{"text": "x" * 100}] * 1000)}
+        )
 
     async def questions(client: Any) -> list[str]:
         return [(await client.call_tool(name, {})).content[0].text for name in about]
@@ -381,12 +441,24 @@ def test_a_warning_reaches_the_assistant(answering: Callable[..., Session]) -> N
     async def questions(client: Any) -> str:
         return str((await client.call_tool("f", {})).content[0].text)
 
-    assert in_memory(answering(answer), questions).startswith("All rows: 1. Warning: The body of the reply")
+    assert in_memory(answering(answer), questions).startswith(
+        "All rows: 1. Warning: The body of the reply"
+    )
 
 
-def test_names_and_words_that_assistants_do_not_take_are_changed(answering: Callable[..., Session]) -> None:
+def test_names_and_words_that_assistants_do_not_take_are_changed(
+    answering: Callable[..., Session],
+) -> None:
     """Tools and properties have names of at most 64 plain characters that map to the wire's; texts are inert."""
-    names = {"a b": "x\u202e\n\x1b[2J", "a_b": "", "é": "", "y" * 80: "", "z" * 79 + "é": "", "class": "", "a b ": ""}
+    names = {
+        "a b": "x\u202e\n\x1b[2J",
+        "a_b": "",
+        "é": "",
+        "y" * 80: "",
+        "z" * 79 + "é": "",
+        "class": "",
+        "a b ": "",
+    }
     session = answering(lambda _: httpx.Response(200, content=listing(["Größe", "x" * 200], names)))
     tools = [mcp_server.tool(function) for function in session]
     assert len({tool.name for tool in tools}) == 2
@@ -398,9 +470,10 @@ def test_names_and_words_that_assistants_do_not_take_are_changed(answering: Call
         assert "\x1b" not in str(tool)
         assert "\u202e" not in str(tool)
         # Each key is sent as its own wire name.
-        assert {key: function.form(**{name: "v"}).args for name, key in mcp_server._keys(function).items()} == {
-            key: {name: "v"} for name, key in mcp_server._keys(function).items()
-        }
+        assert {
+            key: function.form(**{name: "v"}).args
+            for name, key in mcp_server._keys(function).items()
+        } == {key: {name: "v"} for name, key in mcp_server._keys(function).items()}
         assert set(mcp_server._keys(function)) == set(names)
         assert mcp_server._keys(function)["a_b"] == "a_b"
 
@@ -415,7 +488,9 @@ def test_names_and_words_that_assistants_do_not_take_are_changed(answering: Call
         (pd.DataFrame({"x" * 1000: [1]}), "names are cut too", None),
     ],
 )
-def test_a_result_is_bounded_and_says_what_is_left_out(frame: pd.DataFrame, said: str, rows: int | None) -> None:
+def test_a_result_is_bounded_and_says_what_is_left_out(
+    frame: pd.DataFrame, said: str, rows: int | None
+) -> None:
     """Whole rows are left out, and the note counts the rows that are there."""
     note, table = mcp_server.as_texts(frame, 500)
     assert said in note
@@ -429,7 +504,9 @@ def test_a_result_is_bounded_and_says_what_is_left_out(frame: pd.DataFrame, said
 
 def test_synthetic_data_are_called_so() -> None:
     """A result of the demo says that its data are synthetic."""
-    assert mcp_server.as_texts(jf.connect().get_panels())[0] == "All rows: 2. The data are synthetic."
+    assert (
+        mcp_server.as_texts(jf.connect().get_panels())[0] == "All rows: 2. The data are synthetic."
+    )
 
 
 def test_without_the_extra_the_command_says_how_to_get_it(

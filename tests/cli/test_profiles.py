@@ -82,15 +82,21 @@ def folder(service_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     async def app(scope: Any, _receive: Any, send: Any) -> None:
         found = scope["path"] == "/openapi.json"
         headers = [(b"content-type", b"application/json")]
-        await send({"type": "http.response.start", "status": 200 if found else 404, "headers": headers})
-        await send({"type": "http.response.body", "body": json.dumps(DOCUMENT if found else {}).encode()})
+        await send(
+            {"type": "http.response.start", "status": 200 if found else 404, "headers": headers}
+        )
+        await send(
+            {"type": "http.response.body", "body": json.dumps(DOCUMENT if found else {}).encode()}
+        )
 
     (folder / "own_functions.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
     (folder / "broken_functions.py").write_text("1 / 0\n")
     stored = {**DOCUMENT, "servers": [{"url": "https://shop.example"}]}
     (folder / "shop.json").write_text(json.dumps(stored))
     with serving(app) as shop:
-        (folder / "funcs.toml").write_text(PROFILES.format(service=service_url, shop=shop, python=sys.executable))
+        (folder / "funcs.toml").write_text(
+            PROFILES.format(service=service_url, shop=shop, python=sys.executable)
+        )
         yield folder
 
 
@@ -134,15 +140,24 @@ def test_a_profile_of_each_kind_is_listed(name: str) -> None:
 
 WRONG = [
     ("odd", "has a kind that is not 'service', 'openapi', 'mcp' or 'python'"),
-    ("missing", r"'no_such_module' can't be imported: ModuleNotFoundError(.|\n)*add its folder to PYTHONPATH"),
+    (
+        "missing",
+        r"'no_such_module' can't be imported: ModuleNotFoundError(.|\n)*add its folder to PYTHONPATH",
+    ),
     ("broken", r"ZeroDivisionError: division by zero \(.*broken_functions.py, line 1\)"),
-    ("uninstalled", "The command 'no-such-command-of-the-tests' of the MCP server can't be started: it doesn't exist"),
+    (
+        "uninstalled",
+        "The command 'no-such-command-of-the-tests' of the MCP server can't be started: it doesn't exist",
+    ),
     ("dying", "The server of dying ended with exit code 3"),
     ("nobody", r"Cannot reach 127\.0\.0\.1:1"),
     ("other", "404"),
     ("lost", "lost.json"),
     ("nowhere", "There is no profile 'nowhere'"),
-    ("acme.example", r'Write "https://acme.example" for a service(.|\n)*\[profiles."acme.example"\]'),
+    (
+        "acme.example",
+        r'Write "https://acme.example" for a service(.|\n)*\[profiles."acme.example"\]',
+    ),
 ]
 
 
@@ -158,11 +173,16 @@ def test_a_profile_that_is_wrong_says_so(name: str, said: str) -> None:
     assert 1 <= len(done.stderr.splitlines()) <= 3
 
 
-def test_the_hint_names_every_key_of_a_profile(environment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_hint_names_every_key_of_a_profile(
+    environment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """So does the guide; a key that is added to the profiles has to be added there."""
     assert main(["list", "--profile", "odd"]) == 1
     hint = capsys.readouterr().err
-    guide = "".join((ROOT / "jupyter_funcs" / "guide" / name).read_text() for name in ("connect.md", "any-catalog.md"))
+    guide = "".join(
+        (ROOT / "jupyter_funcs" / "guide" / name).read_text()
+        for name in ("connect.md", "any-catalog.md")
+    )
     for key in profiles._KEYS | {"module", "command"}:
         assert (key if not key.startswith("api_key") else "api_key_") in hint
         assert f"`{key}" in guide or key.startswith("api_key") or f"\n{key} = " in guide
@@ -170,7 +190,9 @@ def test_the_hint_names_every_key_of_a_profile(environment: Path, capsys: pytest
 
 
 @pytest.mark.usefixtures("environment")
-def test_connecting_in_a_notebook_says_the_kind_and_the_number(capsys: pytest.CaptureFixture[str]) -> None:
+def test_connecting_in_a_notebook_says_the_kind_and_the_number(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """In a sentence; and the status says the kind, as a profile does."""
     with interactive_shell() as shell:
         shell.run_line_magic("load_ext", "jupyter_funcs")
@@ -184,6 +206,11 @@ def test_connecting_in_a_notebook_says_the_kind_and_the_number(capsys: pytest.Ca
             shell.run_cell(f"%funcs connect {name}").raise_error()
             assert capsys.readouterr().out.strip() == f"Out[0]: {sentence}"
             status = repr(shell.run_line_magic("funcs", "status"))
-            assert f"kind      { {'shop': 'openapi', 'own': 'python'}.get(name, 'service') }" in status
+            assert (
+                f"kind      { {'shop': 'openapi', 'own': 'python'}.get(name, 'service') }" in status
+            )
         shell.run_cell("jf = __import__('jupyter_funcs'); jf.connect('missing')").raise_error()
-        assert "Session with 'missing'. Its functions are listed on first use." in capsys.readouterr().out
+        assert (
+            "Session with 'missing'. Its functions are listed on first use."
+            in capsys.readouterr().out
+        )

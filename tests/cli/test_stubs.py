@@ -55,7 +55,20 @@ WRONG = [
     "funcs.get_panels(PanelName='p')",
 ]
 EVIL = '"""\'\'\'\n    import os\n    os.system("touch never")\n#\\'
-HOSTILE = [EVIL, "self", "class", "overload", "str", "Literal", "find", "date", "x" * 300, "é", "{slug}", "\ud800"]
+HOSTILE = [
+    EVIL,
+    "self",
+    "class",
+    "overload",
+    "str",
+    "Literal",
+    "find",
+    "date",
+    "x" * 300,
+    "é",
+    "{slug}",
+    "\ud800",
+]
 HOSTILE += ["a b", "a-b"]
 # Users of the stub have jupyter_funcs installed; from its source, mypy would read all of it and its libraries.
 CONFIG = """
@@ -70,7 +83,10 @@ follow_imports = skip
 @pytest.fixture
 def hostile() -> Session:
     """A session whose functions and parameters have names that could break out of a literal."""
-    params = [{"name": name, "description": f"{EVIL}. One of '{name[:9]}', 'b\n\"', default 'b'"} for name in HOSTILE]
+    params = [
+        {"name": name, "description": f"{EVIL}. One of '{name[:9]}', 'b\n\"', default 'b'"}
+        for name in HOSTILE
+    ]
     functions = [{"name": name, "description": name + EVIL, "params": params} for name in HOSTILE]
     content = json.dumps(functions).encode()
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=content))
@@ -85,11 +101,20 @@ def test_mypy_takes_right_calls_and_refuses_wrong_ones(
     """mypy --strict accepts both stubs and every correct call, and finds an error in each wrong line."""
     pytest.importorskip("mypy", reason="mypy isn't installed: pip install -e '.[check]'")
     assert main(["stubs", "-o", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.split() == [str(tmp_path / f"funcs_demo.{ending}") for ending in ("py", "pyi")]
+    assert capsys.readouterr().out.split() == [
+        str(tmp_path / f"funcs_demo.{ending}") for ending in ("py", "pyi")
+    ]
     stubs.write(hostile, tmp_path)
     (tmp_path / "use.py").write_text(RIGHT + "\n".join(WRONG))
     (tmp_path / "mypy.ini").write_text(CONFIG)
-    command = [sys.executable, "-m", "mypy", "--config-file=mypy.ini", "--cache-dir=cache", "--hide-error-context"]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file=mypy.ini",
+        "--cache-dir=cache",
+        "--hide-error-context",
+    ]
     done = subprocess.run(
         [*command, "funcs_demo.pyi", f"{stubs.module_name(hostile)}.pyi", "use.py"],
         cwd=tmp_path,
@@ -101,9 +126,9 @@ def test_mypy_takes_right_calls_and_refuses_wrong_ones(
     )
     errors = [line for line in done.stdout.splitlines() if ": error:" in line]
     first = len(RIGHT.splitlines()) + 1
-    assert {line.split(": error:")[0] for line in errors} == {f"use.py:{first + at}" for at in range(len(WRONG))}, (
-        errors
-    )
+    assert {line.split(": error:")[0] for line in errors} == {
+        f"use.py:{first + at}" for at in range(len(WRONG))
+    }, errors
 
 
 @pytest.mark.slow
@@ -114,7 +139,12 @@ def test_the_module_connects_and_runs(tmp_path: Path) -> None:
     path = os.pathsep.join([str(tmp_path), str(Path(jf.__file__).parent.parent)])
     command = [sys.executable, "-c", program]
     done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60, check=False
+        command,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.stdout == "2 Session\n", done.stderr
 
@@ -122,11 +152,24 @@ def test_the_module_connects_and_runs(tmp_path: Path) -> None:
 def shape(tree: ast.AST) -> set[str]:
     """Return the kinds of statement in a stub and the names that it reads."""
     statements = {type(node).__name__ for node in ast.walk(tree) if isinstance(node, ast.stmt)}
-    return statements | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id[0] != "_"}
+    return statements | {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id[0] != "_"
+    }
 
 
 PLAIN = {"Expr", "ImportFrom", "ClassDef", "FunctionDef", "AnnAssign"}
-PLAIN |= {"RemoteFunction", "Session", "Funcs", "Form", "Job", "DataFrame", "Self", "Any", "Literal", "Callable"}
+PLAIN |= {
+    "RemoteFunction",
+    "Session",
+    "Funcs",
+    "Form",
+    "Job",
+    "DataFrame",
+    "Self",
+    "Any",
+    "Literal",
+    "Callable",
+}
 PLAIN |= {"overload", "str", "int", "float", "bool", "list", "date"}
 
 
@@ -137,12 +180,16 @@ def harmless(session: Session) -> ast.Module:
     tree = ast.parse(text)
     named = {*session.attributes, *(function.slug for function in session)}
     assert shape(tree) <= PLAIN | (shape(tree) & named)
-    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Call | ast.Attribute | ast.Lambda)]
+    assert not [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call | ast.Attribute | ast.Lambda)
+    ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
             assert isinstance(node.value, ast.Constant)
         if isinstance(node, ast.FunctionDef):
-            assert [ast.dump(each) for each in node.body] == ["Expr(value=Constant(value=Ellipsis))"]
+            assert [ast.dump(each) for each in node.body] == [
+                "Expr(value=Constant(value=Ellipsis))"
+            ]
     # The module that runs contains nothing of the catalog.
     assert all(name not in stubs.module(session) for name in session.names if len(name) > 20)
     return tree
@@ -151,10 +198,14 @@ def harmless(session: Session) -> ast.Module:
 def test_no_text_of_a_catalog_becomes_code(hostile: Session) -> None:
     """Hostile names and descriptions are in the stub only as literals and safe identifiers."""
     tree = harmless(hostile)
-    (funcs,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Funcs"]
+    (funcs,) = [
+        node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Funcs"
+    ]
     attributes = [node.target.id for node in funcs.body if isinstance(node, ast.AnnAssign)]
     # `find` is the session's own method.
-    assert attributes == ["find_" if function.slug == "find" else function.slug for function in hostile]
+    assert attributes == [
+        "find_" if function.slug == "find" else function.slug for function in hostile
+    ]
     by_name = {
         node.args.posonlyargs[1].annotation.slice.value: ast.unparse(node.returns)
         for node in ast.walk(tree)
@@ -172,7 +223,9 @@ def test_no_text_of_a_catalog_becomes_code(hostile: Session) -> None:
 def test_any_names_and_descriptions_give_a_stub(names: list[str], description: str) -> None:
     """Whatever the names of functions and parameters, the stub parses and contains only types."""
     params = [{"name": name, "description": description} for name in names if name.strip()]
-    functions = [{"name": each["name"], "description": description, "params": params} for each in params]
+    functions = [
+        {"name": each["name"], "description": description, "params": params} for each in params
+    ]
     content = json.dumps(functions).encode()
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=content))
     harmless(jf.connect("https://service.example", token="a-token", transport=transport))
@@ -186,7 +239,9 @@ def test_a_large_catalog_has_every_attribute(answering: Callable[..., Session]) 
     assert "    f_299: _f_299\n" in text
 
 
-def test_a_file_of_somebody_elses_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_somebody_elses_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Stubs replace stubs, never a module that a user wrote; a path that isn't a folder is an error."""
     (tmp_path / "funcs_demo.py").write_text("mine")
     assert main(["stubs", "-o", str(tmp_path)]) == 1

@@ -98,7 +98,9 @@ def outcome(function: RemoteFunction, args: dict[str, Any]) -> Any:
     return frame, about, [str(each.message) for each in warned]
 
 
-def assert_same(session: Session, heard: Heard, name: str, args: dict[str, Any], came: str | None = None) -> Any:
+def assert_same(
+    session: Session, heard: Heard, name: str, args: dict[str, Any], came: str | None = None
+) -> Any:
     """Run a function both ways: a schema, even an empty one, needs the values as JSON."""
     either = outcome(session[name], args)
     plain = outcome(session[name].with_options(schema={}), args)
@@ -112,7 +114,9 @@ def assert_same(session: Session, heard: Heard, name: str, args: dict[str, Any],
     one, other = either[0], plain[0]
     lost = [] if found == JSON else [text for text in plain[2] if "infinite" in text]
     if lost:  # only Arrow has infinity
-        assert np.isinf(one.select_dtypes("floating")).sum().sum() == int(lost[0].split()[3].replace(",", ""))
+        assert np.isinf(one.select_dtypes("floating")).sum().sum() == int(
+            lost[0].split()[3].replace(",", "")
+        )
         assert (one.replace([np.inf, -np.inf], np.nan).isna() == other.isna()).all(axis=None)
         return found
     assert either[1:] == plain[1:]
@@ -137,10 +141,22 @@ def assert_same(session: Session, heard: Heard, name: str, args: dict[str, Any],
 BUILT_IN: list[tuple[str, dict[str, Any], str]] = [
     ("Get Panels", {}, ARROW),
     ("Get Universe", {}, ARROW),
-    ("Get Panel Dimensions", {"PanelName": PANEL, "Dimensions": ["Age Group", "Region", "Brand"]}, ARROW),
+    (
+        "Get Panel Dimensions",
+        {"PanelName": PANEL, "Dimensions": ["Age Group", "Region", "Brand"]},
+        ARROW,
+    ),
     ("Get Panel Daily", {"PanelName": PANEL, "Symbol": SYMBOL}, ARROW),
-    ("Get Panel Daily", {"PanelName": PANEL, "Symbol": SYMBOL, "PoPGrowth": "Yes", "Dimensions": ["Region"]}, ARROW),
-    ("Get Panel FQ", {"PanelName": PANEL, "Symbol": SYMBOL, "PoPGrowth": "Yes", "PeriodToDate": "Yes"}, ARROW),
+    (
+        "Get Panel Daily",
+        {"PanelName": PANEL, "Symbol": SYMBOL, "PoPGrowth": "Yes", "Dimensions": ["Region"]},
+        ARROW,
+    ),
+    (
+        "Get Panel FQ",
+        {"PanelName": PANEL, "Symbol": SYMBOL, "PoPGrowth": "Yes", "PeriodToDate": "Yes"},
+        ARROW,
+    ),
     ("Get KPIs", {"Symbol": SYMBOL, "PrimaryOnly": "No"}, ARROW),
     ("Get Report", {"report_id": "RPT-101"}, ARROW),
 ]
@@ -165,31 +181,60 @@ DAY, NOON = dt.date(2024, 2, 29), dt.datetime.fromisoformat("2024-02-29T12:30:01
 ODD: dict[str, tuple[Any, str]] = {
     "integers": (pa.table({"a": [1, -(2**63), 2**63 - 1]}), ARROW),
     "integers and null": (pa.table({"a": [2**53 + 1, None, -1], "b": [1, None, 3]}), ARROW),
-    "small integers": (pa.table({"a": pa.array([1, None], pa.int8()), "b": pa.array([1, 2], pa.int32())}), ARROW),
-    "unsigned integers": (pa.table({"a": pa.array([1, None], pa.uint64()), "b": pa.array([1, 2], pa.uint8())}), JSON),
+    "small integers": (
+        pa.table({"a": pa.array([1, None], pa.int8()), "b": pa.array([1, 2], pa.int32())}),
+        ARROW,
+    ),
+    "unsigned integers": (
+        pa.table({"a": pa.array([1, None], pa.uint64()), "b": pa.array([1, 2], pa.uint8())}),
+        JSON,
+    ),
     "integers beyond 64 bit": (pa.table({"a": [decimal.Decimal(2**70), decimal.Decimal(1)]}), JSON),
-    "decimals": (pa.table({"a": [decimal.Decimal("1.10"), None], "b": [decimal.Decimal("2.00")] * 2}), JSON),
+    "decimals": (
+        pa.table({"a": [decimal.Decimal("1.10"), None], "b": [decimal.Decimal("2.00")] * 2}),
+        JSON,
+    ),
     "floats": (pa.table({"a": [0.1, -0.0, 1e16, 5e-324], "b": [1.0, 2.0, 3.0, 2.0**60]}), ARROW),
-    "floats that are none": (pa.table({"a": [NAN, INF, 1.0], "b": [NAN, -INF, None], "c": [None, NAN, 2.5]}), ARROW),
+    "floats that are none": (
+        pa.table({"a": [NAN, INF, 1.0], "b": [NAN, -INF, None], "c": [None, NAN, 2.5]}),
+        ARROW,
+    ),
     "floats of 32 bit": (pa.table({"a": pa.array([0.1, None, NAN, INF], pa.float32())}), ARROW),
-    "booleans": (pa.table({"a": [True, False], "b": [None, True], "c": pa.array([None, None], pa.bool_())}), ARROW),
+    "booleans": (
+        pa.table({"a": [True, False], "b": [None, True], "c": pa.array([None, None], pa.bool_())}),
+        ARROW,
+    ),
     "text": (
-        pa.table({"a": ["007", "", None, "1E5", "\0\u2028😀"], "b": ["null", "NaN", "None", "[1]", '{"a":1}']}),
+        pa.table(
+            {
+                "a": ["007", "", None, "1E5", "\0\u2028😀"],
+                "b": ["null", "NaN", "None", "[1]", '{"a":1}'],
+            }
+        ),
         ARROW,
     ),
     "text of dates": (
         pa.table({"a": ["2024-02-29", None], "b": ["2024-02-29T10:00Z", "2024-02-29T10:00+05:30"]}),
         ARROW,
     ),
-    "text almost of dates": (pa.table({"a": ["2024-02-29", "2024-02-30"], "b": ["2024-02-29", "x"]}), ARROW),
+    "text almost of dates": (
+        pa.table({"a": ["2024-02-29", "2024-02-30"], "b": ["2024-02-29", "x"]}),
+        ARROW,
+    ),
     "text of nanoseconds": (pa.table({"a": ["2024-02-29T10:00:00.123456789"]}), ARROW),
     "dates": (pa.table({"a": [DAY, None, dt.date.min, dt.date.max]}), ARROW),
     "dates beyond Python's": (pa.table({"a": pa.array([2_932_897, 0], pa.date32())}), JSON),
     "times": (pa.table({"a": [NOON, None], "b": pa.array([0, 1], pa.timestamp("s"))}), ""),
-    "whole days as times": (pa.table({"a": [dt.datetime.fromisoformat("2024-01-01"), None]}), ARROW),
+    "whole days as times": (
+        pa.table({"a": [dt.datetime.fromisoformat("2024-01-01"), None]}),
+        ARROW,
+    ),
     "nanoseconds": (pa.table({"a": pa.array([1, None], pa.timestamp("ns"))}), JSON),
     "times in UTC": (pa.table({"a": pa.array([NOON, None], pa.timestamp("us", "UTC"))}), JSON),
-    "times in Berlin": (pa.table({"a": pa.array([NOON, None], pa.timestamp("us", "Europe/Berlin"))}), JSON),
+    "times in Berlin": (
+        pa.table({"a": pa.array([NOON, None], pa.timestamp("us", "Europe/Berlin"))}),
+        JSON,
+    ),
     "times of day": (pa.table({"a": [dt.time(1, 2), None]}), JSON),
     "durations": (pa.table({"a": [dt.timedelta(1), None]}), ""),
     "bytes": (pa.table({"a": [b"\0a", None]}), JSON),
@@ -199,13 +244,19 @@ ODD: dict[str, tuple[Any, str]] = {
     "nulls": (pa.table({"a": [None, None], "b": [1, 2]}), ""),
     "nulls of a type": (
         pa.table(
-            {str(kind): pa.array([None, None], kind) for kind in (pa.int64(), pa.float64(), pa.string(), pa.date32())}
+            {
+                str(kind): pa.array([None, None], kind)
+                for kind in (pa.int64(), pa.float64(), pa.string(), pa.date32())
+            }
         ),
         ARROW,
     ),
     "no rows": (pa.table({"a": pa.array([], pa.int64())}), ARROW),
     "names": (pa.table([[1], [2], [3], [4], [5]], ["a.b", "Result", "data", "schema", " "]), ARROW),
-    "many rows": (pa.table({"a": range(25_000), "b": [f"x{each % 7}" for each in range(25_000)]}), ARROW),
+    "many rows": (
+        pa.table({"a": range(25_000), "b": [f"x{each % 7}" for each in range(25_000)]}),
+        ARROW,
+    ),
     "a frame": (pd.DataFrame({"a": [1, None], "b": ["x", None]}), JSON),
     "an Arrow table": (pa.table({"a": [1]}).to_batches()[0], JSON),
     "records": ([{"a": 1}, {"b": "x", "a": None}], JSON),
@@ -230,11 +281,16 @@ KINDS = {
     pa.float64(): st.floats(),
     pa.float32(): st.floats(width=32),
     pa.bool_(): st.booleans(),
-    pa.string(): st.text(st.characters(codec="utf-8"), max_size=6) | st.dates().map(str) | st.datetimes().map(str),
-    pa.large_string(): st.datetimes().map(dt.datetime.isoformat) | st.sampled_from(["2024-01-01T10:00Z", "1"]),
+    pa.string(): st.text(st.characters(codec="utf-8"), max_size=6)
+    | st.dates().map(str)
+    | st.datetimes().map(str),
+    pa.large_string(): st.datetimes().map(dt.datetime.isoformat)
+    | st.sampled_from(["2024-01-01T10:00Z", "1"]),
     pa.date32(): st.dates(),
     pa.timestamp("us"): st.datetimes(),
-    pa.timestamp("ms"): st.datetimes().map(lambda each: each.replace(microsecond=1000 * (each.microsecond // 1000))),
+    pa.timestamp("ms"): st.datetimes().map(
+        lambda each: each.replace(microsecond=1000 * (each.microsecond // 1000))
+    ),
     pa.timestamp("us", "UTC"): st.datetimes(NOON),
     pa.decimal128(10, 2): st.decimals(-1000, 1000, places=2),
     pa.list_(pa.int64()): st.lists(st.integers(0, 9), max_size=2),
@@ -253,13 +309,17 @@ def tables(draw: st.DrawFn) -> pa.Table:
         )
     )
     kinds = [draw(st.sampled_from([*KINDS])) for _ in names]
-    cells = [draw(st.lists(st.none() | KINDS[kind], min_size=rows, max_size=rows)) for kind in kinds]
+    cells = [
+        draw(st.lists(st.none() | KINDS[kind], min_size=rows, max_size=rows)) for kind in kinds
+    ]
     return pa.table([pa.array(each, kind) for kind, each in zip(kinds, cells, strict=True)], names)
 
 
 @given(tables())
 @example(pa.table({"a": pa.array([], pa.string())}))
-def test_any_table_gives_one_frame_either_way(heard: tuple[Session, Heard], table: pa.Table) -> None:
+def test_any_table_gives_one_frame_either_way(
+    heard: tuple[Session, Heard], table: pa.Table
+) -> None:
     """Tables of any types, with nulls anywhere, give the same frame from Arrow and from JSON."""
     RESULTS["any"] = table
     assert_same(*heard, "Result", {"which": "any"})
@@ -275,7 +335,9 @@ def test_an_empty_result_has_its_columns(funcs: Session) -> None:
 FEW_ROWS = duckdb_engine._FEW_ROWS
 
 
-def test_arrow_comes_from_a_session_with_any_transport(funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrow_comes_from_a_session_with_any_transport(
+    funcs: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Embedded and over HTTP, many rows come as Arrow, in less than half the bytes, and few rows as JSON."""
     monkeypatch.setattr(duckdb_engine, "_FEW_ROWS", FEW_ROWS)  # while `heard` is open, it isn't
     daily, panels = funcs["Get Panel Daily"], funcs["Get Panels"]
@@ -288,7 +350,9 @@ def test_arrow_comes_from_a_session_with_any_transport(funcs: Session, monkeypat
     assert panels().equals(panels.with_options(schema={})())
 
 
-def test_text_is_asked_for_where_it_is_needed(heard: tuple[Session, Heard], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_is_asked_for_where_it_is_needed(
+    heard: tuple[Session, Heard], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A run whose reply is shown, and a kernel without pyarrow, ask for JSON."""
     session, transport = heard
     job = session["Get KPIs"].start({"Symbol": SYMBOL}, keep_reply=True)
@@ -345,7 +409,9 @@ NUMBERS = pa.table({"a": [0] * 10**6})
 def test_a_broken_stream_is_an_error_and_fills_no_memory(broken: bytes) -> None:
     """A stream that is cut, forged, compressed or of other types is an error of two lines, and takes no memory."""
     used = pa.total_allocated_bytes()
-    with pytest.raises(jf.ProtocolError, match=r"^The reply is not a valid Arrow stream: .+\nTry again") as caught:
+    with pytest.raises(
+        jf.ProtocolError, match=r"^The reply is not a valid Arrow stream: .+\nTry again"
+    ) as caught:
         stream_to_frame(broken)
     assert str(caught.value).count("\n") == 1
     assert pa.total_allocated_bytes() - used < 10**5

@@ -57,13 +57,19 @@ class Counting:
         self.runs += 1
         asked = json.loads(request.content)
         return httpx.Response(
-            200, json={"error": None, "body": json.dumps([{"of": asked["FunctionName"], **asked["Args"]}])}
+            200,
+            json={
+                "error": None,
+                "body": json.dumps([{"of": asked["FunctionName"], **asked["Args"]}]),
+            },
         )
 
 
 def jwt(**claims: Any) -> str:
     parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
-    return ".".join([base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts] + ["signature"])
+    return ".".join(
+        [base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts] + ["signature"]
+    )
 
 
 def frame(text: str = "x") -> Any:
@@ -73,7 +79,9 @@ def frame(text: str = "x") -> Any:
 
 
 def connection(**changes: Any) -> Connection:
-    return dataclasses.replace(Connection("work", "https://service.example", lambda: Secret("x")), **changes)
+    return dataclasses.replace(
+        Connection("work", "https://service.example", lambda: Secret("x")), **changes
+    )
 
 
 # The same question
@@ -103,7 +111,9 @@ def test_another_session_of_the_same_user_takes_it_too(answering: Callable[..., 
     assert service.runs == 2
 
 
-def test_without_the_option_a_call_is_sent_and_nothing_kept(answering: Callable[..., Session]) -> None:
+def test_without_the_option_a_call_is_sent_and_nothing_kept(
+    answering: Callable[..., Session],
+) -> None:
     """A single call neither reads nor writes the cache unless it is told to."""
     service = Counting()
     session = answering(service)
@@ -168,7 +178,9 @@ def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
         **changes: Any,
     ) -> str:
         identity = cache.identity(where or connection(), Secret(token))
-        return run_keys(identity, of, options.changed(**changes), [args or {"a": "1", "b": ["x"]}])[0]
+        return run_keys(identity, of, options.changed(**changes), [args or {"a": "1", "b": ["x"]}])[
+            0
+        ]
 
     others = [
         key(),
@@ -197,7 +209,9 @@ def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
         connection(), Secret("opaque-token-of-one")
     )
     other = Cache(tmp_path / "other")
-    assert other.identity(connection(), Secret("opaque-token")) != cache.identity(connection(), Secret("opaque-token"))
+    assert other.identity(connection(), Secret("opaque-token")) != cache.identity(
+        connection(), Secret("opaque-token")
+    )
 
 
 @POSIX
@@ -327,7 +341,12 @@ print([str(warning.message) for warning in caught])
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("1\n1\n"), done.stdout
-    assert done.stdout.count("['Results are not cached on disk: pyarrow is not installed (pip install pyarrow).']") == 1
+    assert (
+        done.stdout.count(
+            "['Results are not cached on disk: pyarrow is not installed (pip install pyarrow).']"
+        )
+        == 1
+    )
     assert not (tmp_path / "results").exists()
 
 
@@ -369,7 +388,11 @@ print([str(warning.message) for warning in caught])
 def test_a_full_disk_leaves_what_was_kept(tmp_path: Path) -> None:
     """FAULTS.md 117: a disk that is full keeps the old results, leaves no part of a new one, and is warned of once."""
     done = subprocess.run(
-        [sys.executable, "-c", FILLS, str(tmp_path)], check=False, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FILLS, str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stderr == ""
     assert done.stdout == f"['Results are not cached on disk: File too large ({tmp_path}).']\n"
@@ -461,13 +484,16 @@ def test_the_status_says_what_there_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(-5, "0 s"), (59.9, "59 s"), (60, "1 minute"), (7300, "2 hours"), (90_000, "1 day")]
+    ("seconds", "text"),
+    [(-5, "0 s"), (59.9, "59 s"), (60, "1 minute"), (7300, "2 hours"), (90_000, "1 day")],
 )
 def test_ages_are_in_units_of_people(seconds: float, text: str) -> None:
     assert span(seconds) == text
 
 
-def test_the_folder_is_the_users_own_unless_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_the_users_own_unless_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """FUNCS_RESULTS_DIR names the folder; by default it is the user's cache, never below the working directory."""
     monkeypatch.setenv("FUNCS_RESULTS_DIR", str(tmp_path))
     assert own_path("results") == tmp_path
@@ -486,7 +512,9 @@ def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Sessio
         result = state(panel)["result"]
         assert (" · from the cache (" in result["summary"]) == is_cached
         assert result["json"]["possible"] != is_cached
-        assert ("error" in page.ask("json", run=result["number"], path=[], **{"from": 0})) == is_cached
+        assert (
+            "error" in page.ask("json", run=result["number"], path=[], **{"from": 0})
+        ) == is_cached
     panel.close()
 
 
@@ -497,13 +525,19 @@ def run() -> Iterator[Callable[[str], Any]]:
         yield lambda line: shell.run_line_magic("funcs", line)
 
 
-def test_the_magic_shows_and_clears_it_without_a_service(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_magic_shows_and_clears_it_without_a_service(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`%funcs cache` and `%funcs cache clear` work without a connection; any other word is refused."""
     monkeypatch.setenv("FUNCS_BASE_URL", "https://nowhere.example")
     Cache().put("it", frame())
     assert isinstance(run("cache"), CacheStatus)
     assert run("cache").runs == 1
-    for wrong, hint in {"cache claer": "clear", "cache now": "cache clear", "cache clear all": "clear"}.items():
+    for wrong, hint in {
+        "cache claer": "clear",
+        "cache now": "cache clear",
+        "cache clear all": "clear",
+    }.items():
         with pytest.raises(jf.ArgumentError, match=hint):
             run(wrong)
     assert run("cache clear").removed[0] == 1

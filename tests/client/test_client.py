@@ -48,7 +48,9 @@ def test_names_are_in_the_catalogs_order(funcs: Session) -> None:
     assert len(funcs) == len(ALL)
 
 
-@pytest.mark.parametrize("name", ["Get Panel Daily", "get_panel_daily", "get panel daily", "GetPanelDaily"])
+@pytest.mark.parametrize(
+    "name", ["Get Panel Daily", "get_panel_daily", "get panel daily", "GetPanelDaily"]
+)
 def test_a_function_is_found_by_each_of_its_names(funcs: Session, name: str) -> None:
     """The wire name, the slug, other spellings, the id and the attribute all find the same function."""
     function = funcs[name]
@@ -67,7 +69,9 @@ def test_an_unknown_function_names_its_neighbours(funcs: Session) -> None:
     assert not hasattr(funcs, "zzz")
     with pytest.raises(AttributeError, match=r"no attribute 'conect'\. Did you mean 'connect'"):
         _ = jf.conect
-    with pytest.raises(jf.ArgumentError, match=r"A form needs a function, not 'get_panels' \(str\)"):
+    with pytest.raises(
+        jf.ArgumentError, match=r"A form needs a function, not 'get_panels' \(str\)"
+    ):
         jf.Form("get_panels")  # type: ignore[arg-type]
     with pytest.raises(jf.ArgumentError, match=r"not '1'\.\nIt takes no parameters"):
         funcs.get_panels(1)
@@ -99,14 +103,21 @@ def test_the_demo_is_called_synthetic_also_where_it_is_served(funcs: Session) ->
     assert funcs.get_panel_daily.sweep(**DAILY | {"Symbol": [SYMBOL]}).attrs["funcs"]["synthetic"]
 
 
-def test_the_demos_functions_are_called_synthetic_and_not_those_beside_them(answering: Callable[..., Session]) -> None:
+def test_the_demos_functions_are_called_synthetic_and_not_those_beside_them(
+    answering: Callable[..., Session],
+) -> None:
     """Beside a team's own functions, each result says whether it is synthetic, and the session doesn't."""
     demo = {"name": "G", "description": "Give (synthetic demo data)."}
-    own = {"name": "F", "description": "Make a synthetic control of (synthetic demo data) and others."}
+    own = {
+        "name": "F",
+        "description": "Make a synthetic control of (synthetic demo data) and others.",
+    }
 
     def answer(request: httpx.Request) -> httpx.Response:
         listed = request.url.path.endswith("ListUserFunctions")
-        return httpx.Response(200, json=[demo, own] if listed else {"error": None, "body": '[{"a": 1}]'})
+        return httpx.Response(
+            200, json=[demo, own] if listed else {"error": None, "body": '[{"a": 1}]'}
+        )
 
     mixed = answering(answer)
     assert [mixed[name]().attrs["funcs"]["synthetic"] for name in ("G", "F")] == [True, False]
@@ -118,7 +129,11 @@ def test_the_demos_functions_are_called_synthetic_and_not_those_beside_them(answ
 def test_a_breakdown_adds_up_to_the_total(funcs: Session, dimension: str) -> None:
     """Spend and Transaction Count add up over every dimension, to the cent."""
     total = funcs.get_panel_daily(**DAILY).set_index("Date")
-    parts = funcs.get_panel_daily(**DAILY, Dimensions=dimension).groupby("Date")[["Spend", "Transaction Count"]].sum()
+    parts = (
+        funcs.get_panel_daily(**DAILY, Dimensions=dimension)
+        .groupby("Date")[["Spend", "Transaction Count"]]
+        .sum()
+    )
     assert (parts["Spend"] - total["Spend"]).abs().max() < 0.005
     assert (parts["Transaction Count"] == total["Transaction Count"]).all()
 
@@ -137,7 +152,10 @@ def test_arguments_go_by_name_or_as_a_form(funcs: Session) -> None:
     assert len(funcs.get_panel_daily(form)) == 1826
     assert repr(form) == f"<Form Get Panel Daily: {DAILY}>"
     form["PoPLookback"] = 99  # isn't sent, so the error says that it is there
-    assert repr(form) == f"<Form Get Panel Daily: {DAILY}; PoPLookback must be between 1 and 50, not 99.>"
+    assert (
+        repr(form)
+        == f"<Form Get Panel Daily: {DAILY}; PoPLookback must be between 1 and 50, not 99.>"
+    )
     with pytest.raises(jf.ArgumentError, match="by name"):
         funcs.get_panel_daily(PANEL)
 
@@ -166,7 +184,9 @@ def test_one_field_feeds_everything(funcs: Session) -> None:
     for function in funcs:
         names = [param.name for param in function.params]
         assert [field.name for field in function.fields] == names
-        assert list(inspect.signature(function).parameters) == [field.identifier for field in function.fields]
+        assert list(inspect.signature(function).parameters) == [
+            field.identifier for field in function.fields
+        ]
         assert list(function.json_schema()["properties"]) == names
         assert list(function.describe()["name"]) == names
         assert [field.name for field in jf.Form(function).fields] == names
@@ -229,7 +249,10 @@ LISTINGS: dict[str, tuple[object, list[tuple[str, str]]]] = {
     "one column of names": ([{"Name": "A"}, {"Name": "A"}, {"Name": "B"}], [("A", ""), ("B", "")]),
     "the first text column": ([{"n": 1, "Code": "A", "Text": "Alpha"}], [("A", "Alpha")]),
     "rows": ([["A", 1], ["B", 2]], [("A", ""), ("B", "")]),
-    "the parameter's name after others": ([{"Sector": "Retail", "Year": "2024", "Name": "Alpha"}], [("2024", "Alpha")]),
+    "the parameter's name after others": (
+        [{"Sector": "Retail", "Year": "2024", "Name": "Alpha"}],
+        [("2024", "Alpha")],
+    ),
     "no text column": ([{"n": 1}], []),
     "no rows": ([], []),
     "a text": ("plain text", [("plain text", "")]),
@@ -244,7 +267,12 @@ def test_the_column_of_the_values_is_found(
     from jupyter_funcs.core import background
 
     functions = [
-        {"name": "F", "params": [{"name": "Year", "description": "Use function 'List' to get list of years."}]},
+        {
+            "name": "F",
+            "params": [
+                {"name": "Year", "description": "Use function 'List' to get list of years."}
+            ],
+        },
         {"name": "List"},
     ]
 
@@ -288,7 +316,9 @@ def test_a_run_has_one_total_deadline() -> None:
             replied.set()
         await inner.app(scope, receive, send)
 
-    session = jf.connect("https://service.example", token=inner.token, transport=httpx.ASGITransport(app))
+    session = jf.connect(
+        "https://service.example", token=inner.token, transport=httpx.ASGITransport(app)
+    )
     with pytest.raises(jf.DeadlineError, match=r"0\.2 s"):
         session.get_panels.with_options(timeout=0.2)()
     assert not replied.is_set()
@@ -305,7 +335,9 @@ def test_cancel_ends_a_run(answering: Callable[..., Session]) -> None:
             await asyncio.sleep(60)
         await inner.app(scope, receive, send)
 
-    session = jf.connect("https://service.example", token=inner.token, transport=httpx.ASGITransport(app))
+    session = jf.connect(
+        "https://service.example", token=inner.token, transport=httpx.ASGITransport(app)
+    )
     job = session.get_panels.submit()
     with pytest.raises(jf.DeadlineError, match="is still running"):
         job.result(0.1)
@@ -337,7 +369,11 @@ def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session])
         {
             "name": "F",
             "colour": "red",
-            "params": [{"name": "a", "type": 97, "size": 1}, {"name": "b", "type": 97}, {"name": "c", "type": 98}],
+            "params": [
+                {"name": "a", "type": 97, "size": 1},
+                {"name": "b", "type": 97},
+                {"name": "c", "type": 98},
+            ],
         }
     ]
 
@@ -483,8 +519,18 @@ PARAMS = [{"name": "a"}, {"name": "b", "description": "[Optional] text"}]
     ("status", "now", "error", "said"),
     [
         (422, [{"name": "a"}], jf.ArgumentError, "The service has changed 'F': removed 'b'."),
-        (422, [*PARAMS, {"name": "c", "required": True}], jf.ArgumentError, "added 'c' (required)."),
-        (422, [{"name": "a"}, {"name": "b", "required": True}], jf.ArgumentError, "now requires 'b'."),
+        (
+            422,
+            [*PARAMS, {"name": "c", "required": True}],
+            jf.ArgumentError,
+            "added 'c' (required).",
+        ),
+        (
+            422,
+            [{"name": "a"}, {"name": "b", "required": True}],
+            jf.ArgumentError,
+            "now requires 'b'.",
+        ),
         (422, [{"name": "x"}, PARAMS[1]], jf.ArgumentError, "changed 'F': removed 'a', added 'x'."),
         (404, None, jf.NotFoundError, "F is no longer in your catalog."),
         (422, PARAMS, jf.ArgumentError, "as the service says it"),
@@ -518,10 +564,14 @@ def test_a_function_that_the_service_has_changed_is_said(
     assert type(caught.value) is error
     assert len(caught.value.lines) <= 3
     assert seen == ["ListUserFunctions", "runFunction", "ListUserFunctions"]
-    assert [param.name for one in session for param in one.params] == [param["name"] for param in now or []]
+    assert [param.name for one in session for param in one.params] == [
+        param["name"] for param in now or []
+    ]
 
 
-def test_a_refused_value_lists_nothing_when_the_listing_is_new(answering: Callable[..., Session]) -> None:
+def test_a_refused_value_lists_nothing_when_the_listing_is_new(
+    answering: Callable[..., Session],
+) -> None:
     """Most refusals are about a value: not each of them costs a listing."""
     listings = []
 

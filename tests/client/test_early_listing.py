@@ -46,7 +46,9 @@ def slowly(seconds: float) -> Callable[[Connection], None]:
     return act
 
 
-def test_the_functions_are_known_before_the_first_use(server: Faulty, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_functions_are_known_before_the_first_use(
+    server: Faulty, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Connecting lists them once; the first use sends nothing more, and `refresh` lists them again."""
     session = jf.connect(server.url, token=CANARY)
     wait_until(lambda: session.listed)
@@ -119,7 +121,9 @@ def test_it_starts_only_if_nobody_is_asked_and_no_code_runs(
     session.close()
 
 
-def test_a_function_or_a_transport_of_the_user_is_not_called(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_or_a_transport_of_the_user_is_not_called(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A function that returns a token and a transport are called at the first use; a sweep's worker lists nothing."""
     monkeypatch.setenv("FUNCS_BASE_URL", server.url)
     monkeypatch.setenv("FUNCS_TOKEN", CANARY)
@@ -195,7 +199,9 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
     session.close()
 
 
-def test_a_service_that_hangs_takes_no_longer_than_before(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_hangs_takes_no_longer_than_before(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the first use waits for it, 19.7 s by the test's clock, is taken off its own limit of 20 s."""
     monkeypatch.setattr(remote, "LIST_SECONDS", 0.3)
     monkeypatch.setattr(client, "_MIN_LEFT", 0.1)
@@ -264,7 +270,9 @@ sys.exit(10 * code + len(session.names))
         pytest.param(FORK, 21, marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="")),
     ],
 )
-def test_another_process_neither_waits_for_it_nor_hears_of_it(server: Faulty, then: str, code: int) -> None:
+def test_another_process_neither_waits_for_it_nor_hears_of_it(
+    server: Faulty, then: str, code: int
+) -> None:
     """A script that ends meanwhile ends silently, before its listing does; a forked child lists for itself."""
     server.tell(slowly(3 if code else 600))
     server.otherwise = healthy

@@ -60,16 +60,35 @@ SCHEMAS = {
     "StartDate": {"type": "string", "format": "date"},
 }
 CODE = '"""\'\'\'\nimport os; os.system("touch /tmp/never")\n{slug}\\'
-NAMES = ["Get Panel Daily", "class", "find", "1st look", "a-b", "a b", "Property", "overload", "str", "get", CODE]
+NAMES = [
+    "Get Panel Daily",
+    "class",
+    "find",
+    "1st look",
+    "a-b",
+    "a b",
+    "Property",
+    "overload",
+    "str",
+    "get",
+    CODE,
+]
 NAMES += ["…", "ﬁt"]
 
 
 def listing(names: list[str], params: dict[str, str]) -> bytes:
     listed = [
-        {"name": name, "description": text, "schema": SCHEMAS.get(name), "required": text.startswith("[Required]")}
+        {
+            "name": name,
+            "description": text,
+            "schema": SCHEMAS.get(name),
+            "required": text.startswith("[Required]"),
+        }
         for name, text in params.items()
     ]
-    return json.dumps([{"name": name, "id": at + 1, "params": listed} for at, name in enumerate(names)]).encode()
+    return json.dumps(
+        [{"name": name, "id": at + 1, "params": listed} for at, name in enumerate(names)]
+    ).encode()
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +105,9 @@ def catalog(sent: list[str]) -> Iterator[Session]:
         sent.append(request.url.path)
         return httpx.Response(200, content=listing(NAMES, DAILY))
 
-    session = jf.connect("https://service.example", token="a-token", transport=httpx.MockTransport(answer))
+    session = jf.connect(
+        "https://service.example", token="a-token", transport=httpx.MockTransport(answer)
+    )
     assert len(session) == len(NAMES)
     yield session
     session.close()
@@ -100,7 +121,10 @@ def test_the_signature_says_names_types_options_and_defaults(catalog: Session) -
         "PanelName": (str, inspect.Parameter.empty),
         "Symbol": (str | None, None),
         "Brand": (list[str] | str | None, None),
-        "Dimensions": (list[Literal["Age Group", "Region"]] | Literal["Age Group", "Region"] | None, None),
+        "Dimensions": (
+            list[Literal["Age Group", "Region"]] | Literal["Age Group", "Region"] | None,
+            None,
+        ),
         "PoPGrowth": (Literal["Yes", "No"] | bool | None, "No"),
         "PoPLookback": (int | None, 1),
         "Unit": (Literal["day", "week"] | None, "week"),
@@ -109,7 +133,9 @@ def test_the_signature_says_names_types_options_and_defaults(catalog: Session) -
         "a_b": (str | None, None),
     }
     assert signature.return_annotation == "pandas.DataFrame"
-    assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in signature.parameters.values())
+    assert all(
+        each.kind is inspect.Parameter.KEYWORD_ONLY for each in signature.parameters.values()
+    )
 
 
 TYPES = {
@@ -143,7 +169,9 @@ def test_help_says_what_the_parameters_are(catalog: Session, sent: list[str]) ->
         pytest.param("x = fn(PanelName='a', ", marks=pytest.mark.slow),
     ],
 )
-def test_jedi_knows_the_signature_and_the_words(catalog: Session, sent: list[str], code: str) -> None:
+def test_jedi_knows_the_signature_and_the_words(
+    catalog: Session, sent: list[str], code: str
+) -> None:
     """jedi, which completes in most front ends, sees the parameters with their types, without a request."""
     before = len(sent)
     scope = {"funcs": catalog, "fn": catalog["Get Panel Daily"]}
@@ -154,7 +182,9 @@ def test_jedi_knows_the_signature_and_the_words(catalog: Session, sent: list[str
     assert "='No'" in shown["PoPGrowth"]
     assert TYPES["PoPGrowth"] in signature.docstring(raw=True)
     assert "PanelName=" in {each.name for each in jedi.Interpreter("fn(Pan", [scope]).complete()}
-    assert "get_panel_daily" in {each.name for each in jedi.Interpreter("funcs.get_p", [scope]).complete()}
+    assert "get_panel_daily" in {
+        each.name for each in jedi.Interpreter("funcs.get_p", [scope]).complete()
+    }
     assert len(sent) == before
 
 
@@ -204,15 +234,24 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
         # Before the functions are listed there is nothing to show, and typing alone does not list them.
         code = "funcs.get_panel_daily"
         assert not client.inspect(code, len(code), 0, reply=True, timeout=60)["content"]["found"]
-        asked = client.execute_interactive('fn = funcs["Get Panel Daily"]', user_expressions=SENT, timeout=60)
+        asked = client.execute_interactive(
+            'fn = funcs["Get Panel Daily"]', user_expressions=SENT, timeout=60
+        )
         assert asked["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
-        for code, detail in [("fn", 0), ("funcs.get_panel_daily", 0), ("fn(PanelName=", 0), ("fn", 1)]:
+        for code, detail in [
+            ("fn", 0),
+            ("funcs.get_panel_daily", 0),
+            ("fn(PanelName=", 0),
+            ("fn", 1),
+        ]:
             shown = client.inspect(code, len(code), detail, reply=True, timeout=60)["content"]
             assert shown["found"], code
             text = re.sub(r"\x1b\[[0-9;]*m", "", shown["data"]["text/plain"])
             assert "PanelName: str" in text
             assert "Literal['Yes', 'No']" in text
-            assert detail or TYPES["PoPGrowth"].strip() in text  # ?? shows the source in place of the words
+            assert (
+                detail or TYPES["PoPGrowth"].strip() in text
+            )  # ?? shows the source in place of the words
         asked = client.execute_interactive("", user_expressions=SENT, timeout=60)
         assert asked["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
     finally:
@@ -252,13 +291,19 @@ def test_a_slug_is_the_same_each_time(catalog: Session) -> None:
     more = jf.connect(
         "https://service.example",
         token="a-token",
-        transport=httpx.MockTransport(lambda _: httpx.Response(200, content=listing([*NAMES, "class", "x"], DAILY))),
+        transport=httpx.MockTransport(
+            lambda _: httpx.Response(200, content=listing([*NAMES, "class", "x"], DAILY))
+        ),
     )
-    assert [function.slug for function in more][: len(NAMES)] == [function.slug for function in catalog]
+    assert [function.slug for function in more][: len(NAMES)] == [
+        function.slug for function in catalog
+    ]
 
 
 @pytest.mark.parametrize("given", [{"class_": "x"}, {"class": "x"}, {"CLASS": "x"}])
-def test_a_parameter_goes_by_its_python_name_or_its_own(catalog: Session, given: dict[str, str]) -> None:
+def test_a_parameter_goes_by_its_python_name_or_its_own(
+    catalog: Session, given: dict[str, str]
+) -> None:
     """A name that Python cannot write as a keyword argument gets another; the wire name is sent."""
     sent = catalog.get_panel_daily.request(PanelName="p", Symbol="s", **given)
     assert sent["Args"] == {"PanelName": "p", "Symbol": "s", "class": "x"}
@@ -286,7 +331,9 @@ def test_words_of_a_catalog_are_inert() -> None:
     (function,) = jf.connect(
         "https://service.example",
         token="a-token",
-        transport=httpx.MockTransport(lambda _: httpx.Response(200, content=listing(["F"], {"P\x1b": hostile}))),
+        transport=httpx.MockTransport(
+            lambda _: httpx.Response(200, content=listing(["F"], {"P\x1b": hostile}))
+        ),
     )
     doc = function.__doc__ or ""
     assert "\x1b" not in doc
@@ -326,15 +373,20 @@ def options_of(annotation: Any) -> tuple[Any, ...]:
     """Return the values of the literals within an annotation."""
     if typing.get_origin(annotation) is Literal:
         return typing.get_args(annotation)
-    return tuple(dict.fromkeys(one for inner in typing.get_args(annotation) for one in options_of(inner)))
+    return tuple(
+        dict.fromkeys(one for inner in typing.get_args(annotation) for one in options_of(inner))
+    )
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(PARAMS)
-def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described: dict[str, str]) -> None:
+def test_form_schema_signature_stub_and_magic_agree(
+    catalog: Session, described: dict[str, str]
+) -> None:
     """They agree on the names and their order, and on what is required, allowed and the default."""
     params = (
-        Param(name=name, description=text, required=text.startswith("[Required]")) for name, text in described.items()
+        Param(name=name, description=text, required=text.startswith("[Required]"))
+        for name, text in described.items()
     )
     listed = Function(name="F", params=tuple(params))
     function = RemoteFunction(catalog, listed, "f")
@@ -342,7 +394,11 @@ def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described:
     jsonschema.Draft202012Validator.check_schema(schema)
     signature = inspect.signature(function)
     tree = ast.parse(stubs._class(function))
-    (stub,) = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == "__call__"][:1]
+    (stub,) = [
+        each
+        for each in ast.walk(tree)
+        if isinstance(each, ast.FunctionDef) and each.name == "__call__"
+    ][:1]
     table = function.describe().set_index("name")
     assert list(schema["properties"]) == list(form) == list(table.index) == list(described)
     assert [each.arg for each in stub.args.kwonlyargs] == list(signature.parameters)
@@ -350,7 +406,9 @@ def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described:
     in_form = {name for name in form.errors if name}
     assert set(schema["required"]) == in_form
     assert set(table.index[table["required"] == "yes"]) == in_form
-    for field, in_stub, default in zip(function.fields, stub.args.kwonlyargs, stub.args.kw_defaults, strict=True):
+    for field, in_stub, default in zip(
+        function.fields, stub.args.kwonlyargs, stub.args.kw_defaults, strict=True
+    ):
         own, parameter = schema["properties"][field.name], signature.parameters[field.identifier]
         assert (default is None) is (field.name in in_form)
         assert (parameter.default is inspect.Parameter.empty) is (field.name in in_form)
@@ -375,7 +433,9 @@ def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described:
                 assert parameter.default == first
                 assert ast.literal_eval(default or ast.Constant(None)) == first
     # The magic's cell body, written from the schema's defaults, is what the form takes for them.
-    defaults = {name: own["default"] for name, own in schema["properties"].items() if "default" in own}
+    defaults = {
+        name: own["default"] for name, own in schema["properties"].items() if "default" in own
+    }
     read = read_body(json.dumps(defaults), {}) if defaults else {}
     assert jf.Form(function).fields == function.fields
     by_magic, by_code = jf.Form(function), jf.Form(function)
@@ -396,6 +456,11 @@ def test_more_options_than_an_editor_can_show_are_a_plain_text(catalog: Session)
 def test_unions_are_written_in_one_way() -> None:
     """A type's source in the stub reads back as the type."""
     scope = {"Literal": Literal, "date": dt.date}
-    for annotation in (str, dt.date | str, list[Literal["a'", "b\n"]] | Literal["\ud800"] | None, int | None):
+    for annotation in (
+        str,
+        dt.date | str,
+        list[Literal["a'", "b\n"]] | Literal["\ud800"] | None,
+        int | None,
+    ):
         assert eval(stubs.source(annotation), scope) == annotation
     assert isinstance(dt.date | str, types.UnionType)

@@ -54,7 +54,9 @@ app.run()
 
 def jwt(**claims: Any) -> str:
     parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
-    return ".".join([base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts] + ["signature"])
+    return ".".join(
+        [base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts] + ["signature"]
+    )
 
 
 class Service:
@@ -65,9 +67,13 @@ class Service:
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, json=[{"name": "F", "id": 1, "params": [{"name": "a", "type": 0}]}])
+            return httpx.Response(
+                200, json=[{"name": "F", "id": 1, "params": [{"name": "a", "type": 0}]}]
+            )
         self.runs += 1
-        token = request.headers["Authorization"].encode()  # a result that holds the token is not stored
+        token = request.headers[
+            "Authorization"
+        ].encode()  # a result that holds the token is not stored
         rows = [{"token": hashlib.sha256(token).hexdigest(), "run": self.runs}]
         return httpx.Response(200, json={"error": None, "body": json.dumps(rows)})
 
@@ -80,8 +86,28 @@ def test_tokens_that_differ_in_a_lasting_claim_share_no_result(
     """The same subject of another issuer, tenant, audience or scope has other rows; a new login has the same."""
     service = Service()
     logins = [
-        {**ANN, "exp": 9e9, "iat": 1, "jti": "1", "sid": "1", "nonce": "1", "auth_time": 1, "nbf": 1, "at_hash": "1"},
-        {**ANN, "exp": 8e9, "iat": 2, "jti": "2", "sid": "2", "nonce": "2", "auth_time": 2, "nbf": 2, "at_hash": "2"},
+        {
+            **ANN,
+            "exp": 9e9,
+            "iat": 1,
+            "jti": "1",
+            "sid": "1",
+            "nonce": "1",
+            "auth_time": 1,
+            "nbf": 1,
+            "at_hash": "1",
+        },
+        {
+            **ANN,
+            "exp": 8e9,
+            "iat": 2,
+            "jti": "2",
+            "sid": "2",
+            "nonce": "2",
+            "auth_time": 2,
+            "nbf": 2,
+            "at_hash": "2",
+        },
         {**ANN, claim: "another"},
     ]
     found = []
@@ -93,7 +119,9 @@ def test_tokens_that_differ_in_a_lasting_claim_share_no_result(
     assert service.runs == 2
 
 
-@pytest.mark.parametrize("claims", [{"jti": "1"}, {"iss": "https://login.example", "jti": "1"}, {"exp": 9e9}, {}])
+@pytest.mark.parametrize(
+    "claims", [{"jti": "1"}, {"iss": "https://login.example", "jti": "1"}, {"exp": 9e9}, {}]
+)
 def test_a_token_whose_claims_name_nobody_counts_as_a_whole(
     answering: Callable[..., Session], claims: dict[str, Any]
 ) -> None:
@@ -136,7 +164,9 @@ def test_a_folder_holds_the_results_of_one_source_and_account(
     service = Service()
 
     def sweep(**claims: Any) -> Any:
-        function = answering(service, jwt(**claims))["F"].with_options(to=tmp_path / "results", progress=False)
+        function = answering(service, jwt(**claims))["F"].with_options(
+            to=tmp_path / "results", progress=False
+        )
         return function.sweep(a=["1", "2"])
 
     sweep(sub="ann", tid="acme", jti="1")
@@ -164,11 +194,20 @@ def test_a_folder_holds_the_results_of_one_source_and_account(
     ],
     ids=str,
 )
-def test_each_part_of_a_connection_makes_another_key(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_each_part_of_a_connection_makes_another_key(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
     """And no key shows a secret that a command, an address or a token holds: another salt makes another key."""
-    about = {"name": "tools", "base_url": "https://service.example", "token": lambda: Secret("x"), **change}
+    about = {
+        "name": "tools",
+        "base_url": "https://service.example",
+        "token": lambda: Secret("x"),
+        **change,
+    }
     cache, secret = Cache(tmp_path), Secret(CANARY)
-    plain = cache.identity(Connection("tools", "https://service.example", lambda: Secret("x")), secret)  # type: ignore[arg-type]
+    plain = cache.identity(
+        Connection("tools", "https://service.example", lambda: Secret("x")), secret
+    )  # type: ignore[arg-type]
     key = cache.identity(Connection(**about), secret)
     assert key != plain
     assert key == Cache(tmp_path).identity(Connection(**about), secret)
@@ -180,7 +219,12 @@ def test_addresses_that_are_the_same_to_a_server_have_one_key(tmp_path: Path) ->
     cache = Cache(tmp_path)
     keys = [
         cache.identity(resolve(url, token="a-token"), Secret("a-token"))  # type: ignore[arg-type]
-        for url in ("https://s.example", "https://s.example/", "https://s.example/a?tenant=1", "https://s.example/a")
+        for url in (
+            "https://s.example",
+            "https://s.example/",
+            "https://s.example/a?tenant=1",
+            "https://s.example/a",
+        )
     ]
     assert keys[0] == keys[1]
     assert len(set(keys)) == 3
@@ -199,7 +243,9 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
     def connect(*words: str) -> Session:
         command = json.dumps([sys.executable, str(tmp_path / "server.py"), *words])
-        (tmp_path / "profiles.toml").write_text(f'[profiles.tools]\nkind = "mcp"\ncommand = {command}\n')
+        (tmp_path / "profiles.toml").write_text(
+            f'[profiles.tools]\nkind = "mcp"\ncommand = {command}\n'
+        )
         sessions.append(jf.connect("tools"))
         return sessions[-1]
 
@@ -216,7 +262,9 @@ def asked(session: Session, way: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["call", "sweep"])
-def test_a_profile_whose_command_changes_answers_for_the_new_one(tools: Callable[..., Session], way: str) -> None:
+def test_a_profile_whose_command_changes_answers_for_the_new_one(
+    tools: Callable[..., Session], way: str
+) -> None:
     """The same name, the same tool, the same arguments; and the old rows again for the old command."""
     first = asked(tools("--db", "one.db"), way)
     assert first.startswith("--db one.db")
@@ -246,7 +294,9 @@ def test_a_command_in_another_folder_or_environment_is_another_source(
 
 
 @pytest.mark.slow
-def test_a_worker_with_another_command_runs_nothing(tools: Callable[..., Session], tmp_path: Path) -> None:
+def test_a_worker_with_another_command_runs_nothing(
+    tools: Callable[..., Session], tmp_path: Path
+) -> None:
     """A profile that was changed since the session connected is another source for an executor's processes."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
@@ -255,7 +305,10 @@ def test_a_worker_with_another_command_runs_nothing(tools: Callable[..., Session
     session.names  # noqa: B018
     changed = (tmp_path / "profiles.toml").read_text().replace("one.db", "two.db")
     (tmp_path / "profiles.toml").write_text(changed)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor, pytest.raises(jf.FuncsError) as caught:
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor,
+        pytest.raises(jf.FuncsError) as caught,
+    ):
         session.rows.with_options(executor=executor, progress=False).sweep(n=[1])
     assert "another" in str(caught.value)
 
@@ -336,9 +389,15 @@ class C:
 """
 PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "code": (made("def f(n=1): return '1'"), made("def f(n=1): return '2'")),
-    "default": (made("def f(n=1, *, _by='1'): return _by"), made("def f(n=1, *, _by='2'): return _by")),
+    "default": (
+        made("def f(n=1, *, _by='1'): return _by"),
+        made("def f(n=1, *, _by='2'): return _by"),
+    ),
     "constant": (made("def f(n=1): return X", X="1"), made("def f(n=1): return X", X="2")),
-    "settings": (made("def f(n=1): return X['a']", X={"a": "1"}), made("def f(n=1): return X['a']", X={"a": "2"})),
+    "settings": (
+        made("def f(n=1): return X['a']", X={"a": "1"}),
+        made("def f(n=1): return X['a']", X={"a": "2"}),
+    ),
     "helper": (
         made("def g(): return '1'\ndef f(n=1): return g()"),
         made("def g(): return '2'\ndef f(n=1): return g()"),
@@ -374,13 +433,21 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         made("def f(n=1):\n  x = lambda: 1\n  x.limit = 2\n  return limit", limit="2"),
     ),
     "slots": (made(SLOTS + "f = C('1').m"), made(SLOTS + "f = C('2').m")),
-    "bound to a builtin": (made("f = lambda n=1: g(n)", g={3: "1"}.get), made("f = lambda n=1: g(n)", g={3: "2"}.get)),
+    "bound to a builtin": (
+        made("f = lambda n=1: g(n)", g={3: "1"}.get),
+        made("f = lambda n=1: g(n)", g={3: "2"}.get),
+    ),
     "session": tuple(
-        made("def f(n=1): return s.f(n=n).iloc[0, -1]", s=jf.connect([made(f"def f(n=1): return '{text}'")]))
+        made(
+            "def f(n=1): return s.f(n=n).iloc[0, -1]",
+            s=jf.connect([made(f"def f(n=1): return '{text}'")]),
+        )
         for text in "12"
     ),
     "metaclass": tuple(
-        made(f"class M(type):\n  def __call__(c): return '{text}'\nclass C(metaclass=M): pass\ndef f(n=1): return C()")
+        made(
+            f"class M(type):\n  def __call__(c): return '{text}'\nclass C(metaclass=M): pass\ndef f(n=1): return C()"
+        )
         for text in "12"
     ),
     "cached property": tuple(
@@ -396,21 +463,29 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     ),
     "global of a name that an inner function has": tuple(
         made(
-            "def f(n=1):\n  def g():\n    limit = 0\n    return (lambda: limit)()\n  return [g(), limit][1]", limit=text
+            "def f(n=1):\n  def g():\n    limit = 0\n    return (lambda: limit)()\n  return [g(), limit][1]",
+            limit=text,
         )
         for text in "12"
     ),
     "method of a dictionary": tuple(
-        made(f"class C(dict):\n  def m(self, n=1): return self['a']\nf = C(a='{text}').m") for text in "12"
+        made(f"class C(dict):\n  def m(self, n=1): return self['a']\nf = C(a='{text}').m")
+        for text in "12"
     ),
     "method of a text": tuple(
-        made(f"class C(str):\n  def m(self, n=1): return str(self)\nf = C('{text}').m") for text in "12"
+        made(f"class C(str):\n  def m(self, n=1): return str(self)\nf = C('{text}').m")
+        for text in "12"
     ),
     "slots of a base": tuple(
-        made(f"{SLOTS}class D(C):\n  def m(self, n=1): return self.a\nf = D('{text}').m") for text in "12"
+        made(f"{SLOTS}class D(C):\n  def m(self, n=1): return self.a\nf = D('{text}').m")
+        for text in "12"
     ),
-    "masked": tuple(made("def f(n=1): return X.get_secret_value()", X=SecretStr(text)) for text in "12"),
-    "object that says how it is copied": tuple(made("def f(n=1): return X.name", X=Fitted(text)) for text in "12"),
+    "masked": tuple(
+        made("def f(n=1): return X.get_secret_value()", X=SecretStr(text)) for text in "12"
+    ),
+    "object that says how it is copied": tuple(
+        made("def f(n=1): return X.name", X=Fitted(text)) for text in "12"
+    ),
     "factory of a model": tuple(
         made(
             "import pydantic\nclass C(pydantic.BaseModel):\n"
@@ -460,7 +535,9 @@ def test_what_a_function_counts_or_collects_is_no_part_of_it() -> None:
 def test_a_list_that_a_notebook_changes_is_another_one() -> None:
     """Also for a function that appends to another list of its own."""
     symbols = ["1"]
-    function = made("def f(n=1):\n  rows = []\n  rows.append(symbols[0])\n  return rows", symbols=symbols)
+    function = made(
+        "def f(n=1):\n  rows = []\n  rows.append(symbols[0])\n  return rows", symbols=symbols
+    )
     bound = next(iter(jf.connect([function]))).with_options(**CACHED)
     told = [bound(n=1).iloc[0, -1]]
     symbols[0] = "2"
@@ -496,7 +573,9 @@ print(rows.with_options(cache=True)(n=1).iloc[0, 0], rows.sweep(n=[1, 2]).iloc[0
 
 def run_in_a_kernel(folder: Path) -> str:
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    run = subprocess.run([sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()
 
@@ -591,7 +670,10 @@ def test_a_module_that_is_loaded_again_in_this_kernel_runs_again(folder: Path) -
     again = jf.connect("python:reloaded_of_keys").rows.with_options(**CACHED)(n=1)
     assert (again.iloc[0, 0], bool(again.attrs["funcs"].get("cached"))) == ("old", True)
     importlib.reload(sys.modules["reloaded_of_keys"])
-    assert jf.connect("python:reloaded_of_keys").rows.with_options(**CACHED)(n=1).iloc[0, 0] == "renewed"
+    assert (
+        jf.connect("python:reloaded_of_keys").rows.with_options(**CACHED)(n=1).iloc[0, 0]
+        == "renewed"
+    )
 
 
 def test_a_function_whose_code_is_replaced_runs_again(folder: Path) -> None:
@@ -608,6 +690,8 @@ def test_a_function_whose_code_is_replaced_runs_again(folder: Path) -> None:
 def test_no_key_can_be_tried_out_without_the_salt(tools: Callable[..., Session]) -> None:
     """The words of a command may hold a key: the files of the cache show neither it nor a hash that it alone makes."""
     asked(tools("one.db", "--api-key", CANARY), "call")
-    stored = b"".join(path.read_bytes() for path in own_path("results").iterdir() if path.name != "salt")
+    stored = b"".join(
+        path.read_bytes() for path in own_path("results").iterdir() if path.name != "salt"
+    )
     assert CANARY.encode() not in stored
     assert len((own_path("results") / "salt").read_bytes()) == 32

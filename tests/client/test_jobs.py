@@ -33,7 +33,9 @@ async def after(seconds: float) -> pd.DataFrame:
 
 def test_an_interrupt_cancels_the_run() -> None:
     """Ctrl-C while waiting raises KeyboardInterrupt at once, and the run is cancelled (FAULTS 96)."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts it ignored
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a background shell starts it ignored
     job = Job("F", {}, after(3600))
 
     def wait() -> None:
@@ -61,7 +63,9 @@ def test_the_clock_of_a_job_stops_with_it() -> None:
 def test_there_is_one_loop_whoever_asks() -> None:
     """Threads that ask at once get the same loop, which runs in a daemon thread."""
     loops = set()
-    threads = [threading.Thread(target=lambda: loops.add(background.background_loop())) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: loops.add(background.background_loop())) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -71,7 +75,9 @@ def test_there_is_one_loop_whoever_asks() -> None:
 
 
 @pytest.mark.parametrize("where", ["token", "transport", "callback"])
-def test_code_of_a_user_that_exits_ends_no_other_run(answering: Callable[..., Session], where: str) -> None:
+def test_code_of_a_user_that_exits_ends_no_other_run(
+    answering: Callable[..., Session], where: str
+) -> None:
     """SystemExit on the loop's thread ends only the run that it belongs to."""
 
     def leave(*_: object) -> Any:
@@ -82,7 +88,9 @@ def test_code_of_a_user_that_exits_ends_no_other_run(answering: Callable[..., Se
         job.add_done_callback(leave)
         futures.wait([job.future])
     else:
-        session = answering(*([leave] if where == "transport" else [lambda _: httpx.Response(200), leave]))
+        session = answering(
+            *([leave] if where == "transport" else [lambda _: httpx.Response(200), leave])
+        )
         with pytest.raises(SystemExit):
             session.refresh()
     assert len(Job("F", {}, after(0)).result(60)) == 1

@@ -89,7 +89,9 @@ def test_a_name_that_was_deleted_is_taken_again(shell: InteractiveShell) -> None
     assert keeper.name == "panels"
 
 
-def test_two_panels_have_two_variables_and_a_cell_that_is_run_again_has_one(shell: InteractiveShell) -> None:
+def test_two_panels_have_two_variables_and_a_cell_that_is_run_again_has_one(
+    shell: InteractiveShell,
+) -> None:
     """Panels in other cells, or in the same run of a cell, use another name; a rerun uses the same one."""
     ResultVariable("get_panels", HERE).assign(kept := pd.DataFrame())
     for cell in (HERE, Cell("another", 2), Cell("", 3)):
@@ -131,7 +133,9 @@ def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
 
 def test_a_rename_onto_a_name_that_is_taken_asks(shell: InteractiveShell) -> None:
     """A free name is used at once; a name in use, or a built-in, only if a person confirms it."""
-    shell.run_cell("mine = 5; one = __import__('jupyter_funcs').connect().panel('Get Panels'); one.run().result(60)")
+    shell.run_cell(
+        "mine = 5; one = __import__('jupyter_funcs').connect().panel('Get Panels'); one.run().result(60)"
+    )
     panel = shell.user_ns["one"]
     frame, page = panel.result(60), Page(panel)
 
@@ -162,8 +166,12 @@ def test_nothing_is_kept_outside_of_ipython() -> None:
 
 def test_a_panel_keeps_its_results(shell: InteractiveShell) -> None:
     """A run binds the frame, the panel shows its name, and two panels of one function have a variable each."""
-    shell.run_cell("import jupyter_funcs as jf; funcs = jf.connect(); one = funcs.panel('Get Panels')")
-    shell.run_cell("two = funcs.panel('Get Panels'); one.run(); first = one.result(60)").raise_error()
+    shell.run_cell(
+        "import jupyter_funcs as jf; funcs = jf.connect(); one = funcs.panel('Get Panels')"
+    )
+    shell.run_cell(
+        "two = funcs.panel('Get Panels'); one.run(); first = one.result(60)"
+    ).raise_error()
     shell.run_cell("two.run(); second = two.result(60)").raise_error()
     assert shell.user_ns["panels"] is shell.user_ns["first"]
     assert shell.user_ns["panels_2"] is shell.user_ns["second"]
@@ -207,10 +215,18 @@ CELLS = [
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A notebook whose panel ran after it was shown, as it is saved: with outputs, without the state of widgets."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cleandoc(cell)) for cell in CELLS])
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cleandoc(cell)) for cell in CELLS]
+    )
     here = str(Path(jf.__file__).parent.parent)
-    environment = {**os.environ, "PYTHONPATH": here, "IPYTHONDIR": str(tmp_path_factory.mktemp("ipython"))}
-    NotebookClient(notebook, kernel_name="python3", store_widget_state=False).execute(env=environment)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": here,
+        "IPYTHONDIR": str(tmp_path_factory.mktemp("ipython")),
+    }
+    NotebookClient(notebook, kernel_name="python3", store_widget_state=False).execute(
+        env=environment
+    )
     return notebook
 
 
@@ -222,9 +238,17 @@ def test_the_saved_notebook_holds_the_last_result(saved: Any) -> None:
     assert set(left.data) == {"text/html"}
     said = left.data["text/html"]
     assert "<b>Get Panel Daily</b>: run this cell to open the panel." in said
-    for text in ("1,826 rows × 7 columns", "PanelName = Demo Card Panel", "<code>renamed</code>", "2025-11-15"):
+    for text in (
+        "1,826 rows × 7 columns",
+        "PanelName = Demo Card Panel",
+        "<code>renamed</code>",
+        "2025-11-15",
+    ):
         assert text in said
-    assert "%funcs panel get_panel_daily PanelName=&quot;Demo Card Panel&quot; Symbol=&quot;BKQU" in said
+    assert (
+        "%funcs panel get_panel_daily PanelName=&quot;Demo Card Panel&quot; Symbol=&quot;BKQU"
+        in said
+    )
     assert len(said) < 20_000
 
 
@@ -233,7 +257,9 @@ def test_the_saved_notebook_holds_no_script_no_state_and_no_token(saved: Any) ->
     """The saved output is text and inert HTML."""
     text = nbformat.writes(saved)
     assert "widgets" not in saved.metadata
-    assert not re.search(r"<script|<style|javascript:|\son\w+=", "".join(saved.cells[1].outputs[1].data["text/html"]))
+    assert not re.search(
+        r"<script|<style|javascript:|\son\w+=", "".join(saved.cells[1].outputs[1].data["text/html"])
+    )
     assert embedded().token not in text
 
 

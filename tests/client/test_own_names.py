@@ -15,7 +15,19 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import RemoteFunction
 
 NAMES = [
-    *("validate", "trusted", "function", "name", "timeout", "values", "table", "self", "form", "session", "args"),
+    *(
+        "validate",
+        "trusted",
+        "function",
+        "name",
+        "timeout",
+        "values",
+        "table",
+        "self",
+        "form",
+        "session",
+        "args",
+    ),
     *("method", "words", "cache", "pairs", "result", "func", "where"),
 ]
 GIVEN = {name: f"{name} 1" for name in NAMES}
@@ -62,16 +74,21 @@ WAYS = {
     "request": lambda run: run.request(**GIVEN)["arguments"],
     "panel": lambda run: run.panel(**GIVEN).form.args,
     "panel of the session": lambda run: (
-        run.session.panel("echo", **{name: value for name, value in GIVEN.items() if name != "trusted"}).form.args
+        run.session.panel(
+            "echo", **{name: value for name, value in GIVEN.items() if name != "trusted"}
+        ).form.args
         | {"trusted": GIVEN["trusted"]}
     ),
     "Form": lambda run: (
         jf.Form(run, **{name: value for name, value in GIVEN.items() if name != "validate"}).args
         | {"validate": GIVEN["validate"]}
     ),
-    "sweep": lambda run: run.with_options(progress=False, cache=False).sweep(**LISTS)[NAMES].iloc[0].to_dict(),
+    "sweep": lambda run: (
+        run.with_options(progress=False, cache=False).sweep(**LISTS)[NAMES].iloc[0].to_dict()
+    ),
     "start_sweep": lambda run: {
-        name: value for name, [value] in run.with_options(cache=False).start_sweep(**LISTS).args.items()
+        name: value
+        for name, [value] in run.with_options(cache=False).start_sweep(**LISTS).args.items()
     },
     "with_options": lambda run: run.with_options(validate=False).form(**GIVEN).args,
 }
@@ -111,7 +128,9 @@ def test_a_tool_of_the_mcp_server_sets_a_parameter_of_any_name(run: RemoteFuncti
 
 
 @pytest.mark.parametrize("given", [False, True, "strict"])
-def test_an_option_that_may_be_a_parameter_is_refused_with_the_way_to_set_it(run: RemoteFunction, given: Any) -> None:
+def test_an_option_that_may_be_a_parameter_is_refused_with_the_way_to_set_it(
+    run: RemoteFunction, given: Any
+) -> None:
     """Form(validate=) and panel(trusted=) keep their meaning for every other function."""
     with pytest.raises(ArgumentError, match=r'form\["validate"\] = '):
         jf.Form(run, validate=given)

@@ -45,7 +45,11 @@ def by_page(request: Request) -> Any:
 
 def by_page_from_0(request: Request) -> Any:
     page = number(request, "page")
-    return {"content": ROWS[page * SIZE :][:SIZE], "number": page, "last": (page + 1) * SIZE >= TOTAL}
+    return {
+        "content": ROWS[page * SIZE :][:SIZE],
+        "number": page,
+        "last": (page + 1) * SIZE >= TOTAL,
+    }
 
 
 def by_offset(request: Request) -> Any:
@@ -61,7 +65,11 @@ def by_start_index(request: Request) -> Any:
 def by_cursor(request: Request) -> Any:
     start = number(request, "cursor")
     following = str(start + SIZE) if start + SIZE < TOTAL else ""
-    return {"ok": True, "channels": ROWS[start : start + SIZE], "response_metadata": {"next_cursor": following}}
+    return {
+        "ok": True,
+        "channels": ROWS[start : start + SIZE],
+        "response_metadata": {"next_cursor": following},
+    }
 
 
 def by_token(request: Request) -> Any:
@@ -72,7 +80,11 @@ def by_token(request: Request) -> Any:
 
 def by_last_id(request: Request) -> Any:
     known = [row["id"] for row in ROWS]
-    start = known.index(request.query_params["starting_after"]) + 1 if "starting_after" in request.query_params else 0
+    start = (
+        known.index(request.query_params["starting_after"]) + 1
+        if "starting_after" in request.query_params
+        else 0
+    )
     return {"object": "list", "data": ROWS[start : start + SIZE], "has_more": start + SIZE < TOTAL}
 
 
@@ -162,7 +174,12 @@ BROKEN: dict[str, tuple[Callable[[Request], Any], str, str, int]] = {
     "its_own_next": (its_own_next, "cursor", "a page names an earlier one as its next", 6),
     "the_same": (the_same, "page", "the same page came again", 3),
     "another_shape": (another_shape, "page", "the next page has another shape", 3),
-    "elsewhere": (elsewhere, "", "The next page is at another address, 'https://evil.example/items?from=3'", 3),
+    "elsewhere": (
+        elsewhere,
+        "",
+        "The next page is at another address, 'https://evil.example/items?from=3'",
+        3,
+    ),
     "failing": (failing, "page", "page 2 failed", 3),
     "unnamed": (unnamed, "", "no parameter asks for the next page ('total')", 3),
 }
@@ -184,27 +201,44 @@ class Lists:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        answers = {name: row[0] for name, row in STYLES.items()} | {name: row[0] for name, row in BROKEN.items()}
+        answers = {name: row[0] for name, row in STYLES.items()} | {
+            name: row[0] for name, row in BROKEN.items()
+        }
         answers["shrinking"] = shrinking
-        answers |= {name: functools.partial(lambda found, _: found, row[0]) for name, row in SINGLE.items()}
-        params = {name: row[1:3] for name, row in STYLES.items()} | {name: (row[1], "") for name, row in BROKEN.items()}
+        answers |= {
+            name: functools.partial(lambda found, _: found, row[0]) for name, row in SINGLE.items()
+        }
+        params = {name: row[1:3] for name, row in STYLES.items()} | {
+            name: (row[1], "") for name, row in BROKEN.items()
+        }
         params |= dict.fromkeys(["shrinking", *SINGLE], ("page", ""))
         self.document = {
             "openapi": "3.1.0",
             "info": {"title": "Lists", "version": "1"},
-            "paths": {f"/{name}": {"get": self._operation(name, *params[name])} for name in answers},
+            "paths": {
+                f"/{name}": {"get": self._operation(name, *params[name])} for name in answers
+            },
         }
         self.answers = answers
         self.app = Starlette(
-            routes=[Route("/openapi.json", self._describe), *(Route(f"/{name}", self._answer) for name in answers)]
+            routes=[
+                Route("/openapi.json", self._describe),
+                *(Route(f"/{name}", self._answer) for name in answers),
+            ]
         )
 
     @staticmethod
     def _operation(name: str, param: str, kind: str) -> dict[str, Any]:
         word, _, start = kind.partition(" from ")
-        schema: dict[str, Any] = {"type": word or "string"} | ({"minimum": int(start)} if start else {})
+        schema: dict[str, Any] = {"type": word or "string"} | (
+            {"minimum": int(start)} if start else {}
+        )
         params = [{"name": param, "in": "query", "schema": schema}] if param else []
-        return {"operationId": name, "parameters": params, "responses": {"200": {"description": ""}}}
+        return {
+            "operationId": name,
+            "parameters": params,
+            "responses": {"200": {"description": ""}},
+        }
 
     def _describe(self, _: Request) -> Response:
         return JSONResponse(self.document)
@@ -251,7 +285,9 @@ def test_one_page_says_how_to_get_all(session: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SINGLE)
-def test_a_reply_that_is_no_page_or_the_only_one_is_read_like_any_other(session: Any, name: str) -> None:
+def test_a_reply_that_is_no_page_or_the_only_one_is_read_like_any_other(
+    session: Any, name: str
+) -> None:
     frame, told = all_of(session, name)
     assert told == []
     assert frame.attrs["funcs"]["shape"] == SINGLE[name][1]
@@ -260,7 +296,9 @@ def test_a_reply_that_is_no_page_or_the_only_one_is_read_like_any_other(session:
 
 @pytest.mark.fault(159)
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_leads_nowhere_ends_with_a_note_and_the_rows_so_far(session: Any, lists: Lists, name: str) -> None:
+def test_what_leads_nowhere_ends_with_a_note_and_the_rows_so_far(
+    session: Any, lists: Lists, name: str
+) -> None:
     """Circles, the same page again, another shape, another origin, a failure, nothing to ask with."""
     lists.asked.clear()
     frame, [told] = all_of(session, name)
@@ -287,7 +325,9 @@ def test_the_number_of_pages_is_bounded(session: Any) -> None:
         session["page"].with_options(pages="some")
 
 
-def test_an_interrupted_run_goes_on_and_an_ended_one_begins_again(session: Any, lists: Lists) -> None:
+def test_an_interrupted_run_goes_on_and_an_ended_one_begins_again(
+    session: Any, lists: Lists
+) -> None:
     """From the pages in the cache, unless it is off."""
     frame, told = all_of(session, "failing", cache=None)
     assert (len(frame), len(told)) == (SIZE, 1)
@@ -303,7 +343,9 @@ def test_an_interrupted_run_goes_on_and_an_ended_one_begins_again(session: Any, 
     lists.answers["failing"] = failing
 
 
-def test_a_line_and_a_command_ask_for_all_pages(session: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_line_and_a_command_ask_for_all_pages(
+    session: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     with shell_with(session) as shell:
         assert len(shell.run_line_magic("funcs", "call offset --all")) == TOTAL
     monkeypatch.setattr(cli, "_session", lambda _: session)
@@ -327,12 +369,17 @@ def test_the_panel_gets_all_rows_of_what_it_shows(session: Any) -> None:
     wait_until(lambda: not page.state("_run")["more"])
     run = page.state("_run")
     assert run["warnings"] == []
-    assert run["result"]["json"] == {"possible": False, "why": "The result has several replies, one per page."}
+    assert run["result"]["json"] == {
+        "possible": False,
+        "why": "The result has several replies, one per page.",
+    }
 
 
 def test_a_sweep_and_a_cached_run_have_all_pages(session: Any, lists: Lists) -> None:
     """All pages are another result than the first."""
-    swept = session["page"].with_options(pages="all", cache=False, progress=False).sweep(page=[1, 2])
+    swept = (
+        session["page"].with_options(pages="all", cache=False, progress=False).sweep(page=[1, 2])
+    )
     assert len(swept) == TOTAL + (TOTAL - SIZE)
     function = session["offset"].with_options(cache=True)
     with pytest.warns(MissingRowsWarning):
@@ -344,9 +391,13 @@ def test_a_sweep_and_a_cached_run_have_all_pages(session: Any, lists: Lists) -> 
 
 
 def test_a_sweep_over_pages_writes_all_rows_into_a_folder(session: Any, tmp_path: Path) -> None:
-    swept = session["offset"].with_options(pages="all", cache=False, progress=False, to=tmp_path / "out")
+    swept = session["offset"].with_options(
+        pages="all", cache=False, progress=False, to=tmp_path / "out"
+    )
     dataset = swept.sweep(offset=[0, SIZE])
-    assert sorted(dataset.to_table()["n"].to_pylist()) == sorted([*range(TOTAL), *range(SIZE, TOTAL)])
+    assert sorted(dataset.to_table()["n"].to_pylist()) == sorted(
+        [*range(TOTAL), *range(SIZE, TOTAL)]
+    )
 
 
 def test_a_run_of_the_history_is_repeated_with_all_its_pages(session: Any, lists: Lists) -> None:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 BODY = b'[{"a": 1}, {"a": 2}]'
 
 
-def replying(run: Callable[[httpx.Request], httpx.Response]) -> Callable[[httpx.Request], httpx.Response]:
+def replying(
+    run: Callable[[httpx.Request], httpx.Response],
+) -> Callable[[httpx.Request], httpx.Response]:
     """A service of one function, whose runs are answered so."""
     listing = httpx.Response(200, json=[{"name": "F"}])
     return lambda request: run(request) if request.url.path.endswith("runFunction") else listing

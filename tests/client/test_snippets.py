@@ -58,7 +58,9 @@ def function_of(names: list[str], name: str = "F", **secret: str) -> RemoteFunct
     listing = [{"name": name, "id": 7, "params": [{"name": each, "type": 0} for each in names]}]
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
     session = jf.connect(
-        "https://service.example", **(secret or {"token": "a-token-of-the-tests"}), transport=transport
+        "https://service.example",
+        **(secret or {"token": "a-token-of-the-tests"}),
+        transport=transport,
     )
     return next(iter(session))
 
@@ -72,7 +74,10 @@ def read_magic(line: str, function: RemoteFunction, wanted: str = "call") -> dic
         _, _, _, command, *words = split_line(line)
         assert command == wanted
         matches = [NAME_AND_VALUE.fullmatch(word) for word in words[1:]]
-        given = {unquoted(match["name"]): read_word(match["value"], {"name": "of the user"}) for match in matches}
+        given = {
+            unquoted(match["name"]): read_word(match["value"], {"name": "of the user"})
+            for match in matches
+        }
     form = function.form()
     return {form.field(name).name: value for name, value in given.items()}
 
@@ -112,12 +117,21 @@ def test_a_long_call_is_broken_as_black_breaks_it(two: RemoteFunction) -> None:
     call = "df = funcs.f(One='{}')"
     longest = "x" * (88 - len(call.format("")))
     assert python(two, {"One": longest}, "").endswith(call.format(longest))
-    assert python(two, {"One": longest + "x"}, "").endswith(f"df = funcs.f(\n    One='{longest}x',\n)")
+    assert python(two, {"One": longest + "x"}, "").endswith(
+        f"df = funcs.f(\n    One='{longest}x',\n)"
+    )
     many = [f"{symbol} US EQUITY" for symbol in ("NVRA", "BKQU", "KORD", "MCHQ", "ZPLN")]
     args = {"One": many, "the second's": Variable("mine"), "other": {"a": longest, "b": []}}
-    assert python(two, args, "", sweeps=True, result="swept").partition("swept")[2].splitlines() == [
+    assert python(two, args, "", sweeps=True, result="swept").partition("swept")[
+        2
+    ].splitlines() == [
         *(" = funcs.f.sweep(", "    One=[", *(f"        '{symbol}'," for symbol in many), "    ],"),
-        *("    the_second_s=mine,", "    **{", "        'other': {", f"            'a': '{longest}',"),
+        *(
+            "    the_second_s=mine,",
+            "    **{",
+            "        'other': {",
+            f"            'a': '{longest}',",
+        ),
         *("            'b': [],", "        },", "    },", ")"),
     ]
 
@@ -139,7 +153,9 @@ def test_the_command_names_the_address_and_no_token(two: RemoteFunction) -> None
         "  -H 'Content-Type: application/json' \\",
         """  -d '{"FunctionName": "F", "Args": {"One": "1"}}'""",
     ]
-    assert '-H "X-Api-Key: $FUNCS_API_KEY"' in curl(function_of([], api_key="a-key-of-the-tests"), {})
+    assert '-H "X-Api-Key: $FUNCS_API_KEY"' in curl(
+        function_of([], api_key="a-key-of-the-tests"), {}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +178,11 @@ lists = st.lists(text | st.sampled_from(NASTY), min_size=1)
 
 
 @settings(max_examples=examples(300), deadline=None)
-@given(st.fixed_dictionaries({"One": lists | st.lists(lists, min_size=1)}, optional={"the second's": text | lists}))
+@given(
+    st.fixed_dictionaries(
+        {"One": lists | st.lists(lists, min_size=1)}, optional={"the second's": text | lists}
+    )
+)
 @example({"One": [['a", [b', "c]"], ["\\", '"']], "the second's": ["],["]})
 def test_a_sweep_reads_back_as_the_same_lists(two: RemoteFunction, args: dict[str, Any]) -> None:
     """Lists of values, and lists of lists."""
@@ -194,7 +214,9 @@ def test_any_parameter_name_is_met_again(names: list[str]) -> None:
     assert read_python(python(function, args, ""), function) == args
 
 
-@pytest.mark.parametrize("name", ["names", "class", "a\nb", "__import__('os')", "'); print('x", "{x}", "\\"])
+@pytest.mark.parametrize(
+    "name", ["names", "class", "a\nb", "__import__('os')", "'); print('x", "{x}", "\\"]
+)
 def test_any_function_name_is_met_again(name: str) -> None:
     """The program and the magic find the function, and nothing in its name is run."""
     function = function_of([], name)
@@ -223,7 +245,9 @@ def test_a_variable_stands_as_itself(two: RemoteFunction) -> None:
     assert python(two, {"One": Variable("mine")}, "").endswith("df = funcs.f(One=mine)")
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="There is no bash on this machine to run the command with.")
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="There is no bash on this machine to run the command with."
+)
 @pytest.mark.parametrize("value", [*NASTY, "`id`", "!!", "@file", "$(id)", "';id;'"])
 def test_a_shell_sends_exactly_the_body(two: RemoteFunction, value: str, tmp_path: Any) -> None:
     """A shell passes the body to curl unchanged, runs nothing in it, and takes the token from the environment."""
@@ -231,8 +255,14 @@ def test_a_shell_sends_exactly_the_body(two: RemoteFunction, value: str, tmp_pat
     fake.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n")
     fake.chmod(0o755)
     args = {"One": value, "the second's": [value]}
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "FUNCS_TOKEN": "of the environment"}
-    done = subprocess.run(["bash", "-c", curl(two, args)], env=environment, capture_output=True, text=True, check=True)
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "FUNCS_TOKEN": "of the environment",
+    }
+    done = subprocess.run(
+        ["bash", "-c", curl(two, args)], env=environment, capture_output=True, text=True, check=True
+    )
     _, _, url, _, header, _, _, _, body = json.loads(done.stdout)
     assert url == "https://service.example/api/function/runFunction"
     assert header == "Authorization: Bearer of the environment"
@@ -250,7 +280,9 @@ def test_a_function_that_shares_its_name_is_named_by_its_id() -> None:
     """If a slug belongs to another function, the magic uses the id."""
     listing = [{"name": name, "id": id_, "params": []} for name, id_ in (("A B", 11), ("a_b", 12))]
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
-    session = jf.connect("https://service.example", token="a-token-of-the-tests", transport=transport)
+    session = jf.connect(
+        "https://service.example", token="a-token-of-the-tests", transport=transport
+    )
     for function in session:
         assert session[magic(function, {}).split()[-1]] is function
         finds = eval(python(function, {}, "").rpartition("df = ")[2], {"funcs": _Finds(session)})
@@ -266,7 +298,11 @@ def test_a_function_that_shares_its_name_is_named_by_its_id() -> None:
             [(2, [0.5, 1.0], False, 0)],
         ),
         ({"size": "2", "x": "2.50"}, "(size=2, x=2.5)", [(2, None, True, 2.5)]),
-        ({"size": Each(("1", "2")), "x": "3"}, ".sweep(size=[1, 2], x=3)", [(1, None, True, 3), (2, None, True, 3)]),
+        (
+            {"size": Each(("1", "2")), "x": "3"},
+            ".sweep(size=[1, 2], x=3)",
+            [(1, None, True, 3), (2, None, True, 3)],
+        ),
         (
             {"size": "1", "w": Each((["1"], ["2"]))},
             ".sweep(size=1, w=[[1], [2]])",
@@ -274,7 +310,9 @@ def test_a_function_that_shares_its_name_is_named_by_its_id() -> None:
         ),
     ],
 )
-def test_values_in_python_have_their_types(values: dict[str, Any], shown: str, came: list[Any]) -> None:
+def test_values_in_python_have_their_types(
+    values: dict[str, Any], shown: str, came: list[Any]
+) -> None:
     """Numbers and flags of a declared type are written as such."""
     taken = []
 

@@ -75,7 +75,14 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell
         made.run_line_magic("load_ext", "jupyter_funcs")
         session = jf.connect("http://localhost", token=CANARY, transport=Demo())
         extension.of(made).sessions._current = session.refresh()
-        made.user_ns |= {"jf": jf, "np": np, "pd": pd, "Decimal": Decimal, "funcs": session, "symbol": SYMBOL}
+        made.user_ns |= {
+            "jf": jf,
+            "np": np,
+            "pd": pd,
+            "Decimal": Decimal,
+            "funcs": session,
+            "symbol": SYMBOL,
+        }
         yield made
 
 
@@ -215,9 +222,14 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=[f"{fault.row} {fault.cell[:60]}" for fault in FAULTS])
+@pytest.mark.parametrize(
+    "fault", FAULTS, ids=[f"{fault.row} {fault.cell[:60]}" for fault in FAULTS]
+)
 def test_a_fault_is_told_in_a_few_lines_and_nothing_is_sent(
-    run: Callable[[str], Any], shell: InteractiveShell, capsys: pytest.CaptureFixture[str], fault: Fault
+    run: Callable[[str], Any],
+    shell: InteractiveShell,
+    capsys: pytest.CaptureFixture[str],
+    fault: Fault,
 ) -> None:
     """The user's variables are as before, no token is shown, and the next call works."""
     before = set(shell.user_ns)
@@ -228,13 +240,26 @@ def test_a_fault_is_told_in_a_few_lines_and_nothing_is_sent(
     assert shown.strip().startswith(f"{type(caught.value).__name__}: ")
     assert 1 <= len(caught.value.lines) == len(shown.strip("\n").splitlines()) <= 3
     assert CANARY not in shown
-    assert set(shell.user_ns) - before <= {"given"} | {name for name in shell.user_ns if name.startswith("_i")}
+    assert set(shell.user_ns) - before <= {"given"} | {
+        name for name in shell.user_ns if name.startswith("_i")
+    }
     assert not Demo.runs
     if fault.row == 93:
         kept = shell.history_manager
-        assert CANARY not in repr([kept.input_hist_raw, kept.input_hist_parsed, shell.user_ns["In"]])
+        assert CANARY not in repr(
+            [kept.input_hist_raw, kept.input_hist_parsed, shell.user_ns["In"]]
+        )
         assert "****" in shell.user_ns["In"][-1]
-    assert len(run("df = %funcs call get_panels\ndf" if "%funcs" in fault.cell else "funcs.get_panels()")) == 2
+    assert (
+        len(
+            run(
+                "df = %funcs call get_panels\ndf"
+                if "%funcs" in fault.cell
+                else "funcs.get_panels()"
+            )
+        )
+        == 2
+    )
 
 
 def test_each_row_is_shown() -> None:
@@ -247,7 +272,11 @@ def test_each_row_is_shown() -> None:
 
 
 DESCRIBED = {
-    84: (f"call {DAILY}", f"funcs.get_panel_daily(PanelName='{PANEL}')", "Symbol or Brand is required: 'Required if"),
+    84: (
+        f"call {DAILY}",
+        f"funcs.get_panel_daily(PanelName='{PANEL}')",
+        "Symbol or Brand is required: 'Required if",
+    ),
     85: ("Day=2025-02-30", "Day='2025-02-30'", "Day is not a valid date: '2025-02-30'"),
     86: ("Unit=wek", "Unit='wek'", r"Unit has no option 'wek'\. Did you mean 'week'\?"),
     90: ("Portion=1e999", "Portion='1e999'", "Portion takes a finite number, not '1e999'"),
@@ -262,7 +291,10 @@ def test_what_contradicts_a_description_is_warned_of_and_sent(
     """Rows 84, 85, 86 and 90: one warning a run, also of a dry run; hidden by -q and by validate=False."""
     magic, python, said = DESCRIBED[row]
     if row != 84:
-        magic, python = f"call get_days First=a Second=b {magic}", f"funcs.get_days(First='a', Second='b', {python})"
+        magic, python = (
+            f"call get_days First=a Second=b {magic}",
+            f"funcs.get_days(First='a', Second='b', {python})",
+        )
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         with pytest.raises(jf.FuncsError) as refused:
@@ -319,7 +351,11 @@ def test_what_numpy_and_pandas_give_is_converted_exactly(
     """Row 91: as an object named on a line, and in Python."""
     of_days = name in Demo.PARAMS
     call = "get_days First=a Second=b" if of_days else f"{DAILY} Symbol=BKQU"
-    python = "funcs.get_days.request(First='a', Second='b', " if of_days else IN_PYTHON.replace("(", ".request(")
+    python = (
+        "funcs.get_days.request(First='a', Second='b', "
+        if of_days
+        else IN_PYTHON.replace("(", ".request(")
+    )
     run(f"given = {value}\n%funcs call {call} {name}=$given --dry-run -o line")
     assert run("line['Args']")[name] == run(f"{python}{name}={value})['Args']")[name] == sent
 
@@ -332,7 +368,9 @@ def test_what_numpy_and_pandas_give_is_converted_exactly(
         ("In", "-o In hides IPython's In until the kernel restarts"),
     ],
 )
-def test_a_result_that_hides_a_name_of_pythons_is_warned_of(run: Callable[[str], Any], name: str, said: str) -> None:
+def test_a_result_that_hides_a_name_of_pythons_is_warned_of(
+    run: Callable[[str], Any], name: str, said: str
+) -> None:
     """Row 94: only a name that was given, and not with -q; the result is bound all the same, and Python's stays."""
     with pytest.warns(UserWarning, match=said):
         run(f"%funcs call get_panels -o {name}")
@@ -341,15 +379,21 @@ def test_a_result_that_hides_a_name_of_pythons_is_warned_of(run: Callable[[str],
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run(f"%funcs call get_panels -q -o {name}")
-        run("%funcs call get_panels -o of_mine\n%funcs call get_panels -o of_mine\nlen = %funcs call get_panels")
+        run(
+            "%funcs call get_panels -o of_mine\n%funcs call get_panels -o of_mine\nlen = %funcs call get_panels"
+        )
 
 
 def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
     run: Callable[[str], Any], shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Row 103: tracebacks of every mode with all that is at hand, %whos, %store, pickle, %config, and what is kept."""
-    run("fn = funcs.get_panels\npanel = funcs.panel('Get Panels')\njob = fn.submit(); frame = job.result()")
-    run("def fails(session, fn, panel, job, frame, wire, connection, secret):\n    raise KeyError(secret)")
+    run(
+        "fn = funcs.get_panels\npanel = funcs.panel('Get Panels')\njob = fn.submit(); frame = job.result()"
+    )
+    run(
+        "def fails(session, fn, panel, job, frame, wire, connection, secret):\n    raise KeyError(secret)"
+    )
     run("remote = funcs.remote; connection = remote.transport.connection")
     call = "fails(funcs, fn, panel, job, frame, remote, connection, connection.token)"
     for mode in ("Plain", "Context", "Verbose", "Minimal"):

@@ -51,7 +51,9 @@ def spark() -> Iterator[RemoteEngine]:
     engine.close()
 
 
-@pytest.mark.parametrize(("name", "args"), [(name, args) for name, args in CASES if ODD not in args.get("Brand", "")])
+@pytest.mark.parametrize(
+    ("name", "args"), [(name, args) for name, args in CASES if ODD not in args.get("Brand", "")]
+)
 def test_a_function_answers_the_same_as_on_duckdb(
     spark: RemoteEngine, duckdb: DuckDBEngine, name: str, args: dict[str, Any]
 ) -> None:
@@ -65,7 +67,11 @@ def test_both_workers_did_it(spark: RemoteEngine) -> None:
     cards = call.table("cards")
     before = {each.name: each for each in workers()}
     assert len(before) == 2
-    call.fetch(cards.group_by("symbol", "date").agg(cents=cards.spend_cents.sum()).agg(cents=ibis._.cents.max()))
+    call.fetch(
+        cards.group_by("symbol", "date")
+        .agg(cents=cards.spend_cents.sum())
+        .agg(cents=ibis._.cents.max())
+    )
     for after in workers():
         assert after.completed > before[after.name].completed
         assert after.read_bytes > before[after.name].read_bytes
@@ -86,7 +92,12 @@ def test_a_query_that_spark_refuses_is_written_nowhere(spark: RemoteEngine) -> N
     call = spark.call()
     cards = call.table("cards")
     # A name twice, for Spark.
-    ambiguous = cards.filter(cards.merchant == "an argument").select(Region=cards.region).distinct().order_by("Region")
+    ambiguous = (
+        cards.filter(cards.merchant == "an argument")
+        .select(Region=cards.region)
+        .distinct()
+        .order_by("Region")
+    )
     with pytest.raises(Exception, match="AMBIGUOUS_REFERENCE"):
         call.fetch(ambiguous)
     logging.getLogger("SQLQueryContextLogger").removeHandler(handler)

@@ -29,10 +29,15 @@ def workers() -> list[Worker]:
     executors = {each["id"]: each for each in found}
     known = _json(os.environ["FUNCS_CLUSTER_MASTER"] + "/json/")["workers"]
     living = [each for each in known if each["state"] == "ALIVE"]
-    return [_worker(each["id"], _json(each["webuiaddress"] + "/json/")["executors"], executors) for each in living]
+    return [
+        _worker(each["id"], _json(each["webuiaddress"] + "/json/")["executors"], executors)
+        for each in living
+    ]
 
 
-def _worker(name: str, running: list[dict[str, Any]], executors: dict[str, dict[str, Any]]) -> Worker:
+def _worker(
+    name: str, running: list[dict[str, Any]], executors: dict[str, dict[str, Any]]
+) -> Worker:
     [number] = [str(each["id"]) for each in running]
     did = executors[number]
     return Worker(name, number, did["activeTasks"], did["completedTasks"], did["totalInputBytes"])

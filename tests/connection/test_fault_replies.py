@@ -126,7 +126,9 @@ def declaring(kind: str, values: str, *, nullable: str = "true") -> bytes:
 def in_body(case: Case) -> Case:
     """Return the case with its reply as the text in a body."""
     text = case.reply.decode()
-    return replace(case, reply=json.dumps({"error": None, "body": text}, ensure_ascii=False).encode())
+    return replace(
+        case, reply=json.dumps({"error": None, "body": text}, ensure_ascii=False).encode()
+    )
 
 
 def lengthened(case: Case) -> Case:
@@ -143,7 +145,10 @@ def lengthened(case: Case) -> Case:
 
 def longer_frame(frame: Frame, times: int) -> Frame:
     """Return the expected frame if the first row is repeated, and numbered where rows have labels."""
-    columns = {name: (dtype, [values[0]] * times + [*values[1:]]) for name, (dtype, values) in frame.columns.items()}
+    columns = {
+        name: (dtype, [values[0]] * times + [*values[1:]])
+        for name, (dtype, values) in frame.columns.items()
+    }
     index = frame.index and [*range(times), *frame.index[1:]]
     rows = frame.rows and frame.rows + times - 1
     return replace(frame, columns=columns, index=index, rows=rows)
@@ -183,13 +188,18 @@ DOCUMENTS: dict[str, Case] = {
     "48 in a column": cut(b'{"a":{"0":1,"900000":2', first=b'"0":1'),
     "48 between columns": cut(b'{"a":{"0":1},"b":', first=b'"0":1'),
     "48 in lists": cut(b'{"a":[1,2],"b":[3'),
-    "48 after characters of two bytes": cut('[{"é":"ü"},{"é":"ü"'.encode(), first='{"é":"ü"}'.encode()),
+    "48 after characters of two bytes": cut(
+        '[{"é":"ü"},{"é":"ü"'.encode(), first='{"é":"ü"}'.encode()
+    ),
     "50 before records": read(_BOM + TWO_ROWS, TWO, first=b'{"a":1}'),
     "50 before columns": read(_BOM + b'{"a":{"0":1,"1":2}}', TWO, "columns"),
     "50 before a fault": refused(_BOM + b'[{"a":1},oops]', "not JSON at byte", at=12),
     "50 before a cut": cut(_BOM + b'[{"a":1}'),
     "52 beside integers": read(
-        b'[{"a":1},{"a":NaN}]', {"a": ("Int64", [1, None])}, warns=[f"{_NULLED} (1 in total)"], first=b'{"a":1}'
+        b'[{"a":1},{"a":NaN}]',
+        {"a": ("Int64", [1, None])},
+        warns=[f"{_NULLED} (1 in total)"],
+        first=b'{"a":1}',
     ),
     "52 beside floats": read(
         b'[{"a":0.5},{"a":NaN},{"a":-Infinity},{"a":Infinity}]',
@@ -217,14 +227,23 @@ DOCUMENTS: dict[str, Case] = {
         warns=[_NULLED],
         first=b'"0":1',
     ),
-    "52 in rows": read(b"[[1],[NaN]]", {"0": ("Int64", [1, None])}, "rows", warns=[_NULLED], first=b"[1]"),
-    "52 in a list of a record": read(
-        b'[{"a":[1]},{"a":[NaN,1]}]', {"a": ("object", [[1], [None, 1]])}, warns=[_NULLED], first=b'{"a":[1]}'
+    "52 in rows": read(
+        b"[[1],[NaN]]", {"0": ("Int64", [1, None])}, "rows", warns=[_NULLED], first=b"[1]"
     ),
-    "52 declared": read(declaring("int32", '"0":1,"1":NaN'), {"a": ("Int32", [1, None])}, "schema", warns=[_NULLED]),
+    "52 in a list of a record": read(
+        b'[{"a":[1]},{"a":[NaN,1]}]',
+        {"a": ("object", [[1], [None, 1]])},
+        warns=[_NULLED],
+        first=b'{"a":[1]}',
+    ),
+    "52 declared": read(
+        declaring("int32", '"0":1,"1":NaN'), {"a": ("Int32", [1, None])}, "schema", warns=[_NULLED]
+    ),
     "52 declared as never null": Case(
         declaring("int32", '"0":1,"1":NaN', nullable="false"),
-        Refused("Column 'a' is declared as not nullable but contains a null", row=1, warns=[_NULLED]),
+        Refused(
+            "Column 'a' is declared as not nullable but contains a null", row=1, warns=[_NULLED]
+        ),
     ),
     "52 and a value of another type than declared": Case(
         b'[{"a":1},{"a":NaN},{"a":"x"}]',
@@ -243,14 +262,22 @@ DOCUMENTS: dict[str, Case] = {
     "53 among integers": refused(
         b'[{"a":1},{"a":1e999}]', "contains a number that is too large: 1e999.", first=b'{"a":1}'
     ),
-    "53 among floats": refused(b'[{"a":0.5},{"a":-1e400}]', "too large: -1e400.", first=b'{"a":0.5}'),
-    "53 among texts": refused(b'[{"a":"x"},{"a":1E+999}]', "too large: 1E+999.", first=b'{"a":"x"}'),
+    "53 among floats": refused(
+        b'[{"a":0.5},{"a":-1e400}]', "too large: -1e400.", first=b'{"a":0.5}'
+    ),
+    "53 among texts": refused(
+        b'[{"a":"x"},{"a":1E+999}]', "too large: 1E+999.", first=b'{"a":"x"}'
+    ),
     "53 in columns": refused(b'{"a":{"0":1,"900000":1e999}}', "too large: 1e999.", first=b'"0":1'),
     "53 in rows": refused(b"[[1],[1e999]]", "too large: 1e999.", first=b"[1]"),
-    "53 in a list of a record": refused(b'[{"a":[1]},{"a":[1e999]}]', "too large", first=b'{"a":[1]}'),
+    "53 in a list of a record": refused(
+        b'[{"a":[1]},{"a":[1e999]}]', "too large", first=b'{"a":[1]}'
+    ),
     "53 declared": refused(declaring("float64", '"0":1,"1":1e999'), "too large"),
     "53 by itself": refused(b"1e999", "too large: 1e999."),
-    "53 written in full": refused(b'[{"a":0.5},{"a":1' + b"0" * 400 + b".0}]", "too large: 1000", first=b'{"a":0.5}'),
+    "53 written in full": refused(
+        b'[{"a":0.5},{"a":1' + b"0" * 400 + b".0}]", "too large: 1000", first=b'{"a":0.5}'
+    ),
     "53 the largest of all": read(
         b'[{"a":0.5},{"a":1.7976931348623157e308},{"a":-5e-324}]',
         {"a": ("float64", [0.5, 1.7976931348623157e308, -5e-324])},
@@ -270,14 +297,22 @@ DOCUMENTS: dict[str, Case] = {
     "55 arrays without an end": refused(b"[" * _DEEP, "nested too deeply"),
     "55 objects without an end": refused(b'{"a":' * _DEEP, "nested too deeply"),
     "55 a value of a record": refused(
-        b'[{"a":1},{"a":' + b"[" * _DEEP + b"]" * _DEEP + b"}]", "nested too deeply", first=b'{"a":1}'
+        b'[{"a":1},{"a":' + b"[" * _DEEP + b"]" * _DEEP + b"}]",
+        "nested too deeply",
+        first=b'{"a":1}',
     ),
     "55 a record": refused(
-        b'[{"a":1},' + b'{"a":' * _DEEP + b"1" + b"}" * _DEEP + b"]", "nested too deeply", first=b'{"a":1}'
+        b'[{"a":1},' + b'{"a":' * _DEEP + b"1" + b"}" * _DEEP + b"]",
+        "nested too deeply",
+        first=b'{"a":1}',
     ),
-    "55 a cell": refused(b"[[1],[" + b"[" * _DEEP + b"]" * _DEEP + b"]]", "nested too deeply", first=b"[1]"),
+    "55 a cell": refused(
+        b"[[1],[" + b"[" * _DEEP + b"]" * _DEEP + b"]]", "nested too deeply", first=b"[1]"
+    ),
     "55 a value of a column": refused(
-        b'{"a":{"0":1,"900000":' + b"[" * _DEEP + b"]" * _DEEP + b"}}", "nested too deeply", first=b'"0":1'
+        b'{"a":{"0":1,"900000":' + b"[" * _DEEP + b"]" * _DEEP + b"}}",
+        "nested too deeply",
+        first=b'"0":1',
     ),
     "55 beside NaN": refused(b"[NaN," + b"[" * _DEEP + b"]" * _DEEP + b"]", "nested too deeply"),
     "55 as deep as people go": read(
@@ -290,15 +325,23 @@ DOCUMENTS: dict[str, Case] = {
         {"a": ("int64", [1, 2**63 - 1, -(2**63)])},
         first=b'{"a":1}',
     ),
-    "56 2**63": read(b'[{"a":1},{"a":9223372036854775808}]', {"a": ("object", [1, 2**63])}, first=b'{"a":1}'),
+    "56 2**63": read(
+        b'[{"a":1},{"a":9223372036854775808}]', {"a": ("object", [1, 2**63])}, first=b'{"a":1}'
+    ),
     "56 2**64 beside null": read(
-        b'[{"a":1},{"a":18446744073709551616},{"a":null}]', {"a": ("object", [1, 2**64, None])}, first=b'{"a":1}'
+        b'[{"a":1},{"a":18446744073709551616},{"a":null}]',
+        {"a": ("object", [1, 2**64, None])},
+        first=b'{"a":1}',
     ),
     "56 -2**63 - 1": read(
-        b'[{"a":1},{"a":-9223372036854775809}]', {"a": ("object", [1, -(2**63) - 1])}, first=b'{"a":1}'
+        b'[{"a":1},{"a":-9223372036854775809}]',
+        {"a": ("object", [1, -(2**63) - 1])},
+        first=b'{"a":1}',
     ),
     "56 in every row": read(
-        b'[{"a":18446744073709551616}]', {"a": ("object", [2**64])}, first=b'{"a":18446744073709551616}'
+        b'[{"a":18446744073709551616}]',
+        {"a": ("object", [2**64])},
+        first=b'{"a":18446744073709551616}',
     ),
     "56 in columns": read(
         b'{"a":{"0":1,"900000":9223372036854775808}}',
@@ -307,13 +350,19 @@ DOCUMENTS: dict[str, Case] = {
         [0, 900000],
         first=b'"0":1',
     ),
-    "56 in rows": read(b"[[1],[18446744073709551616]]", {"0": ("object", [1, 2**64])}, "rows", first=b"[1]"),
+    "56 in rows": read(
+        b"[[1],[18446744073709551616]]", {"0": ("object", [1, 2**64])}, "rows", first=b"[1]"
+    ),
     "56 by itself": read(b"18446744073709551616", {"Result": ("object", [2**64])}, "scalar"),
     "56 beside a fraction": read(
-        b'[{"a":0.5},{"a":9223372036854775807}]', {"a": ("object", [0.5, 2**63 - 1])}, first=b'{"a":0.5}'
+        b'[{"a":0.5},{"a":9223372036854775807}]',
+        {"a": ("object", [0.5, 2**63 - 1])},
+        first=b'{"a":0.5}',
     ),
     "56 beside a fraction that changes nothing": read(
-        b'[{"a":0.5},{"a":9223372036854775808},{"a":0.5}]', {"a": ("float64", [0.5, 2.0**63, 0.5])}, first=b'{"a":0.5}'
+        b'[{"a":0.5},{"a":9223372036854775808},{"a":0.5}]',
+        {"a": ("float64", [0.5, 2.0**63, 0.5])},
+        first=b'{"a":0.5}',
     ),
     "56 declared as int64": refused(
         declaring("int64", '"0":1,"900000":9223372036854775808'),
@@ -327,12 +376,18 @@ DOCUMENTS: dict[str, Case] = {
         row=1,
         first=b'"0":1',
     ),
-    "56 a row key": read(b'{"a":{"9223372036854775808":1,"0":2}}', {"a": ("int64", [1, 2])}, "columns", [2**63, 0]),
+    "56 a row key": read(
+        b'{"a":{"9223372036854775808":1,"0":2}}', {"a": ("int64", [1, 2])}, "columns", [2**63, 0]
+    ),
     "57 in records": read(
-        b'[{"a":null},{"a":9007199254740993}]', {"a": ("Int64", [None, 2**53 + 1])}, first=b'{"a":null}'
+        b'[{"a":null},{"a":9007199254740993}]',
+        {"a": ("Int64", [None, 2**53 + 1])},
+        first=b'{"a":null}',
     ),
     "57 before the nulls": read(
-        b'[{"a":9007199254740993},{"a":null}]', {"a": ("Int64", [2**53 + 1, None])}, first=b'{"a":9007199254740993}'
+        b'[{"a":9007199254740993},{"a":null}]',
+        {"a": ("Int64", [2**53 + 1, None])},
+        first=b'{"a":9007199254740993}',
     ),
     "57 beside a key that is absent": read(
         b'[{"b":"x"},{"a":9007199254740993}]',
@@ -352,10 +407,15 @@ DOCUMENTS: dict[str, Case] = {
         first=b'"0":null',
     ),
     "57 in short rows": read(
-        b"[[1],[1,9007199254740993]]", {"0": ("int64", [1, 1]), "1": ("Int64", [None, 2**53 + 1])}, "rows", first=b"[1]"
+        b"[[1],[1,9007199254740993]]",
+        {"0": ("int64", [1, 1]), "1": ("Int64", [None, 2**53 + 1])},
+        "rows",
+        first=b"[1]",
     ),
     "57 beside a fraction": read(
-        b'[{"a":0.5},{"a":null},{"a":9007199254740993}]', {"a": ("object", [0.5, None, 2**53 + 1])}, first=b'{"a":0.5}'
+        b'[{"a":0.5},{"a":null},{"a":9007199254740993}]',
+        {"a": ("object", [0.5, None, 2**53 + 1])},
+        first=b'{"a":0.5}',
     ),
     "57 declared": read(
         declaring("int64", '"0":null,"900000":9007199254740993'),
@@ -371,24 +431,37 @@ DOCUMENTS: dict[str, Case] = {
         first=b'"0":0.5',
     ),
     "58 in records": refused(
-        b'[{"a":1},{"a":' + _DIGITS + b"}]", "contains an integer with 5,000 digits: 9999", first=b'{"a":1}'
+        b'[{"a":1},{"a":' + _DIGITS + b"}]",
+        "contains an integer with 5,000 digits: 9999",
+        first=b'{"a":1}',
     ),
     "58 below zero": refused(
-        b'[{"a":1},{"a":-' + _DIGITS + b"}]", "an integer with 5,000 digits: -9999", first=b'{"a":1}'
+        b'[{"a":1},{"a":-' + _DIGITS + b"}]",
+        "an integer with 5,000 digits: -9999",
+        first=b'{"a":1}',
     ),
     "58 in columns": refused(
         b'{"a":{"0":1,"900000":' + _DIGITS + b"}}", "an integer with 5,000 digits", first=b'"0":1'
     ),
-    "58 in rows": refused(b"[[1],[" + _DIGITS + b"]]", "an integer with 5,000 digits", first=b"[1]"),
+    "58 in rows": refused(
+        b"[[1],[" + _DIGITS + b"]]", "an integer with 5,000 digits", first=b"[1]"
+    ),
     "58 by itself": refused(_DIGITS, "an integer with 5,000 digits"),
     "58 4,300 digits": read(
-        b'[{"a":1},{"a":' + b"9" * 4300 + b"}]", {"a": ("object", [1, 10**4300 - 1])}, first=b'{"a":1}'
+        b'[{"a":1},{"a":' + b"9" * 4300 + b"}]",
+        {"a": ("object", [1, 10**4300 - 1])},
+        first=b'{"a":1}',
     ),
     "58 as a text": read(
-        b'[{"a":"' + _DIGITS + b'"}]', {"a": ("string", [_DIGITS.decode()])}, first=b'{"a":"' + _DIGITS + b'"}'
+        b'[{"a":"' + _DIGITS + b'"}]',
+        {"a": ("string", [_DIGITS.decode()])},
+        first=b'{"a":"' + _DIGITS + b'"}',
     ),
     "60 a first half": read(
-        rb'[{"a":"x"},{"a":"y\ud800"}]', {"a": ("string", ["x", "y\ufffd"])}, warns=[_HALVES], first=b'{"a":"x"}'
+        rb'[{"a":"x"},{"a":"y\ud800"}]',
+        {"a": ("string", ["x", "y\ufffd"])},
+        warns=[_HALVES],
+        first=b'{"a":"x"}',
     ),
     "60 a second half in a name": read(
         rb'[{"a\udc00":1}]', {"a\ufffd": ("int64", [1])}, warns=[_HALVES], first=rb'{"a\udc00":1}'
@@ -407,33 +480,48 @@ DOCUMENTS: dict[str, Case] = {
         warns=[_HALVES],
         first=b'{"a":["x"]}',
     ),
-    "60 declared": read(declaring("str", r'"0":"\ud800"'), {"a": ("string", ["\ufffd"])}, "schema", warns=[_HALVES]),
+    "60 declared": read(
+        declaring("str", r'"0":"\ud800"'), {"a": ("string", ["\ufffd"])}, "schema", warns=[_HALVES]
+    ),
     "60 beside NaN": Case(
         rb'[{"a":"x","b":1},{"a":"\ud800","b":NaN}]',
-        Frame({"a": ("string", ["x", "\ufffd"]), "b": ("Int64", [1, None])}, warns=[_HALVES, _NULLED]),
+        Frame(
+            {"a": ("string", ["x", "\ufffd"]), "b": ("Int64", [1, None])}, warns=[_HALVES, _NULLED]
+        ),
         first=b'{"a":"x","b":1}',
     ),
-    "60 a whole pair": read(rb'[{"a":"\ud83d\ude00"}]', {"a": ("string", ["😀"])}, first=rb'{"a":"\ud83d\ude00"}'),
+    "60 a whole pair": read(
+        rb'[{"a":"\ud83d\ude00"}]', {"a": ("string", ["😀"])}, first=rb'{"a":"\ud83d\ude00"}'
+    ),
     "60 an escaped backslash before it": read(
         rb'[{"a":"x"},{"a":"\\ud800"}]', {"a": ("string", ["x", r"\ud800"])}, first=b'{"a":"x"}'
     ),
     "61 in values": read(
-        rb'[{"a":"x"},{"a":"\u0000"},{"a":"\u001b[31mred\u009b"},{"a":"' + "\u202eabc\u2066".encode() + b'"}]',
+        rb'[{"a":"x"},{"a":"\u0000"},{"a":"\u001b[31mred\u009b"},{"a":"'
+        + "\u202eabc\u2066".encode()
+        + b'"}]',
         {"a": ("string", ["x", "\0", "\x1b[31mred\x9b", "\u202eabc\u2066"])},
         first=b'{"a":"x"}',
     ),
     "61 in names": read(
-        rb'[{"a\u0000\u001b[2J\u202e":1}]', {"a\0\x1b[2J\u202e": ("int64", [1])}, first=rb'{"a\u0000\u001b[2J\u202e":1}'
+        rb'[{"a\u0000\u001b[2J\u202e":1}]',
+        {"a\0\x1b[2J\u202e": ("int64", [1])},
+        first=rb'{"a\u0000\u001b[2J\u202e":1}',
     ),
     "61 in row keys": read(
-        rb'{"a":{"\u001b[31m\u0000":1,"\u202e":2}}', {"a": ("int64", [1, 2])}, "columns", ["\x1b[31m\0", "\u202e"]
+        rb'{"a":{"\u001b[31m\u0000":1,"\u202e":2}}',
+        {"a": ("int64", [1, 2])},
+        "columns",
+        ["\x1b[31m\0", "\u202e"],
     ),
     "61 in a list of a record": read(
         rb'[{"a":[1]},{"a":["\u001b[31m",{"\u202e":"\u0000"}]}]',
         {"a": ("object", [[1], ["\x1b[31m", {"\u202e": "\0"}]])},
         first=b'{"a":[1]}',
     ),
-    "61 a text": read(rb'"\u001b]0;title\u0007"', {"Result": ("string", ["\x1b]0;title\x07"])}, "text"),
+    "61 a text": read(
+        rb'"\u001b]0;title\u0007"', {"Result": ("string", ["\x1b]0;title\x07"])}, "text"
+    ),
     "61 markup": read(
         b'[{"<b>":"x"},{"<b>":"<script>alert(1)</script>"},{"<b>":"&lt;"}]',
         {"<b>": ("string", ["x", "<script>alert(1)</script>", "&lt;"])},
@@ -453,17 +541,36 @@ DOCUMENTS: dict[str, Case] = {
         first=rb'{"\u001b[2J":1}',
         schema={"\x1b[2J": "int64"},
     ),
-    "61 raw": refused(b'[{"a":"x"},{"a":"\x1b[31m"}]', "not JSON at byte", at=17, first=b'{"a":"x"}'),
-    "61 NUL, raw": refused(b'[{"a":"x"},{"a":"\0"}]', "not JSON at byte", at=17, first=b'{"a":"x"}'),
-    "63 two lines": refused(b'{"a":1}\n{"a":2}\n', "continues after its JSON document, at byte", at=8),
-    "63 junk": refused(b'[{"a":1},{"a":2}] x', "continues after its JSON document, at byte", at=18, first=b'{"a":1}'),
-    "63 a comma": refused(b'[{"a":1}],', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'),
+    "61 raw": refused(
+        b'[{"a":"x"},{"a":"\x1b[31m"}]', "not JSON at byte", at=17, first=b'{"a":"x"}'
+    ),
+    "61 NUL, raw": refused(
+        b'[{"a":"x"},{"a":"\0"}]', "not JSON at byte", at=17, first=b'{"a":"x"}'
+    ),
+    "63 two lines": refused(
+        b'{"a":1}\n{"a":2}\n', "continues after its JSON document, at byte", at=8
+    ),
+    "63 junk": refused(
+        b'[{"a":1},{"a":2}] x',
+        "continues after its JSON document, at byte",
+        at=18,
+        first=b'{"a":1}',
+    ),
+    "63 a comma": refused(
+        b'[{"a":1}],', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'
+    ),
     "63 a second list": refused(
         b'[{"a":1}][{"a":2}]', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'
     ),
-    "63 a bracket": refused(b'[{"a":1}]]', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'),
-    "63 NUL": refused(b'[{"a":1}]\0', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'),
-    "63 after columns": refused(b'{"a":{"0":1}}}', "continues after its JSON document, at byte", at=13, first=b'"0":1'),
+    "63 a bracket": refused(
+        b'[{"a":1}]]', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'
+    ),
+    "63 NUL": refused(
+        b'[{"a":1}]\0', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'
+    ),
+    "63 after columns": refused(
+        b'{"a":{"0":1}}}', "continues after its JSON document, at byte", at=13, first=b'"0":1'
+    ),
     "63 blanks": read(b'[{"a":1},{"a":2}] \r\n\t', TWO, first=b'{"a":1}'),
     "67 ragged records": read(
         b'[{"a":1},{"b":"x"},{},null]',
@@ -486,9 +593,15 @@ DOCUMENTS: dict[str, Case] = {
         {"a": ("Int64", [1, None, 3]), "b": ("string", [None, "x", None])},
         "columns",
     ),
-    "67 ragged lists": refused(b'{"a":[1,2],"b":[1]}', "Column 'a' has 2 values and column 'b' has 1"),
-    "67 ragged split": refused(b'{"columns":["a","b"],"data":[[1,2],[1]]}', "Row 1 has 1 values for 2 columns"),
-    "67 row labels too few": refused(b'{"columns":["a"],"index":[0],"data":[[1],[2]]}', "1 row labels for 2 rows"),
+    "67 ragged lists": refused(
+        b'{"a":[1,2],"b":[1]}', "Column 'a' has 2 values and column 'b' has 1"
+    ),
+    "67 ragged split": refused(
+        b'{"columns":["a","b"],"data":[[1,2],[1]]}', "Row 1 has 1 values for 2 columns"
+    ),
+    "67 row labels too few": refused(
+        b'{"columns":["a"],"index":[0],"data":[[1],[2]]}', "1 row labels for 2 rows"
+    ),
     "67 nested objects": read(
         b'[{"a":{"b":1,"c":{"d":true}}},{"a":{"b":2}},{"a":null}]',
         {"a.b": ("Int64", [1, 2, None]), "a.c.d": ("boolean", [True, None, None])},
@@ -506,7 +619,9 @@ DOCUMENTS: dict[str, Case] = {
     "67 empty records": read(b"[{},{}]", NOTHING, rows=2, first=b"{}"),
     "67 empty rows": read(b"[[],[]]", NOTHING, "rows", rows=2),
     "67 scalars": read(b"[1,2,null]", {"Result": ("Int64", [1, 2, None])}, "list"),
-    "67 mixed scalars": read(b'[1,"a",null,[2]]', {"Result": ("object", [1, "a", None, [2]])}, "list"),
+    "67 mixed scalars": read(
+        b'[1,"a",null,[2]]', {"Result": ("object", [1, "a", None, [2]])}, "list"
+    ),
     "67 a scalar": read(b"7", {"Result": ("int64", [7])}, "scalar"),
     "67 a truth": read(b"false", {"Result": ("bool", [False])}, "scalar"),
     "67 a text": read(b'"x"', {"Result": ("string", ["x"])}, "text"),
@@ -514,12 +629,20 @@ DOCUMENTS: dict[str, Case] = {
     "67 a list of nothing": read(b"[]", NOTHING, "empty", rows=0),
     "67 an object of nothing": read(b"{}", NOTHING, "empty", rows=0),
     "67 a record": read(
-        b'{"a":1,"b":[2],"c":null}', {"a": ("int64", [1]), "b": ("object", [[2]]), "c": ("object", [None])}, "record"
+        b'{"a":1,"b":[2],"c":null}',
+        {"a": ("int64", [1]), "b": ("object", [[2]]), "c": ("object", [None])},
+        "record",
     ),
-    "67 columns of nothing": read(b'{"a":{},"b":{}}', {"a": ("object", []), "b": ("object", [])}, "columns"),
-    "67 lists of nothing": read(b'{"a":[],"b":[]}', {"a": ("object", []), "b": ("object", [])}, "lists"),
+    "67 columns of nothing": read(
+        b'{"a":{},"b":{}}', {"a": ("object", []), "b": ("object", [])}, "columns"
+    ),
+    "67 lists of nothing": read(
+        b'{"a":[],"b":[]}', {"a": ("object", []), "b": ("object", [])}, "lists"
+    ),
     "67 split of nothing": read(
-        b'{"columns":["a","b"],"index":[],"data":[]}', {"a": ("object", []), "b": ("object", [])}, "split"
+        b'{"columns":["a","b"],"index":[],"data":[]}',
+        {"a": ("object", []), "b": ("object", [])},
+        "split",
     ),
     "67 declared, and a list of nothing": read(
         b'{"schema":{"a":{"type":"int32","nullable":false},"b":{"type":"datetime.date"}},"data":[]}',
@@ -542,7 +665,9 @@ DOCUMENTS: dict[str, Case] = {
         "empty",
         schema={"a": "int64", "Date": "datetime64[ms]"},
     ),
-    "67 declared by the user, and null": read(b"null", {"a": ("string", [])}, "null", schema={"a": "str"}),
+    "67 declared by the user, and null": read(
+        b"null", {"a": ("string", [])}, "null", schema={"a": "str"}
+    ),
     "67 declared, and absent": read(
         b'{"schema":{"a":{"type":"int32"},"b":{"type":"float64"}},"data":[{"b":0.5}]}',
         {"a": ("Int32", [None]), "b": ("float64", [0.5])},
@@ -556,7 +681,10 @@ DOCUMENTS: dict[str, Case] = {
         first=b'[1,"x"]',
     ),
     "67 by index": read(
-        b'{"7":{"a":1},"9":{"b":2}}', {"a": ("Int64", [1, None]), "b": ("Int64", [None, 2])}, "index", [7, 9]
+        b'{"7":{"a":1},"9":{"b":2}}',
+        {"a": ("Int64", [1, None]), "b": ("Int64", [None, 2])},
+        "index",
+        [7, 9],
     ),
     "68 duplicates": read(
         b'{"columns":["a","a","a"],"data":[[1,"x",true]]}',
@@ -564,7 +692,9 @@ DOCUMENTS: dict[str, Case] = {
         "split",
         first=b'[1,"x",true]',
     ),
-    "68 no name": read(b'[{"":1,"a":2}]', {"": ("int64", [1]), "a": ("int64", [2])}, first=b'{"":1,"a":2}'),
+    "68 no name": read(
+        b'[{"":1,"a":2}]', {"": ("int64", [1]), "a": ("int64", [2])}, first=b'{"":1,"a":2}'
+    ),
     "68 several without name": read(
         b'{"columns":["",null,""],"data":[[1,2,3]]}',
         {"": ("int64", [1]), ".1": ("int64", [2]), ".2": ("int64", [3])},
@@ -581,7 +711,9 @@ DOCUMENTS: dict[str, Case] = {
         {"a.b": ("int64", [1]), "a.b.1": ("string", ["x"])},
         first=b'{"a.b":1,"a":{"b":"x"}}',
     ),
-    "68 blanks": read(b'[{" ":1,"  ":2}]', {" ": ("int64", [1]), "  ": ("int64", [2])}, first=b'{" ":1,"  ":2}'),
+    "68 blanks": read(
+        b'[{" ":1,"  ":2}]', {" ": ("int64", [1]), "  ": ("int64", [2])}, first=b'{" ":1,"  ":2}'
+    ),
     "68 case and form": read(
         '[{"a":1,"A":2,"é":3,"e\u0301":4}]'.encode(),
         {"a": ("int64", [1]), "A": ("int64", [2]), "é": ("int64", [3]), "e\u0301": ("int64", [4])},
@@ -592,9 +724,13 @@ DOCUMENTS: dict[str, Case] = {
         {"0": ("int64", [1]), "1.5": ("int64", [2]), "true": ("int64", [3])},
         "split",
     ),
-    "69 zeros in front": read(b'[{"a":"007"},{"a":"1E5"}]', {"a": ("string", ["007", "1E5"])}, first=b'{"a":"007"}'),
+    "69 zeros in front": read(
+        b'[{"a":"007"},{"a":"1E5"}]', {"a": ("string", ["007", "1E5"])}, first=b'{"a":"007"}'
+    ),
     "69 texts of numbers": read(
-        b'[{"a":"1"},{"a":"1.5"},{"a":""},{"a":" 1"}]', {"a": ("string", ["1", "1.5", "", " 1"])}, first=b'{"a":"1"}'
+        b'[{"a":"1"},{"a":"1.5"},{"a":""},{"a":" 1"}]',
+        {"a": ("string", ["1", "1.5", "", " 1"])},
+        first=b'{"a":"1"}',
     ),
     "69 texts of truths and nulls": read(
         b'[{"a":"true"},{"a":"null"},{"a":"NA"},{"a":"None"}]',
@@ -624,7 +760,10 @@ DOCUMENTS: dict[str, Case] = {
         first=b'"0":1704067200000',
     ),
     "69 another such name, in one column": read(
-        b'{"start_at":{"0":"20240101"}}', {"start_at": ("string", ["20240101"])}, "columns", first=b'"0":"20240101"'
+        b'{"start_at":{"0":"20240101"}}',
+        {"start_at": ("string", ["20240101"])},
+        "columns",
+        first=b'"0":"20240101"',
     ),
     "69 dates": read(
         b'[{"modified":"2024-02-29"},{"modified":null},{"modified":"0001-01-01"}]',
@@ -659,9 +798,15 @@ DOCUMENTS: dict[str, Case] = {
     "69 row keys with zeros in front": read(
         b'{"a":{"007":1,"008":2}}', {"a": ("int64", [1, 2])}, "columns", ["007", "008"]
     ),
-    "69 a row key of minus zero": read(b'{"a":{"-0":1,"1":2}}', {"a": ("int64", [1, 2])}, "columns", ["-0", "1"]),
-    "69 numbers and texts": read(b'[{"a":1},{"a":"1"}]', {"a": ("object", [1, "1"])}, first=b'{"a":1}'),
-    "69 numbers and truths": read(b'[{"a":1},{"a":true}]', {"a": ("object", [1, True])}, first=b'{"a":1}'),
+    "69 a row key of minus zero": read(
+        b'{"a":{"-0":1,"1":2}}', {"a": ("int64", [1, 2])}, "columns", ["-0", "1"]
+    ),
+    "69 numbers and texts": read(
+        b'[{"a":1},{"a":"1"}]', {"a": ("object", [1, "1"])}, first=b'{"a":1}'
+    ),
+    "69 numbers and truths": read(
+        b'[{"a":1},{"a":true}]', {"a": ("object", [1, True])}, first=b'{"a":1}'
+    ),
     "69 -0.0": read(b'[{"a":-0.0},{"a":0}]', {"a": ("float64", [-0.0, 0.0])}, first=b'{"a":-0.0}'),
     "69 epoch dates by the user's schema": read(
         b'[{"Date":1704067200000,"v":1},{"Date":-1,"v":2},{"v":3}]',
@@ -727,51 +872,83 @@ ENVELOPES: dict[str, Case] = {
     "48 in the envelope": cut(rb'{"error":null,"body":"[{\"a\":1}]"'),
     "48 in the body's text": cut(rb'{"error":null,"body":"[{\"a\":1}'),
     "48 of the document in the body's text": refused(
-        rb'{"error":null,"body":"[{\"a\":1}"}', "The body of the reply is cut short: it ends at byte 8."
+        rb'{"error":null,"body":"[{\"a\":1}"}',
+        "The body of the reply is cut short: it ends at byte 8.",
     ),
     "48 of the document in a text in the body's text": refused(
         rb'{"error":null,"body":"\"[{\\\"a\\\":1}\""}', "it ends at byte 8."
     ),
-    "49 in a text": refused(b'[{"a":"x"},{"a":"y\xff"}]', "The reply is not UTF-8 at byte", at=18, first=b'{"a":"x"}'),
+    "49 in a text": refused(
+        b'[{"a":"x"},{"a":"y\xff"}]', "The reply is not UTF-8 at byte", at=18, first=b'{"a":"x"}'
+    ),
     "49 in a key": refused(b'[{"a":1},{"\xff":1}]', "not UTF-8 at byte", at=11, first=b'{"a":1}'),
-    "49 outside of texts": refused(b'[{"a":1},\xa0{"a":1}]', "not UTF-8 at byte", at=9, first=b'{"a":1}'),
-    "49 too long a form": refused(b'[{"a":1},{"a":"\xc0\xaf"}]', "not UTF-8 at byte", at=15, first=b'{"a":1}'),
+    "49 outside of texts": refused(
+        b'[{"a":1},\xa0{"a":1}]', "not UTF-8 at byte", at=9, first=b'{"a":1}'
+    ),
+    "49 too long a form": refused(
+        b'[{"a":1},{"a":"\xc0\xaf"}]', "not UTF-8 at byte", at=15, first=b'{"a":1}'
+    ),
     "49 half a pair as three bytes": refused(
         b'[{"a":1},{"a":"\xed\xa0\x80"}]', "not UTF-8 at byte", at=15, first=b'{"a":1}'
     ),
-    "49 Latin-1": refused(b'[{"a":"x"},{"a":"caf\xe9"}]', "not UTF-8 at byte", at=20, first=b'{"a":"x"}'),
-    "49 in the body's text": refused(rb'{"error":null,"body":"[{\"a\":\"' + b'\xff\\"}]"}', "not UTF-8", at=32),
-    "49 in a column": refused(b'{"a":{"0":"x","900000":"\xff"}}', "not UTF-8 at byte", at=24, first=b'"0":"x"'),
+    "49 Latin-1": refused(
+        b'[{"a":"x"},{"a":"caf\xe9"}]', "not UTF-8 at byte", at=20, first=b'{"a":"x"}'
+    ),
+    "49 in the body's text": refused(
+        rb'{"error":null,"body":"[{\"a\":\"' + b'\xff\\"}]"}', "not UTF-8", at=32
+    ),
+    "49 in a column": refused(
+        b'{"a":{"0":"x","900000":"\xff"}}', "not UTF-8 at byte", at=24, first=b'"0":"x"'
+    ),
     "50 before an envelope": read(_BOM + b'{"error":null,"body":[{"a":1}]}', ONE),
-    "50 before an envelope and in it": read(_BOM + rb'{"error":null,"body":"\ufeff[{\"a\":1}]"}', ONE),
+    "50 before an envelope and in it": read(
+        _BOM + rb'{"error":null,"body":"\ufeff[{\"a\":1}]"}', ONE
+    ),
     "54 of the body": read(b'{"error":null,"body":7,"body":[{"a":1}]}', ONE),
-    "54 of the error": Case(b'{"error":null,"body":[{"a":1}],"error":"gone"}', Refused("gone", jf.FunctionError)),
-    "55 the error": refused(b'{"error":' + b"[" * _DEEP + b"]" * _DEEP + b',"body":null}', "nested too deeply"),
+    "54 of the error": Case(
+        b'{"error":null,"body":[{"a":1}],"error":"gone"}', Refused("gone", jf.FunctionError)
+    ),
+    "55 the error": refused(
+        b'{"error":' + b"[" * _DEEP + b"]" * _DEEP + b',"body":null}', "nested too deeply"
+    ),
     "60 in the error": Case(
-        rb'{"error":"gone \ud800","body":null}', Refused("gone \ufffd", jf.FunctionError, warns=[_HALVES])
+        rb'{"error":"gone \ud800","body":null}',
+        Refused("gone \ufffd", jf.FunctionError, warns=[_HALVES]),
     ),
     "61 in the error": Case(
-        rb'{"error":"gone \u001b[31m \u202e\u0000","body":null}', Refused(r"gone \x1b[31m \u202e\x00", jf.FunctionError)
+        rb'{"error":"gone \u001b[31m \u202e\u0000","body":null}',
+        Refused(r"gone \x1b[31m \u202e\x00", jf.FunctionError),
     ),
     "62 null": read(b'{"error":null,"body":null}', NOTHING, "null", rows=0),
     "62 a number": read(b'{"error":null,"body":7}', {"Result": ("int64", [7])}, "scalar"),
     "62 a truth": read(b'{"error":null,"body":true}', {"Result": ("bool", [True])}, "scalar"),
     "62 records": read(b'{"error":null,"body":' + TWO_ROWS + b"}", TWO, first=b'{"a":1}'),
     "62 an object": read(
-        b'{"error":null,"body":{"a":1,"b":"x"}}', {"a": ("int64", [1]), "b": ("string", ["x"])}, "record"
+        b'{"error":null,"body":{"a":1,"b":"x"}}',
+        {"a": ("int64", [1]), "b": ("string", ["x"])},
+        "record",
     ),
     "62 plain text": read(
-        b'{"error":null,"body":"3 rows written"}', {"Result": ("string", ["3 rows written"])}, "text"
+        b'{"error":null,"body":"3 rows written"}',
+        {"Result": ("string", ["3 rows written"])},
+        "text",
     ),
-    "62 text of digits": read(b'{"error":null,"body":"007"}', {"Result": ("string", ["007"])}, "text"),
+    "62 text of digits": read(
+        b'{"error":null,"body":"007"}', {"Result": ("string", ["007"])}, "text"
+    ),
     "62 no text": read(b'{"error":null,"body":""}', {"Result": ("string", [""])}, "text"),
     "62 text of null": read(b'{"error":null,"body":"null"}', NOTHING, "null", rows=0),
-    "62 double-encoded": read(rb'{"error":null,"body":"[{\"a\":1},{\"a\":2}]"}', TWO, first=rb"{\"a\":1}"),
+    "62 double-encoded": read(
+        rb'{"error":null,"body":"[{\"a\":1},{\"a\":2}]"}', TWO, first=rb"{\"a\":1}"
+    ),
     "62 triple-encoded": read(
         rb'{"error":null,"body":"\"[{\\\"a\\\":1},{\\\"a\\\":2}]\""}', TWO, first=rb"{\\\"a\\\":1}"
     ),
     "62 four times encoded": read(
-        json.dumps({"error": None, "body": json.dumps(json.dumps(json.dumps([{"a": 1}])))}).encode(), ONE
+        json.dumps(
+            {"error": None, "body": json.dumps(json.dumps(json.dumps([{"a": 1}])))}
+        ).encode(),
+        ONE,
     ),
     "62 all of it encoded": read(json.dumps('{"error":null,"body":"[{\\"a\\":1}]"}').encode(), ONE),
     "62 blanks around the text": read(rb'{"error":null,"body":"\n [{\"a\":1}] \n"}', ONE),
@@ -781,15 +958,23 @@ ENVELOPES: dict[str, Case] = {
     "62 text that opens like JSON": refused(
         b'{"error":null,"body":"[pending]"}', "The body of the reply is not JSON at byte 1"
     ),
-    "62 text with a quote": refused(rb'{"error":null,"body":"\"a\" is missing"}', "continues after its"),
-    "62 a broken triple": refused(rb'{"error":null,"body":"\"[1,oops]\""}', "The body of the reply"),
+    "62 text with a quote": refused(
+        rb'{"error":null,"body":"\"a\" is missing"}', "continues after its"
+    ),
+    "62 a broken triple": refused(
+        rb'{"error":null,"body":"\"[1,oops]\""}', "The body of the reply"
+    ),
     "62 no JSON at all": refused(b"rows written: 3", "The reply is not JSON at byte", at=0),
-    "62 an error beside it": Case(b'{"error":"gone","body":[{"a":1}]}', Refused("failed: ", jf.FunctionError)),
+    "62 an error beside it": Case(
+        b'{"error":"gone","body":[{"a":1}]}', Refused("failed: ", jf.FunctionError)
+    ),
     "62 an error that is an object": Case(
         b'{"error":{"message":"gone"},"body":null}', Refused("gone", jf.FunctionError)
     ),
     "63 after an envelope": refused(
-        rb'{"error":null,"body":"[{\"a\":1}]"}x', "continues after its JSON document, at byte", at=35
+        rb'{"error":null,"body":"[{\"a\":1}]"}x',
+        "continues after its JSON document, at byte",
+        at=35,
     ),
 }
 
@@ -798,11 +983,19 @@ STRICT: dict[str, Case] = {
     "52 strictly": refused(b'[{"a":1},{"a":NaN}]', _NULLED, first=b'{"a":1}'),
     "52 strictly in columns": refused(b'{"a":{"0":1,"900000":-Infinity}}', _NULLED, first=b'"0":1'),
     "54 strictly": refused(
-        b'[{"a":1},{"b":7,"a":7,"a":2}]', "contains the key 'a' twice in one object", first=b'{"a":1}'
+        b'[{"a":1},{"b":7,"a":7,"a":2}]',
+        "contains the key 'a' twice in one object",
+        first=b'{"a":1}',
     ),
-    "54 strictly, of a column": refused(b'{"a":{"0":7},"a":{"0":1,"1":2}}', "contains the key 'a' twice"),
-    "54 strictly, of a row": refused(b'{"a":{"0":1,"0":1}}', "contains the key '0' twice", first=b'"0":1'),
-    "60 strictly": refused(rb'[{"a":"x"},{"a":"y\ud800"}]', "contains halves of surrogate pairs", first=b'{"a":"x"}'),
+    "54 strictly, of a column": refused(
+        b'{"a":{"0":7},"a":{"0":1,"1":2}}', "contains the key 'a' twice"
+    ),
+    "54 strictly, of a row": refused(
+        b'{"a":{"0":1,"0":1}}', "contains the key '0' twice", first=b'"0":1'
+    ),
+    "60 strictly": refused(
+        rb'[{"a":"x"},{"a":"y\ud800"}]', "contains halves of surrogate pairs", first=b'{"a":"x"}'
+    ),
 }
 
 # Refused or read for their headers, which `to_frame` does not have.
@@ -811,19 +1004,33 @@ SENT: dict[str, Case] = {
     "44 blanks": sent(b" \r\n", Refused("sent an empty reply"), {}),
     "44 gzip of nothing": sent(packed(b""), Refused("sent an empty reply")),
     "44 gzip of blanks": sent(packed(b" \r\n\t"), Refused("sent an empty reply")),
-    "55 on a line": sent(b'{"a":1}\n' + b"[" * _DEEP, Refused("line 2 is nested too deeply"), LINES),
-    "63 lines that the service says are lines": sent(b'{"a":1}\n{"a":2}\n', Frame(TWO, "lines"), LINES),
-    "63 a line that is broken": sent(b'{"a":1}\n{"a":oops}\n', Refused("line 2 is not JSON at byte 5"), LINES),
-    "63 a last line that is cut": sent(b'{"a":1}\n{"a":', Refused("line 2 is cut short: it ends at byte 5"), LINES),
+    "55 on a line": sent(
+        b'{"a":1}\n' + b"[" * _DEEP, Refused("line 2 is nested too deeply"), LINES
+    ),
+    "63 lines that the service says are lines": sent(
+        b'{"a":1}\n{"a":2}\n', Frame(TWO, "lines"), LINES
+    ),
+    "63 a line that is broken": sent(
+        b'{"a":1}\n{"a":oops}\n', Refused("line 2 is not JSON at byte 5"), LINES
+    ),
+    "63 a last line that is cut": sent(
+        b'{"a":1}\n{"a":', Refused("line 2 is cut short: it ends at byte 5"), LINES
+    ),
     "65 none cut": sent(_PACKED, Frame(TWO)),
     "65 cut before the data": sent(packed(b'[{"a":1}'), Refused("cut short: it ends at byte 8")),
-    "65 a wrong check sum": sent(_PACKED[:-8] + b"\0" * 8, Refused(f"and byte {len(_PACKED)}: incorrect data check")),
+    "65 a wrong check sum": sent(
+        _PACKED[:-8] + b"\0" * 8, Refused(f"and byte {len(_PACKED)}: incorrect data check")
+    ),
     "66 an unknown one": sent(b"[]", Refused("encoding is"), {"content-encoding": "x"}),
-    "66 plain, said to be gzip": sent(b'[{"a":1}]', Refused("between byte 0 and byte 9: incorrect header check")),
+    "66 plain, said to be gzip": sent(
+        b'[{"a":1}]', Refused("between byte 0 and byte 9: incorrect header check")
+    ),
     "66 zlib, said to be gzip": sent(zlib.compress(b"[]"), Refused("incorrect header check")),
     "66 gzip twice, said once": sent(packed(_PACKED), Refused("not UTF-8 at byte 1")),
     "66 gzip that is not said": sent(_PACKED, Refused("not UTF-8 at byte 1"), {}),
-    "66 gzip and junk": sent(_PACKED + b"[]", Refused(f"continues after its gzip data, at byte {len(_PACKED)}.")),
+    "66 gzip and junk": sent(
+        _PACKED + b"[]", Refused(f"continues after its gzip data, at byte {len(_PACKED)}.")
+    ),
 }
 SENT |= {
     f"46 {media_type or 'no type'}": sent(TWO_ROWS, Frame(TWO), {"content-type": media_type})
@@ -845,7 +1052,16 @@ SENT |= {
     f"66 {coding}, which isn't read": sent(
         packed(_PACKED), Refused(f"encoding is '{coding}'; only gzip"), {"content-encoding": coding}
     )
-    for coding in ("gzip, gzip", "gzip,identity,gzip", "br", "zstd", "deflate", "gzip, br", "aws-chunked", "*")
+    for coding in (
+        "gzip, gzip",
+        "gzip,identity,gzip",
+        "br",
+        "zstd",
+        "deflate",
+        "gzip, br",
+        "aws-chunked",
+        "*",
+    )
 }
 SENT |= {
     f"66 {coding}": sent(_PACKED, Frame(TWO), {"content-encoding": coding})
@@ -864,14 +1080,17 @@ def echoes(token: str) -> dict[str, Case]:
     return {
         "48 between records": cut(b'[{"a":1},{"a":"%b"}' % echo),
         "48 in a text": cut(b'[{"a":1},{"a":"%bhal' % echo),
-        "49 in a text": refused(b'[{"a":"x"},{"a":"%by\xff"}]' % echo, "not UTF-8 at byte", at=18 + long),
+        "49 in a text": refused(
+            b'[{"a":"x"},{"a":"%by\xff"}]' % echo, "not UTF-8 at byte", at=18 + long
+        ),
         "52 in a value beside NaN": Case(
             b'[{"a":1},{"a":NaN},{"a":"%bx"}]' % echo,
             Refused("Column 'a' is declared as int64 but contains", row=2, warns=[_NULLED]),
             schema={"a": "int64"},
         ),
         "54 in the second error": Case(
-            b'{"error":null,"body":[{"a":1}],"error":"%bgone"}' % echo, Refused("gone", jf.FunctionError)
+            b'{"error":null,"body":[{"a":1}],"error":"%bgone"}' % echo,
+            Refused("gone", jf.FunctionError),
         ),
         "60 in the error": Case(
             rb'{"error":"%bgone \ud800","body":null}' % echo,
@@ -888,20 +1107,33 @@ def echoes(token: str) -> dict[str, Case]:
             schema={"\x1b[2J": "int64"},
         ),
         "62 in text that opens like JSON": refused(
-            b'{"error":null,"body":"[pending]%b"}' % echo, "The body of the reply is not JSON at byte 1"
+            b'{"error":null,"body":"[pending]%b"}' % echo,
+            "The body of the reply is not JSON at byte 1",
         ),
-        "62 in a broken triple": refused(rb'{"error":null,"body":"\"[1,%boops]\""}' % echo, "The body of the reply"),
-        "62 in no JSON at all": refused(b"%brows written: 3" % echo, "The reply is not JSON at byte", at=0),
+        "62 in a broken triple": refused(
+            rb'{"error":null,"body":"\"[1,%boops]\""}' % echo, "The body of the reply"
+        ),
+        "62 in no JSON at all": refused(
+            b"%brows written: 3" % echo, "The reply is not JSON at byte", at=0
+        ),
         "62 in an error beside a body": Case(
             b'{"error":"%bgone","body":[{"a":1}]}' % echo, Refused("failed: ", jf.FunctionError)
         ),
         "62 in an error that is an object": Case(
             b'{"error":{"message":"%bgone"},"body":null}' % echo, Refused("gone", jf.FunctionError)
         ),
-        "63 in junk": refused(b'[{"a":1},{"a":2}] %bx' % echo, "continues after its JSON document, at byte", at=18),
-        "63 in a broken line": sent(b'{"a":1}\n{"a":%boops}\n' % echo, Refused("line 2 is not JSON at byte 5"), LINES),
-        "66 in the encoding": sent(b"[]", Refused("encoding is"), {"content-encoding": f"{token}x"}),
-        "67 in ragged lists": refused(b'{"a":[1,2],"b":["%b"]}' % echo, "Column 'a' has 2 values and column 'b' has 1"),
+        "63 in junk": refused(
+            b'[{"a":1},{"a":2}] %bx' % echo, "continues after its JSON document, at byte", at=18
+        ),
+        "63 in a broken line": sent(
+            b'{"a":1}\n{"a":%boops}\n' % echo, Refused("line 2 is not JSON at byte 5"), LINES
+        ),
+        "66 in the encoding": sent(
+            b"[]", Refused("encoding is"), {"content-encoding": f"{token}x"}
+        ),
+        "67 in ragged lists": refused(
+            b'{"a":[1,2],"b":["%b"]}' % echo, "Column 'a' has 2 values and column 'b' has 1"
+        ),
         "69 in a text where a count is declared": refused(
             b'[{"Date":1},{"Date":"%bsoon"}]' % echo,
             "Column 'Date' is declared as datetime64[ms] but contains",
@@ -1058,7 +1290,9 @@ def check_token(error: jf.FuncsError) -> None:
     while cause is not None:
         holds_no_token(str(cause), repr(cause), repr(cause.args))
         cause = cause.__cause__ or cause.__context__
-    holds_no_token("".join(traceback.format_exception(error)), repr(vars(error)), repr(pickle.dumps(error)))
+    holds_no_token(
+        "".join(traceback.format_exception(error)), repr(vars(error)), repr(pickle.dumps(error))
+    )
 
 
 def check_reading(case: Case, *, strict: bool = False) -> None:
@@ -1079,12 +1313,16 @@ class Service(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.answer({}, lambda: [b"[]"])
 
-    def answer(self, headers: Mapping[str, str] | None, pieces: Callable[[], Iterable[bytes]]) -> None:
+    def answer(
+        self, headers: Mapping[str, str] | None, pieces: Callable[[], Iterable[bytes]]
+    ) -> None:
         self.headers = headers or {}
         self.pieces = pieces
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # the client went away, as some tests have it
+        if not isinstance(
+            sys.exception(), ConnectionError
+        ):  # the client went away, as some tests have it
             super().handle_error(request, client_address)
 
 
@@ -1100,10 +1338,15 @@ class Answers(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["content-length"]))
         listing = self.path.endswith("ListUserFunctions")
         pieces = [LISTING] if listing else self.server.pieces()
-        headers = {"content-type": "application/json"} | ({} if listing else {**self.server.headers})
+        headers = {"content-type": "application/json"} | (
+            {} if listing else {**self.server.headers}
+        )
         chunked = "content-length" not in headers
         self.send_response_only(200)
-        for name, value in {**headers, **({"transfer-encoding": "chunked"} if chunked else {})}.items():
+        for name, value in {
+            **headers,
+            **({"transfer-encoding": "chunked"} if chunked else {}),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         try:
@@ -1120,7 +1363,11 @@ async def tasks() -> int:
 
 def threads() -> set[threading.Thread]:
     """Return the threads, without the loop's own and its workers."""
-    return {thread for thread in threading.enumerate() if not re.match("asyncio_|jupyter_funcs", thread.name)}
+    return {
+        thread
+        for thread in threading.enumerate()
+        if not re.match("asyncio_|jupyter_funcs", thread.name)
+    }
 
 
 def sockets() -> set[str]:
@@ -1144,7 +1391,9 @@ def running() -> Iterator[tuple[Service, Session]]:
         session = jf.connect(service.url, token=CANARY)
         assert session.names == ["F"]
         yield service, session
-        wait_until(lambda: background.run(tasks()) == 1)  # a task ends after whoever waits for it goes on
+        wait_until(
+            lambda: background.run(tasks()) == 1
+        )  # a task ends after whoever waits for it goes on
         session.close()
         service.shutdown()
     thread.join(60)
@@ -1176,7 +1425,9 @@ def check_health(running: tuple[Service, Session]) -> None:
 
 
 @pytest.mark.parametrize("case", DOCUMENTS.values(), ids=DOCUMENTS)
-def test_a_document_gives_the_frame_or_the_error(running: tuple[Service, Session], case: Case) -> None:
+def test_a_document_gives_the_frame_or_the_error(
+    running: tuple[Service, Session], case: Case
+) -> None:
     """By itself and as the text in a body, read by `to_frame` and by a call."""
     check_reading(case)
     check_reading(in_body(case))
@@ -1187,7 +1438,9 @@ def test_a_document_gives_the_frame_or_the_error(running: tuple[Service, Session
 
 
 @pytest.mark.parametrize("case", ENVELOPES.values(), ids=ENVELOPES)
-def test_an_envelope_gives_the_frame_or_the_error(running: tuple[Service, Session], case: Case) -> None:
+def test_an_envelope_gives_the_frame_or_the_error(
+    running: tuple[Service, Session], case: Case
+) -> None:
     """Read by `to_frame` and by a call."""
     check_reading(case)
     check_call(running, case)
@@ -1196,7 +1449,9 @@ def test_an_envelope_gives_the_frame_or_the_error(running: tuple[Service, Sessio
 
 
 @pytest.mark.parametrize("case", SENT.values(), ids=SENT)
-def test_a_reply_with_headers_gives_the_frame_or_the_error(running: tuple[Service, Session], case: Case) -> None:
+def test_a_reply_with_headers_gives_the_frame_or_the_error(
+    running: tuple[Service, Session], case: Case
+) -> None:
     """Empty, of another media type, or compressed."""
     check_call(running, case)
     if isinstance(case.required, Refused):
@@ -1254,8 +1509,12 @@ def first_of_each_number(names: Iterable[str]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", first_of_each_number(name for name in LONG if name in DOCUMENTS), ids=str)
-def test_a_call_gives_the_same_of_hundreds_of_kilobytes(running: tuple[Service, Session], name: str) -> None:
+@pytest.mark.parametrize(
+    "name", first_of_each_number(name for name in LONG if name in DOCUMENTS), ids=str
+)
+def test_a_call_gives_the_same_of_hundreds_of_kilobytes(
+    running: tuple[Service, Session], name: str
+) -> None:
     """One case per number is sent with a reply longer than the real piece size."""
     long = in_body(lengthened(DOCUMENTS[name]))
     assert len(long.reply) > 300_000
@@ -1264,7 +1523,9 @@ def test_a_call_gives_the_same_of_hundreds_of_kilobytes(running: tuple[Service, 
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("coding", CODINGS, ids=[f"51 {coding}" for coding in CODINGS])
-def test_51_a_reply_in_another_encoding_is_refused(running: tuple[Service, Session], coding: str) -> None:
+def test_51_a_reply_in_another_encoding_is_refused(
+    running: tuple[Service, Session], coding: str
+) -> None:
     """With the name of what it looks like, in a short reply and in a long one."""
     words = "is UTF-16 or UTF-32; JSON must be UTF-8"
     long = json.dumps([{"a": 1}] * 200)
@@ -1285,7 +1546,9 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("name", echoes(""), ids=str)
-def test_a_token_that_the_reply_repeats_is_not_shown(running: tuple[Service, Session], name: str) -> None:
+def test_a_token_that_the_reply_repeats_is_not_shown(
+    running: tuple[Service, Session], name: str
+) -> None:
     """The error names the same byte; no 12 letters of the token appear anywhere."""
     for token in SPELLINGS.values():
         check_call(running, echoes(token)[name])
@@ -1293,7 +1556,9 @@ def test_a_token_that_the_reply_repeats_is_not_shown(running: tuple[Service, Ses
 
 
 @pytest.mark.parametrize("name", echoes_in_schemas(""), ids=str)
-def test_a_token_that_a_schema_repeats_is_not_in_the_warning(running: tuple[Service, Session], name: str) -> None:
+def test_a_token_that_a_schema_repeats_is_not_in_the_warning(
+    running: tuple[Service, Session], name: str
+) -> None:
     """Only in the frame, where a column is called so."""
     service, session = running
     for token in SPELLINGS.values():
@@ -1390,14 +1655,20 @@ def test_61_what_is_shown_is_inert(case: Case) -> None:
     assert not set(re.findall("<[^>]*>", table)) - {
         *("<thead>", "</thead>", "<tbody>", "</tbody>", "<tr>", "</tr>", "</th>", "</td>"),
         *("<table>", "</table>"),
-        *(f'<{cell} style="text-align: {side}">' for cell in ('th scope="col"', "td") for side in ("left", "right")),
+        *(
+            f'<{cell} style="text-align: {side}">'
+            for cell in ('th scope="col"', "td")
+            for side in ("left", "right")
+        ),
     }
 
 
 # --- single rows ---
 
 
-@pytest.mark.parametrize(("opening", "closing"), [(b'{"a":', b"}"), (b"[", b"]")], ids=["objects", "arrays"])
+@pytest.mark.parametrize(
+    ("opening", "closing"), [(b'{"a":', b"}"), (b"[", b"]")], ids=["objects", "arrays"]
+)
 def test_55_every_depth_is_a_frame_or_an_error(opening: bytes, closing: bytes) -> None:
     """No other error is raised around the depth limits of decoding and of making columns."""
     ends = set()
@@ -1411,7 +1682,9 @@ def test_55_every_depth_is_a_frame_or_an_error(opening: bytes, closing: bytes) -
     assert ends <= {"The reply is nested too deeply."}
 
 
-def test_a_value_that_does_not_fit_is_found_without_a_look_at_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_does_not_fit_is_found_without_a_look_at_each_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Finding the row doesn't take more steps in longer columns, because a run must meet its deadline."""
     steps = []
     built = Declared.built
@@ -1422,5 +1695,8 @@ def test_a_value_that_does_not_fit_is_found_without_a_look_at_each_by_itself(mon
 
     monkeypatch.setattr(Declared, "built", counted)
     with pytest.raises(jf.ProtocolError, match=r"in row 5,000\."):
-        jf.to_frame(json.dumps([{"a": "2024-01-01"}] * 5000 + [{"a": "soon"}]), schema={"a": "datetime.date"})
+        jf.to_frame(
+            json.dumps([{"a": "2024-01-01"}] * 5000 + [{"a": "soon"}]),
+            schema={"a": "datetime.date"},
+        )
     assert len(steps) < 100

@@ -47,7 +47,9 @@ def service() -> Iterator[Service]:
 
 
 @pytest.fixture
-def profile(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def profile(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], None]:
     """Return a function that writes the profile 'work' with a source for its token."""
 
     def write(source: str) -> None:
@@ -80,7 +82,9 @@ def shown(error: BaseException) -> str:
     return "".join(inside.format()) + repr(vars(error)) + str(error)
 
 
-def test_a_login_gives_a_session_its_token(service: Service, profile: Callable[[str], None]) -> None:
+def test_a_login_gives_a_session_its_token(
+    service: Service, profile: Callable[[str], None]
+) -> None:
     """The functions are those of the logged-in user; the status says who that is and for how long."""
     profile('login = "guest"')
     session = jf.connect("work")
@@ -88,7 +92,12 @@ def test_a_login_gives_a_session_its_token(service: Service, profile: Callable[[
     session.login("guest", Hidden(PASSWORD))
     assert len(session) == 6
     status = session.status()
-    assert (status.service, status.address, status.user, status.functions) == ("work", service.url, "guest", 6)
+    assert (status.service, status.address, status.user, status.functions) == (
+        "work",
+        service.url,
+        "guest",
+        6,
+    )
     assert 7.9 * 3600 < status.remaining <= 8 * 3600 + 1
     assert re.search("ends in [78] hours", repr(status))
     assert "<td" in status._repr_html_()
@@ -110,7 +119,10 @@ def test_a_wrong_password_is_said_and_shown_nowhere(profile: Callable[[str], Non
     ("reply", "error"),
     [
         (httpx.Response(404, text="no"), jf.ConfigError),
-        (httpx.Response(429, json={"error": f"no {PASSWORD}"}, headers={"Retry-After": "7"}), jf.RateLimitError),
+        (
+            httpx.Response(429, json={"error": f"no {PASSWORD}"}, headers={"Retry-After": "7"}),
+            jf.RateLimitError,
+        ),
         (httpx.Response(500, text=PASSWORD), jf.ServerError),
         (httpx.Response(302, headers={"Location": "https://evil.example"}), jf.ProtocolError),
         (httpx.Response(200, json={"message": PASSWORD}), jf.ProtocolError),
@@ -147,7 +159,12 @@ def test_nobody_to_ask_is_said(profile: Callable[[str], None]) -> None:
     profile('login = "guest"')
     command = [sys.executable, "-m", "jupyter_funcs.cli.main", "list", "--profile", "work"]
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, start_new_session=True
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
     )
     assert done.returncode == 1
     assert "You are not logged in, or the login has expired: login of profile 'work'" in done.stderr
@@ -160,7 +177,9 @@ def test_the_password_is_asked_for_once_and_not_shown(profile: Callable[[str], N
     """In a terminal, where what is typed is not echoed."""
     profile('login = "guest"')
     with pexpect.spawn(
-        sys.executable, ["-m", "jupyter_funcs.cli.main", "list", "--profile", "work"], encoding="utf-8"
+        sys.executable,
+        ["-m", "jupyter_funcs.cli.main", "list", "--profile", "work"],
+        encoding="utf-8",
     ) as child:
         child.expect("Password of guest for http://127.0.0.1:[0-9]+: ", timeout=60)
         child.sendline(PASSWORD)
@@ -189,7 +208,10 @@ def test_a_login_is_kept_in_the_keyring_where_the_profile_says_so(
 
 
 def test_the_shell_logs_in_for_every_notebook(
-    profile: Callable[[str], None], keyrings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    profile: Callable[[str], None],
+    keyrings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """`jupyter funcs login` stores the token and says when it ends; it refuses a profile without keyring."""
     profile('login = "guest"')
@@ -244,14 +266,20 @@ def test_a_keyring_that_cannot_be_used_leaves_the_token_in_memory(
     assert keyrings.InMemory.kept == {}
 
 
-def test_an_entry_of_the_keyring_is_a_token(profile: Callable[[str], None], keyrings: Any, service: Service) -> None:
+def test_an_entry_of_the_keyring_is_a_token(
+    profile: Callable[[str], None], keyrings: Any, service: Service
+) -> None:
     """Stored under its service's address, so that a profile with another address doesn't get it."""
     profile('token_keyring = "ann"')
     keyrings.InMemory().set_password("jupyter_funcs https://other.example", "ann", "of-another")
-    with pytest.raises(jf.AuthenticationError, match="has no such entry: token_keyring of profile 'work'") as caught:
+    with pytest.raises(
+        jf.AuthenticationError, match="has no such entry: token_keyring of profile 'work'"
+    ) as caught:
         jf.connect("work").remote.transport.connection.token()
     assert f"keyring set 'jupyter_funcs {service.url}' 'ann'" in caught.value.hint
-    keyrings.InMemory().set_password(f"jupyter_funcs {service.url}", "ann", service.auth.issue("guest", 1) + "\n")
+    keyrings.InMemory().set_password(
+        f"jupyter_funcs {service.url}", "ann", service.auth.issue("guest", 1) + "\n"
+    )
     assert len(jf.connect("work")) == 6
 
 
@@ -268,15 +296,21 @@ def test_where_the_keyring_hangs_the_person_is_asked(
     )
     with pexpect.spawn(sys.executable, ["-c", code], encoding="utf-8") as child:
         child.expect("begin", timeout=60)
-        child.expect("Token .not shown, kept in memory.: ", timeout=60)  # the keyring hangs for an hour
+        child.expect(
+            "Token .not shown, kept in memory.: ", timeout=60
+        )  # the keyring hangs for an hour
         child.sendline(service.auth.issue("guest", 1))
         child.expect("6 listed", timeout=60)
 
 
-def test_without_the_extra_the_keyring_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_keyring_is_said_to_be_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With the command that installs it."""
     monkeypatch.setitem(sys.modules, "keyring", None)
-    with pytest.raises(login.KeyringUnavailableError, match=re.escape("pip install 'jupyter-funcs[keyring]'")):
+    with pytest.raises(
+        login.KeyringUnavailableError, match=re.escape("pip install 'jupyter-funcs[keyring]'")
+    ):
         login.keyring_get("https://funcs.example", "ann")
 
 
@@ -284,22 +318,30 @@ def test_a_refused_token_is_asked_for_anew_once(
     service: Service, profile: Callable[[str], None], tmp_path: Path
 ) -> None:
     """A command, a file and a variable are each read again after a 401, once (FAULTS 24, 25)."""
-    (tmp_path / "left").write_text(f"forged\n{service.auth.issue('guest', 1)}\nforged\nforged\n{CANARY}")
+    (tmp_path / "left").write_text(
+        f"forged\n{service.auth.issue('guest', 1)}\nforged\nforged\n{CANARY}"
+    )
     (tmp_path / "program.py").write_text(
         "import pathlib\np = pathlib.Path(__file__).with_name('left')\n"
         "first, _, rest = p.read_text().partition('\\n')\np.write_text(rest)\nprint(first)"
     )
-    profile(f"token_command = {json.dumps([sys.executable, '-I', '-S', str(tmp_path / 'program.py')])}")
+    profile(
+        f"token_command = {json.dumps([sys.executable, '-I', '-S', str(tmp_path / 'program.py')])}"
+    )
     assert len(jf.connect("work")) == 6
     with pytest.raises(jf.AuthenticationError, match="does not accept the token"):
         _ = jf.connect("work").names
     assert (tmp_path / "left").read_text() == CANARY
 
 
-def test_a_token_that_ends_within_minutes_is_said_to_once(service: Service, recwarn: pytest.WarningsRecorder) -> None:
+def test_a_token_that_ends_within_minutes_is_said_to_once(
+    service: Service, recwarn: pytest.WarningsRecorder
+) -> None:
     """Warned at the line that first uses it; not again, and not for a source that renews its token."""
     session = jf.connect(service.url, token=service.auth.issue("guest", 0.05))
-    with pytest.warns(UserWarning, match=r"The token for 127.0.0.1:\d+ ends in [23] minutes") as said:
+    with pytest.warns(
+        UserWarning, match=r"The token for 127.0.0.1:\d+ ends in [23] minutes"
+    ) as said:
         session.status()
     assert [one.filename for one in said] == [__file__]
     recwarn.clear()
@@ -372,7 +414,12 @@ def shell(tmp_path: Path) -> Iterator[InteractiveShell]:
 
 
 @pytest.mark.parametrize(
-    "cell", ["%funcs connect https://x.example token={}", "x = %funcs find --token '{}'", "%funcs connect {0}{0}"]
+    "cell",
+    [
+        "%funcs connect https://x.example token={}",
+        "x = %funcs find --token '{}'",
+        "%funcs connect {0}{0}",
+    ],
 )
 def test_a_token_typed_on_a_magic_line_is_refused_and_masked(
     shell: InteractiveShell, cell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -390,14 +437,24 @@ def test_a_token_typed_on_a_magic_line_is_refused_and_masked(
     names = {name: value for name, value in shell.user_ns.items() if name.startswith("_")}
     stored = b"".join(path.read_bytes() for path in tmp_path.glob("history.sqlite*"))
     assert b"****" in stored
-    for text in (names, kept.input_hist_raw, kept.input_hist_parsed, list(kept.get_range()), vars(kept), stored):
+    for text in (
+        names,
+        kept.input_hist_raw,
+        kept.input_hist_parsed,
+        list(kept.get_range()),
+        vars(kept),
+        stored,
+    ):
         assert CANARY not in repr(text)
     assert CANARY not in "".join(capsys.readouterr())
 
 
 @pytest.mark.fault(129)
 def test_a_token_in_use_is_masked_in_the_history_wherever_it_was_typed(
-    shell: InteractiveShell, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    shell: InteractiveShell,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Typed before it was in use, and as an assignment, a search or an argument, in Python and on a magic's line."""
     monkeypatch.setenv("FUNCS_HISTORY", str(tmp_path / "runs.sqlite"))
@@ -413,25 +470,44 @@ def test_a_token_in_use_is_masked_in_the_history_wherever_it_was_typed(
             shell.run_cell(cell, store_history=True).raise_error()
         funcs = shell.user_ns["funcs"]
         extension.of(shell).sessions._current = funcs
-        for cell in (f"%funcs find {CANARY}", f"df = %funcs call f a={CANARY}", f"%%funcs call f\na: x{CANARY}"):
+        for cell in (
+            f"%funcs find {CANARY}",
+            f"df = %funcs call f a={CANARY}",
+            f"%%funcs call f\na: x{CANARY}",
+        ):
             with pytest.raises(jf.ConfigError, match="have it replaced"):
                 shell.run_cell(cell, store_history=True).raise_error()
-        runs = [json.loads(request.partition(b"\r\n\r\n")[2] or b"{}") for request in server.requests]
+        runs = [
+            json.loads(request.partition(b"\r\n\r\n")[2] or b"{}") for request in server.requests
+        ]
         assert [run["Args"] for run in runs if run.get("FunctionName")] == [{"a": CANARY}]
         capsys.readouterr()
-        shell.run_cell("%history\n%funcs history\nprint(funcs.history, funcs.history.runs)", store_history=True)
+        shell.run_cell(
+            "%history\n%funcs history\nprint(funcs.history, funcs.history.runs)", store_history=True
+        )
         [run] = funcs.history.runs
         funcs.history.save(on=True)
     kept = shell.history_manager
     kept.writeout_cache()
     kept.db.commit()
     stored = b"".join(path.read_bytes() for path in tmp_path.glob("*.sqlite*"))
-    names = {name: value for name, value in shell.user_ns.items() if name.startswith("_i") or name == "In"}
+    names = {
+        name: value
+        for name, value in shell.user_ns.items()
+        if name.startswith("_i") or name == "In"
+    }
     cells = [entry for name, entry in linecache.cache.items() if "ipython-input" in name]
     printed = "".join(capsys.readouterr())
     assert "a=****" in printed
     assert shell.user_ns["In"][1] == "token = '****'"
-    inputs = [names, kept.input_hist_raw, kept.input_hist_parsed, list(kept.get_range()), vars(kept), cells]
+    inputs = [
+        names,
+        kept.input_hist_raw,
+        kept.input_hist_parsed,
+        list(kept.get_range()),
+        vars(kept),
+        cells,
+    ]
     for text in (
         *inputs,
         stored,
@@ -483,7 +559,11 @@ def test_no_source_shows_its_token(
     shell.run_cell("session = jf.connect('work')", store_history=True).raise_error()
     for mode in ("Plain", "Context", "Verbose", "Minimal"):
         shell.run_line_magic("xmode", mode)
-        for cell in ("session.names", "%funcs connect work\n%funcs find x", "1 / 0 if session.status() else 0"):
+        for cell in (
+            "session.names",
+            "%funcs connect work\n%funcs find x",
+            "1 / 0 if session.status() else 0",
+        ):
             assert not shell.run_cell(cell, store_history=True).success
     shell.run_line_magic("xmode", "Context")
     shell.run_cell("%whos\nprint(vars(session)); session.status()", store_history=True)
@@ -494,6 +574,13 @@ def test_no_source_shows_its_token(
         pickle.dumps(session)
     with pytest.raises(jf.AuthenticationError) as caught:
         _ = session.names
-    seen = [repr(session), repr(vars(token)), repr(token), caplog.text, *capsys.readouterr(), shown(caught.value)]
+    seen = [
+        repr(session),
+        repr(vars(token)),
+        repr(token),
+        caplog.text,
+        *capsys.readouterr(),
+        shown(caught.value),
+    ]
     assert CANARY not in "".join(seen) + repr(shell.user_ns["In"])
     assert "does not accept the token" in seen[-3]

@@ -32,7 +32,9 @@ DOCUMENT = {
         "/items": {
             "get": {
                 "operationId": "items",
-                "parameters": [{"name": name, "in": "query", "schema": {"type": "string"}} for name in NAMES],
+                "parameters": [
+                    {"name": name, "in": "query", "schema": {"type": "string"}} for name in NAMES
+                ],
             }
         }
     },
@@ -62,7 +64,9 @@ def logged() -> Iterator[io.StringIO]:
 
 def test_no_log_holds_a_token_or_a_typed_secret(logged: io.StringIO) -> None:
     """A key in an address is masked by its name; digits, names and the rest of the address stay."""
-    with serving(Starlette(routes=[Route("/openapi.json", document), Route("/items", items)])) as url:
+    with serving(
+        Starlette(routes=[Route("/openapi.json", document), Route("/items", items)])
+    ) as url:
         shop = jf.connect(f"{url}/openapi.json", token=CANARY)
         arguments = {name: TYPED for name in NAMES if name != "n"}
         assert len(shop.items(n="15", **arguments)) == 1
@@ -75,19 +79,26 @@ def test_no_log_holds_a_token_or_a_typed_secret(logged: io.StringIO) -> None:
     assert not leaks(text)
 
 
-@pytest.mark.parametrize("name", ["httpx", "httpx2", "httpcore", "httpcore.http11", "httpcore.connection"])
+@pytest.mark.parametrize(
+    "name", ["httpx", "httpx2", "httpcore", "httpcore.http11", "httpcore.connection"]
+)
 def test_each_logger_masks_what_it_is_given(logged: io.StringIO, name: str) -> None:
     """Also if the secret is in an argument of the message."""
     secret = Secret(CANARY)
     mask_logs()
-    logging.getLogger(name).info("line 15 of %s, %d bytes at ?token=%s&n=1", secret.reveal(), 1500, TYPED)
+    logging.getLogger(name).info(
+        "line 15 of %s, %d bytes at ?token=%s&n=1", secret.reveal(), 1500, TYPED
+    )
     assert logged.getvalue() == "line 15 of ****, 1500 bytes at ?token=****&n=1\n"
 
 
 def test_a_short_password_is_masked_where_it_is_the_whole_word() -> None:
     """Not in numbers and names, which it would damage."""
     password = Hidden("15ab")
-    assert redacted_all(f"{password.reveal()}, '15ab': line 15ab7, x15ab") == "****, '****': line 15ab7, x15ab"
+    assert (
+        redacted_all(f"{password.reveal()}, '15ab': line 15ab7, x15ab")
+        == "****, '****': line 15ab7, x15ab"
+    )
 
 
 def test_a_long_line_takes_linear_time(logged: io.StringIO) -> None:

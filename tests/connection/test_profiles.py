@@ -115,7 +115,9 @@ def test_what_a_clipboard_or_a_shell_adds_is_trimmed(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "inside", [" ", "\n", "\r\n", "\t", "\0", "\x1b[31m", "é", "“", "\u200b", "\u202e", "\ud800"], ids=ascii
+    "inside",
+    [" ", "\n", "\r\n", "\t", "\0", "\x1b[31m", "é", "“", "\u200b", "\u202e", "\ud800"],
+    ids=ascii,
 )
 def test_a_token_with_characters_that_no_token_has_is_refused_unseen(inside: str) -> None:
     """The message says what is wrong without showing the token (FAULTS 89)."""
@@ -162,7 +164,10 @@ ENDS: dict[str, tuple[str, float]] = {
     "no Base64": ("a.!!!!.c", math.inf),
     "no JSON": ("a.bm90IGpzb24.c", math.inf),
     "too deep": ("a." + base64.urlsafe_b64encode(b"[" * 100_000).decode() + ".c", math.inf),
-    "too many digits": ("a." + base64.urlsafe_b64encode(b'{"exp": 1' + b"0" * 400 + b"}").decode() + ".c", math.inf),
+    "too many digits": (
+        "a." + base64.urlsafe_b64encode(b'{"exp": 1' + b"0" * 400 + b"}").decode() + ".c",
+        math.inf,
+    ),
     "too large": ("a." + base64.urlsafe_b64encode(b'{"exp": 1e999}').decode() + ".c", math.inf),
 }
 
@@ -203,7 +208,9 @@ def profiles(tmp_path: Path) -> dict[str, str]:
     return {"FUNCS_CONFIG": str(path)}
 
 
-def resolve(*where: Any, environment: dict[str, str] | None = None, **options: Any) -> Connection | None:
+def resolve(
+    *where: Any, environment: dict[str, str] | None = None, **options: Any
+) -> Connection | None:
     """Resolve with these variables of ours only, or with those of the process."""
     if environment is None:
         return profiles_module.resolve(*where, **options)
@@ -221,7 +228,9 @@ def test_nothing_configured_is_the_demo(tmp_path: Path) -> None:
     """No argument, no environment, no profile: `None`, which stands for the embedded service."""
     assert resolve(environment={}) is None
     assert resolve(environment={"FUNCS_CONFIG": str(tmp_path / "absent.toml")}) is None
-    assert resolve(environment={"FUNCS_BASE_URL": "", "FUNCS_TOKEN": "", "FUNCS_PROFILE": ""}) is None
+    assert (
+        resolve(environment={"FUNCS_BASE_URL": "", "FUNCS_TOKEN": "", "FUNCS_PROFILE": ""}) is None
+    )
 
 
 def test_the_demo_in_place_of_a_file_that_is_not_there_is_warned_of(
@@ -229,9 +238,15 @@ def test_the_demo_in_place_of_a_file_that_is_not_there_is_warned_of(
 ) -> None:
     """FUNCS_CONFIG names a missing file: the demo opens with a warning. No warning if the file exists."""
     path = tmp_path / "typo.toml"
-    for name, wrong in {path: "does not exist", tmp_path: "is not a file", "x" * 5000: "cannot be read"}.items():
+    for name, wrong in {
+        path: "does not exist",
+        tmp_path: "is not a file",
+        "x" * 5000: "cannot be read",
+    }.items():
         monkeypatch.setenv("FUNCS_CONFIG", str(name))
-        with pytest.warns(UserWarning, match=f"which {wrong}.*: using the demo, with synthetic data") as caught:
+        with pytest.warns(
+            UserWarning, match=f"which {wrong}.*: using the demo, with synthetic data"
+        ) as caught:
             session = connect()
         assert str(caught[0].message).startswith(f"FUNCS_CONFIG names '{str(name)[:150]}")
         assert session.synthetic
@@ -249,12 +264,18 @@ def test_the_demo_in_place_of_a_file_that_is_not_there_is_warned_of(
     assert connect().status().trouble == ""
 
 
-def test_the_environment_wins_over_a_profile_and_an_argument_over_both(profiles: dict[str, str]) -> None:
+def test_the_environment_wins_over_a_profile_and_an_argument_over_both(
+    profiles: dict[str, str],
+) -> None:
     """First the arguments, then FUNCS_BASE_URL, then FUNCS_PROFILE."""
     env = {**profiles, **ENV, "FUNCS_PROFILE": "work", "WORK_TOKEN": "work-token"}
     connection = resolve(environment=env)
     assert connection is not None
-    assert (connection.name, connection.base_url, connection.header) == ("funcs.example.org", HOST, "Authorization")
+    assert (connection.name, connection.base_url, connection.header) == (
+        "funcs.example.org",
+        HOST,
+        "Authorization",
+    )
     assert token_of(connection) == CANARY
     work = resolve(environment={**env, "FUNCS_BASE_URL": ""})
     assert work is not None
@@ -281,7 +302,15 @@ def test_an_api_key_goes_in_its_own_header(profiles: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "where", [HOST, HOST + "/", HOST + ":443", HOST.upper().replace("HTTPS", "https"), HOST + "/funcs", f" {HOST} "]
+    "where",
+    [
+        HOST,
+        HOST + "/",
+        HOST + ":443",
+        HOST.upper().replace("HTTPS", "https"),
+        HOST + "/funcs",
+        f" {HOST} ",
+    ],
 )
 def test_a_token_of_the_environment_goes_to_its_own_origin(where: str) -> None:
     """Scheme, host and port are those of FUNCS_BASE_URL; the path does not matter."""
@@ -357,26 +386,59 @@ BROKEN: list[tuple[str | bytes, str]] = [
         "The variable S3_TOKEN_2 in api_key_env of profile 'work' is not set.\nSet S3_TOKEN_2 to",
     ),
     (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "absent"', "config.toml"),
-    (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "{CANARY}"', "in token_env of profile 'work' is not set"),
-    (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = 5', "in token_env of profile 'work' is not set"),
-    (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "A"\napi_key_env = "B"', "both token_env and api_key_env"),
-    (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\ntoken_file = "B"', "both token_file and login"),
-    (f'[profiles.work]\nurl = "{HOST}"\ntoken_file = ["{CANARY}"]', "a token_file that is not text"),
-    (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = [1, "{CANARY}"]', "a token_command that is not text"),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "{CANARY}"',
+        "in token_env of profile 'work' is not set",
+    ),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\ntoken_env = 5',
+        "in token_env of profile 'work' is not set",
+    ),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "A"\napi_key_env = "B"',
+        "both token_env and api_key_env",
+    ),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\ntoken_file = "B"',
+        "both token_file and login",
+    ),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\ntoken_file = ["{CANARY}"]',
+        "a token_file that is not text",
+    ),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\ntoken_command = [1, "{CANARY}"]',
+        "a token_command that is not text",
+    ),
     (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = []', "it is not a command"),
     (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = "echo \'{CANARY}"', "it is not a command"),
     (f'[profiles.work]\nurl = "{HOST}"\nlogin = false', "a login that is not text"),
-    (f'[profiles.work]\nurl = "{HOST}"\nlogin = true\nkeep = "keyring"', 'a keep; it can only be "keyring"'),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\nlogin = true\nkeep = "keyring"',
+        'a keep; it can only be "keyring"',
+    ),
     (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\nkeep = "{CANARY}"', "a keep; it"),
     ('[profiles.work]\nurl = "http://funcs.example.org"\ntoken_env = "A"', "unencrypted"),
     ('[profiles.work]\nurl = "sub/shop.yaml"', "not the address of a service"),
-    ('[profiles.work]\nkind = "soap"', "a kind that is not 'service', 'openapi', 'mcp' or 'python'"),
+    (
+        '[profiles.work]\nkind = "soap"',
+        "a kind that is not 'service', 'openapi', 'mcp' or 'python'",
+    ),
     ('[profiles.work]\nkind = "python"', "has no module"),
-    ('[profiles.work]\nkind = "python"\nmodule = "m"\nurl = "https://x"', "has the unknown key 'url'"),
+    (
+        '[profiles.work]\nkind = "python"\nmodule = "m"\nurl = "https://x"',
+        "has the unknown key 'url'",
+    ),
     ('[profiles.work]\nkind = "mcp"', "has no url"),
     ('[profiles.work]\nkind = "mcp"\ncommand = []', "a command that is not a list of words"),
-    ('[profiles.work]\nkind = "mcp"\ncommand = "uvx time"', "a command that is not a list of words"),
-    ('[profiles.work]\nkind = "mcp"\ncommand = ["a"]\nurl = "https://x"', "has a command and the key 'url'"),
+    (
+        '[profiles.work]\nkind = "mcp"\ncommand = "uvx time"',
+        "a command that is not a list of words",
+    ),
+    (
+        '[profiles.work]\nkind = "mcp"\ncommand = ["a"]\nurl = "https://x"',
+        "has a command and the key 'url'",
+    ),
     ('[profiles.work]\nfile = "a.yaml"\nurl = "https://x"', "has a file and a url"),
     ('[profiles.work]\nfile = "a.yaml"\nlogin = true', "has a file and a login"),
     ('[profiles.work]\nfile = "a.yaml"\nkind = "mcp"', 'its kind can only be "openapi"'),
@@ -389,7 +451,9 @@ LAST_LINES = [row_id(text.splitlines()[-1]) for text, _ in BROKEN]
 
 
 @pytest.mark.parametrize(("text", "words"), BROKEN, ids=LAST_LINES)
-def test_a_broken_profile_is_named_with_what_is_wrong(text: str | bytes, words: str, tmp_path: Path) -> None:
+def test_a_broken_profile_is_named_with_what_is_wrong(
+    text: str | bytes, words: str, tmp_path: Path
+) -> None:
     """Invalid TOML, a wrong type, an unknown key: one to three lines, without values that may be tokens."""
     path = tmp_path / "config.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -411,7 +475,9 @@ def test_a_broken_profile_is_named_with_what_is_wrong(text: str | bytes, words: 
 )
 def test_a_token_in_place_of_a_variables_name_is_not_repeated(token: str, tmp_path: Path) -> None:
     """Anything that doesn't look like a variable's name is hidden."""
-    with pytest.raises(ConfigError, match="variable in token_env of profile 'work' is not set") as caught:
+    with pytest.raises(
+        ConfigError, match="variable in token_env of profile 'work' is not set"
+    ) as caught:
         with_source(tmp_path, f'token_env = "{token}"')
     assert token not in str(caught.value)
 
@@ -422,7 +488,9 @@ def test_a_folder_in_place_of_the_profiles_is_named(tmp_path: Path) -> None:
         resolve("work", environment={"FUNCS_CONFIG": str(tmp_path)})
 
 
-def test_the_file_of_profiles_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_of_profiles_is_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Otherwise in Jupyter's configuration folder, which isn't created for it."""
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "x.toml"))
     assert profiles_file() == tmp_path / "x.toml"
@@ -485,7 +553,9 @@ NO_ADDRESSES: dict[str, str] = {
 
 
 @pytest.mark.parametrize(("where", "words"), NO_ADDRESSES.items(), ids=map(row_id, NO_ADDRESSES))
-def test_an_address_that_cannot_be_used_is_refused_before_anything_is_sent(where: str, words: str) -> None:
+def test_an_address_that_cannot_be_used_is_refused_before_anything_is_sent(
+    where: str, words: str
+) -> None:
     """Unencrypted, with a password in it, or junk (FAULTS 18, 19); a password is masked."""
     with pytest.raises(ConfigError) as caught:
         resolve(where, CANARY, environment={})
@@ -496,11 +566,15 @@ def test_an_address_that_cannot_be_used_is_refused_before_anything_is_sent(where
     assert CANARY not in "".join(traceback.format_exception(caught.value))
 
 
-@given(st.text(st.characters(), max_size=30), st.sampled_from(["", "https://", "http://", "https://["]))
+@given(
+    st.text(st.characters(), max_size=30), st.sampled_from(["", "https://", "http://", "https://["])
+)
 def test_no_address_makes_it_fail_otherwise(text: str, scheme: str) -> None:
     """Any text is an address or raises a ConfigError."""
     try:
-        connection = resolve(scheme + text, CANARY, environment={"FUNCS_CONFIG": "/absent/config.toml"})
+        connection = resolve(
+            scheme + text, CANARY, environment={"FUNCS_CONFIG": "/absent/config.toml"}
+        )
     except ConfigError:
         return
     assert connection is not None
@@ -516,19 +590,27 @@ def test_a_profile_may_be_the_default(tmp_path: Path, monkeypatch: pytest.Monkey
     connection = resolve(environment=env)
     assert connection is not None
     assert (connection.name, token_of(connection)) == ("work", "work-token")
-    for wins in (resolve(environment={**env, "FUNCS_PROFILE": "keyed"}), resolve("keyed", environment=env)):
+    for wins in (
+        resolve(environment={**env, "FUNCS_PROFILE": "keyed"}),
+        resolve("keyed", environment=env),
+    ):
         assert wins is not None
         assert wins.name == "keyed"
     assert token_of(resolve(environment={**env, **ENV})) == CANARY
     with pytest.raises(ConfigError, match="no address to send it to"):
         resolve(environment={**env, "FUNCS_TOKEN": CANARY})
-    for text, said in {'default = "wrok"': "no profile 'wrok'", "default = 3": "not the name of a profile"}.items():
+    for text, said in {
+        'default = "wrok"': "no profile 'wrok'",
+        "default = 3": "not the name of a profile",
+    }.items():
         path.write_text(text)
         with pytest.raises(ConfigError, match=said):
             resolve(environment=env)
 
 
-def test_a_variable_is_read_for_each_request(profiles: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_is_read_for_each_request(
+    profiles: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A new token is used at once, one for another service isn't; if unset, the last one stays in use."""
     env = {**os.environ, **profiles, **ENV, "WORK_TOKEN": "first"}
     monkeypatch.setattr(os, "environ", env)
@@ -548,7 +630,9 @@ def with_source(tmp_path: Path, line: str) -> Connection | None:
     return resolve("work", environment={"FUNCS_CONFIG": str(tmp_path / "c.toml")})
 
 
-@pytest.mark.parametrize(("key", "header"), [("token_file", "Authorization"), ("api_key_file", "X-Api-Key")])
+@pytest.mark.parametrize(
+    ("key", "header"), [("token_file", "Authorization"), ("api_key_file", "X-Api-Key")]
+)
 def test_a_file_is_read_for_each_request(tmp_path: Path, key: str, header: str) -> None:
     """Without the line break at its end."""
     path = tmp_path / "token"
@@ -561,13 +645,16 @@ def test_a_file_is_read_for_each_request(tmp_path: Path, key: str, header: str) 
     assert token_of(connection) == "newer"
 
 
-def test_a_file_that_others_can_read_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_others_can_read_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the command that fixes it, at the line that connects; the token is used anyway."""
     path = tmp_path / "token"
     path.write_text(CANARY)
     path.chmod(0o644)
     with pytest.warns(
-        UserWarning, match="Other users of this machine can read the token_file of profile 'work'(.|\n)*chmod 600"
+        UserWarning,
+        match="Other users of this machine can read the token_file of profile 'work'(.|\n)*chmod 600",
     ) as said:
         connection = with_source(tmp_path, f'token_file = "{path}"')
     assert token_of(connection) == CANARY
@@ -578,7 +665,9 @@ def test_a_file_that_others_can_read_is_said_to_be(tmp_path: Path, monkeypatch: 
     assert [one.filename for one in said] == [__file__]
 
 
-@pytest.mark.parametrize("kind", ["absent", "folder", "pipe", "bytes", "long", "two lines", "empty"])
+@pytest.mark.parametrize(
+    "kind", ["absent", "folder", "pipe", "bytes", "long", "two lines", "empty"]
+)
 def test_a_file_that_holds_no_token_is_named(tmp_path: Path, kind: str) -> None:
     """Each error names the profile and the source; a pipe isn't waited for."""
     path = tmp_path / "it"
@@ -587,7 +676,11 @@ def test_a_file_that_holds_no_token_is_named(tmp_path: Path, kind: str) -> None:
     elif kind == "pipe":
         os.mkfifo(path)
     elif kind != "absent":
-        held = {"bytes": b"\xff\xfe" + CANARY.encode(), "long": CANARY.encode() * 9000, "empty": b"\n"}
+        held = {
+            "bytes": b"\xff\xfe" + CANARY.encode(),
+            "long": CANARY.encode() * 9000,
+            "empty": b"\n",
+        }
         path.write_bytes(held.get(kind, f"{CANARY}\n{CANARY}".encode()))
         path.chmod(0o600)
     if kind == "long":
@@ -608,12 +701,20 @@ def program(tmp_path: Path, code: str) -> str:
 
 def test_a_command_is_asked_once_until_its_token_is_refused_or_about_to_end(tmp_path: Path) -> None:
     """Its output is cached, and the command runs again only when necessary."""
-    tokens = [jwt({"exp": time.time() + 3600, "n": 1}), jwt({"exp": time.time() + 30}), "opaque", "newest"]
+    tokens = [
+        jwt({"exp": time.time() + 3600, "n": 1}),
+        jwt({"exp": time.time() + 30}),
+        "opaque",
+        "newest",
+    ]
     (tmp_path / "left").write_text("\n".join(tokens))
     code = (
-        "import pathlib; p = pathlib.Path(__file__).with_name('left'); first, _, rest = p.read_text().partition('\\n')"
+        "import pathlib; p = pathlib.Path(__file__).with_name('left'); "
+        "first, _, rest = p.read_text().partition('\\n')"
     )
-    connection = with_source(tmp_path, program(tmp_path, f"{code}; p.write_text(rest); print(first)"))
+    connection = with_source(
+        tmp_path, program(tmp_path, f"{code}; p.write_text(rest); print(first)")
+    )
     assert connection is not None
     source = connection.token
     assert isinstance(source, TokenSource)
@@ -622,25 +723,42 @@ def test_a_command_is_asked_once_until_its_token_is_refused_or_about_to_end(tmp_
     source.reject(Secret("another"))
     assert source() is secret
     source.reject(secret)
-    assert [token_of(connection), token_of(connection), token_of(connection)] == [tokens[1], "opaque", "opaque"]
+    assert [token_of(connection), token_of(connection), token_of(connection)] == [
+        tokens[1],
+        "opaque",
+        "opaque",
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("import sys; print('TOKEN'); print('TOKEN', file=sys.stderr); sys.exit(3)", "ended with status 3"),
+        (
+            "import sys; print('TOKEN'); print('TOKEN', file=sys.stderr); sys.exit(3)",
+            "ended with status 3",
+        ),
         ("import sys; print('TOKEN', file=sys.stderr)", "The token is empty"),
         ("print('TOKEN TOKEN')", "characters that no token has"),
         ("import os; os.write(1, b'\\xffTOKEN')", "its output is not UTF-8 text"),
         ("import sys; sys.exit(len(input()))", "ended with status 1"),
         ("import os\nwhile True: os.write(1, b'TOKEN' * 9999)", "ended with status"),
-        ("import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(60)", "no answer within 0.5 s"),
-        ("import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True)", "no answer within 0.5 s"),
+        (
+            "import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(60)",
+            "no answer within 0.5 s",
+        ),
+        (
+            "import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True)",
+            "no answer within 0.5 s",
+        ),
     ],
 )
 def test_a_command_that_gives_no_token_is_named_and_not_quoted(
-    tmp_path: Path, code: str, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    code: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Neither its output nor its errors are shown; one that hangs is killed with its children."""
     if "0.5" in said:
@@ -650,11 +768,15 @@ def test_a_command_that_gives_no_token_is_named_and_not_quoted(
     with pytest.raises(FuncsError, match="oken_command of profile 'work'") as caught:
         connection.token()
     assert said in caught.value.what
-    assert CANARY not in "".join(traceback.format_exception(caught.value)) + "".join(capfd.readouterr())
+    assert CANARY not in "".join(traceback.format_exception(caught.value)) + "".join(
+        capfd.readouterr()
+    )
 
 
 @pytest.mark.slow
-def test_a_command_that_hangs_is_ended_with_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_hangs_is_ended_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No process survives. A busy machine takes longer to start the command, which then has more time."""
     code = "import pathlib, subprocess\nchild = subprocess.Popen(['sleep', '3600'])\n"
     code += "pathlib.Path(__file__).with_name('pid').write_text(str(child.pid))\nchild.wait()"
@@ -666,7 +788,11 @@ def test_a_command_that_hangs_is_ended_with_what_it_started(tmp_path: Path, monk
         if (tmp_path / "pid").exists():
             break
     child = int((tmp_path / "pid").read_text())
-    wait_until(lambda: not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE)
+    wait_until(
+        lambda: (
+            not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+        )
+    )
 
 
 def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -684,8 +810,14 @@ def test_a_home_that_cannot_be_written_or_is_none_changes_nothing() -> None:
         "import os, jupyter_funcs as jf; from jupyter_funcs.connection.profiles import resolve\n"
         "for os.environ['HOME'] in ('/dev/null', '/proc/self/fdinfo'): print(resolve(), jf.connect().service)"
     )
-    env = {"HOME": "/dev/null", "PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    env = {
+        "HOME": "/dev/null",
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False
+    )
     assert (done.stdout, done.stderr) == ("None demo\n" * 2, "")
 
 
@@ -710,7 +842,9 @@ def test_without_a_token_the_message_says_where_to_give_it(profiles: dict[str, s
         assert 'kind = "openapi" or "mcp"' in caught.value.hint
 
 
-def test_the_environment_is_that_of_the_process_when_none_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_that_of_the_process_when_none_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It is read when needed, not on import."""
     for name, value in ENV.items():
         monkeypatch.setenv(name, value)

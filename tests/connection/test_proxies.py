@@ -61,7 +61,11 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
         ("bücher.example", "https://xn--bcher-kva.example", True),
         ("xn--bcher-kva.example", "https://bücher.example", True),
         (".BÜCHER.example", "https://www.bücher.example", True),
-        ("::/0/0,[,],:,//,:::,%,[::1,@,\u202e,service.example:x,..", "https://service.example", False),
+        (
+            "::/0/0,[,],:,//,:::,%,[::1,@,\u202e,service.example:x,..",
+            "https://service.example",
+            False,
+        ),
         ("", "https://service.example", False),
     ],
 )
@@ -80,8 +84,14 @@ def test_no_proxy_is_read_as_it_is_meant(
         ({"HTTPS_PROXY": "http://a.example:1"}, "http://a.example:1 of HTTPS_PROXY"),
         ({"https_proxy": "a.example:1"}, "http://a.example:1 of https_proxy"),
         ({"ALL_PROXY": "socks5://a.example:1"}, "socks5://a.example:1 of ALL_PROXY"),
-        ({"ALL_PROXY": "http://b.example", "HTTPS_PROXY": "http://a.example"}, "http://a.example of HTTPS_PROXY"),
-        ({"HTTPS_PROXY": f"http://someone:{PASSWORD}@/x@a.example:1"}, "http://a.example:1 of HTTPS_PROXY"),
+        (
+            {"ALL_PROXY": "http://b.example", "HTTPS_PROXY": "http://a.example"},
+            "http://a.example of HTTPS_PROXY",
+        ),
+        (
+            {"HTTPS_PROXY": f"http://someone:{PASSWORD}@/x@a.example:1"},
+            "http://a.example:1 of HTTPS_PROXY",
+        ),
         ({"HTTP_PROXY": "http://a.example:1"}, ""),
         ({"HTTPS_PROXY": ""}, ""),
     ],
@@ -113,7 +123,9 @@ def refusal(where: str = "https://service.example") -> str:
 
 @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "ALL_PROXY", "https_proxy"])
 @pytest.mark.parametrize("exceptions", ["localhost", "localhost,fd00::/8", "[::1]:3128"])
-def test_a_dead_proxy_is_named(monkeypatch: pytest.MonkeyPatch, variable: str, exceptions: str, dead: str) -> None:
+def test_a_dead_proxy_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, exceptions: str, dead: str
+) -> None:
     """With its variable, whatever is in NO_PROXY."""
     monkeypatch.setenv(variable, f"http://someone:{PASSWORD}@{dead}")
     monkeypatch.setenv("NO_PROXY", exceptions)
@@ -132,8 +144,12 @@ def test_a_proxy_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ALL_PROXY" in text
 
 
-@pytest.mark.skipif(importlib.util.find_spec("socksio") is not None, reason="the package for SOCKS is installed")
-def test_socks_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch, dead: str) -> None:
+@pytest.mark.skipif(
+    importlib.util.find_spec("socksio") is not None, reason="the package for SOCKS is installed"
+)
+def test_socks_without_its_package_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, dead: str
+) -> None:
     """And which variable asks for it."""
     monkeypatch.setenv("ALL_PROXY", f"socks5://someone:{PASSWORD}@{dead}")
     text = refusal()
@@ -141,7 +157,9 @@ def test_socks_without_its_package_says_what_to_install(monkeypatch: pytest.Monk
     assert "pip install 'httpx[socks]'" in text
 
 
-@pytest.mark.parametrize("url", ["gopher://proxy.example", "http://proxy.example:port", "http://[::1", "socks4://p:1"])
+@pytest.mark.parametrize(
+    "url", ["gopher://proxy.example", "http://proxy.example:port", "http://[::1", "socks4://p:1"]
+)
 def test_an_address_that_no_proxy_has_is_named(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     """The error shows it and its variable."""
     monkeypatch.setenv("HTTPS_PROXY", url)

@@ -64,7 +64,9 @@ class Scripted:
                     connection, _ = self.listening.accept()
                     with connection, contextlib.suppress(OSError):
                         connection.settimeout(60)
-                        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)  # what is sent is received
+                        connection.setsockopt(
+                            socket.SOL_SOCKET, socket.SO_SNDBUF, 65536
+                        )  # what is sent is received
                         self.answer(connection)
 
     def answer(self, connection: socket.socket) -> None:
@@ -72,7 +74,11 @@ class Scripted:
         while b"\r\n\r\n" not in request:
             request += connection.recv(65536)
         head, _, body = request.partition(b"\r\n\r\n")
-        length = int(dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])[b"content-length"])
+        length = int(
+            dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])[
+                b"content-length"
+            ]
+        )
         while len(body) < length:
             body += connection.recv(65536)
         self.sent = 0
@@ -90,8 +96,17 @@ def http(
     *pieces: bytes, headers: dict[str, str] | None = None, status: int = 200, chunked: bool = False
 ) -> Iterator[bytes]:
     """Return a reply as a service sends it: in pieces, chunked or with a Content-Length."""
-    framing = {"transfer-encoding": "chunked"} if chunked else {"content-length": str(sum(map(len, pieces)))}
-    fields = {"content-type": "application/json", "connection": "close", **framing, **(headers or {})}
+    framing = (
+        {"transfer-encoding": "chunked"}
+        if chunked
+        else {"content-length": str(sum(map(len, pieces)))}
+    )
+    fields = {
+        "content-type": "application/json",
+        "connection": "close",
+        **framing,
+        **(headers or {}),
+    }
     lines = [f"HTTP/1.1 {status} So", *(f"{key}: {value}" for key, value in fields.items()), "", ""]
     yield "\r\n".join(lines).encode()
     for piece in filter(None, pieces):
@@ -130,7 +145,9 @@ def scripted(running: tuple[Scripted, Session]) -> Iterator[tuple[Scripted, Sess
 
 
 def run(session: Session, max_bytes: int = 2**30) -> pd.DataFrame:
-    return session.f.with_options(max_bytes=max_bytes, timeout=60)()  # a busy machine inflates slowly
+    return session.f.with_options(
+        max_bytes=max_bytes, timeout=60
+    )()  # a busy machine inflates slowly
 
 
 def post(session: Session, max_bytes: int = 2**30) -> Reply:
@@ -160,7 +177,9 @@ def allocating(at_most: int) -> Iterator[None]:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak - before <= at_most, f"{(peak - before) / MIB:.1f} MiB at once, {at_most / MIB:.1f} MiB allowed"
+    assert peak - before <= at_most, (
+        f"{(peak - before) / MIB:.1f} MiB at once, {at_most / MIB:.1f} MiB allowed"
+    )
 
 
 # --- bombs ---
@@ -171,7 +190,9 @@ def bomb(gibibytes: int = 10, text: bytes = b"[") -> bytes:
     """Return gzip data of a text and many blanks, 1/1000 of their size, without checksums."""
     packer = zlib.compressobj(9, wbits=31)
     start = packer.compress(text + b" " * MIB) + packer.flush(zlib.Z_FULL_FLUSH)
-    block = packer.compress(b" " * MIB) + packer.flush(zlib.Z_FULL_FLUSH)  # a block that may be repeated
+    block = packer.compress(b" " * MIB) + packer.flush(
+        zlib.Z_FULL_FLUSH
+    )  # a block that may be repeated
     return start + block * (1024 * gibibytes)
 
 
@@ -195,7 +216,9 @@ def test_what_was_read_of_a_bomb_is_not_kept(scripted: tuple[Scripted, Session])
 
 
 @pytest.mark.parametrize("keys", [4400, 19_000], ids=["read", "refused"])
-def test_a_new_key_per_record_ends_by_the_deadline(scripted: tuple[Scripted, Session], keys: int) -> None:
+def test_a_new_key_per_record_ends_by_the_deadline(
+    scripted: tuple[Scripted, Session], keys: int
+) -> None:
     """A table with nearly 20 million cells takes no longer than its timeout; a larger one is refused (FAULTS 124)."""
     server, session = scripted
     server.reply = list(http(json.dumps([{f"{key:x}": 1} for key in range(keys)]).encode()))
@@ -217,7 +240,9 @@ def test_a_chunk_of_a_few_bytes_may_be_the_bomb(scripted: tuple[Scripted, Sessio
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
-def test_the_head_of_an_error_that_is_a_bomb_is_enough(scripted: tuple[Scripted, Session], status: int) -> None:
+def test_the_head_of_an_error_that_is_a_bomb_is_enough(
+    scripted: tuple[Scripted, Session], status: int
+) -> None:
     """An error's text is cut at 64 kB, even if it expands to 10 GiB, and its size is never an error."""
     server, session = scripted
     server.reply = list(http(bomb(text=b"The pump is down."), headers=GZIP, status=status))
@@ -272,7 +297,11 @@ class Asynchronous(httpx.AsyncBaseTransport):
         self.answer = answer
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, content=LISTING) if RUN_PATH not in str(request.url) else self.answer()
+        return (
+            httpx.Response(200, content=LISTING)
+            if RUN_PATH not in str(request.url)
+            else self.answer()
+        )
 
 
 class Synchronous(httpx.BaseTransport):
@@ -280,7 +309,11 @@ class Synchronous(httpx.BaseTransport):
         self.answer = answer
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, content=LISTING) if RUN_PATH not in str(request.url) else self.answer()
+        return (
+            httpx.Response(200, content=LISTING)
+            if RUN_PATH not in str(request.url)
+            else self.answer()
+        )
 
 
 class Reading(Synchronous):
@@ -299,14 +332,18 @@ def through(transport: httpx.AsyncBaseTransport | httpx.BaseTransport) -> Sessio
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [Asynchronous, Synchronous])
 @pytest.mark.parametrize("gzipped", [True, False], ids=["gzip", "plain"])
-def test_no_piece_after_the_limit_is_asked_for(kind: type[Asynchronous | Synchronous], gzipped: bool) -> None:
+def test_no_piece_after_the_limit_is_asked_for(
+    kind: type[Asynchronous | Synchronous], gzipped: bool
+) -> None:
     """A user's own transport streams too: reading stops at the fifth piece of 16 MiB and closes it."""
     packer = zlib.compressobj(9, wbits=31)
     block = packer.compress(b" " * (16 * MIB)) + packer.flush(zlib.Z_FULL_FLUSH)
     rest = packer.compress(b" " * (16 * MIB)) + packer.flush(zlib.Z_FULL_FLUSH)
     body = Counted([block] + [rest] * 100 if gzipped else [b" " * (16 * MIB)] * 100)
     stream = AsynchronouslyCounted(body) if kind is Asynchronous else body
-    session = through(kind(lambda: httpx.Response(200, headers=GZIP if gzipped else {}, stream=stream)))
+    session = through(
+        kind(lambda: httpx.Response(200, headers=GZIP if gzipped else {}, stream=stream))
+    )
     with allocating(NEEDED):
         refused(session, jf.ReplyTooLargeError, f"max_bytes = {LIMIT:,}", LIMIT)
     assert (body.asked, body.closed) == (5, True)
@@ -362,7 +399,9 @@ def test_the_loop_goes_on_while_one_piece_is_inflated() -> None:
 # --- what is announced, and what is kept ---
 
 
-def test_a_content_length_over_the_limit_is_refused_before_the_body(scripted: tuple[Scripted, Session]) -> None:
+def test_a_content_length_over_the_limit_is_refused_before_the_body(
+    scripted: tuple[Scripted, Session],
+) -> None:
     """A plain reply with a too large Content-Length is refused before its body is read."""
     server, session = scripted
     server.hold.clear()
@@ -373,7 +412,9 @@ def test_a_content_length_over_the_limit_is_refused_before_the_body(scripted: tu
 @pytest.mark.parametrize("chunked", [True, False], ids=["chunked", "content-length"])
 @pytest.mark.parametrize("gzipped", [True, False], ids=["gzip", "plain"])
 @pytest.mark.parametrize("length", [1, 4000])  # gzip makes the first longer
-def test_the_limit_is_exact(scripted: tuple[Scripted, Session], chunked: bool, gzipped: bool, length: int) -> None:
+def test_the_limit_is_exact(
+    scripted: tuple[Scripted, Session], chunked: bool, gzipped: bool, length: int
+) -> None:
     """A reply of max_bytes is read, one byte more is refused; the decompressed size counts."""
     server, session = scripted
     body = json.dumps([{"a": "x" * length}]).encode()
@@ -410,13 +451,17 @@ def test_the_encoding_of_an_error_is_ignored(scripted: tuple[Scripted, Session])
     """Only gzip is asked for; an error in any other encoding keeps its status."""
     server, session = scripted
     for header in ("br", "gzip, gzip", "*"):
-        server.reply = list(http(packed(packed(b"[]")), headers={"content-encoding": header}, status=500))
+        server.reply = list(
+            http(packed(packed(b"[]")), headers={"content-encoding": header}, status=500)
+        )
         refused(session, jf.ServerError, "500")
     assert b"\r\naccept-encoding: gzip\r\n" in server.heads[0]
 
 
 @pytest.mark.parametrize("chunked", [True, False], ids=["chunked", "content-length"])
-def test_gzip_that_is_cut_short_is_never_short_data(scripted: tuple[Scripted, Session], chunked: bool) -> None:
+def test_gzip_that_is_cut_short_is_never_short_data(
+    scripted: tuple[Scripted, Session], chunked: bool
+) -> None:
     """A gzip body that ends early is a ProtocolError that names the byte."""
     server, session = scripted
     data = packed(b'[{"a": 1}, {"a": 2}]')
@@ -440,7 +485,11 @@ def test_gzip_with_a_wrong_bit_is_never_wrong_data(scripted: tuple[Scripted, Ses
         if bit // 8 in unread or bit == 24:  # or the flag "is text"
             assert run(session)["a"].tolist() == [1, 2]
         else:
-            refused(session, jf.ProtocolError, rf"byte {len(data)}[.:]|continues after its gzip data, at byte \d")
+            refused(
+                session,
+                jf.ProtocolError,
+                rf"byte {len(data)}[.:]|continues after its gzip data, at byte \d",
+            )
 
 
 FIRST, SECOND = packed(b'[{"a": 1},'), packed(b' {"a": 2}]')
@@ -449,8 +498,14 @@ FIRST, SECOND = packed(b'[{"a": 1},'), packed(b' {"a": 2}]')
 MEMBERS = {
     "two members": (FIRST + SECOND, ""),
     "empty members": (FIRST + packed(b"") + SECOND + packed(b""), ""),
-    "zeros after": (FIRST + SECOND + b"\0" * 8, f"continues after its gzip data, at byte {len(FIRST + SECOND)}\\."),
-    "text after": (FIRST + SECOND + b"[]", f"continues after its gzip data, at byte {len(FIRST + SECOND)}\\."),
+    "zeros after": (
+        FIRST + SECOND + b"\0" * 8,
+        f"continues after its gzip data, at byte {len(FIRST + SECOND)}\\.",
+    ),
+    "text after": (
+        FIRST + SECOND + b"[]",
+        f"continues after its gzip data, at byte {len(FIRST + SECOND)}\\.",
+    ),
     "magic after": (FIRST + SECOND + b"\x1f[]", "incorrect header check"),
     "half plain": (FIRST + b'{"a": 2}]', f"continues after its gzip data, at byte {len(FIRST)}\\."),
     "second cut": (FIRST + SECOND[:-1], f"end at byte {len(FIRST + SECOND) - 1}\\."),
@@ -459,7 +514,9 @@ MEMBERS = {
 
 @pytest.mark.parametrize("length", [2**20, 1, 7], ids=["one piece", "single bytes", "7 bytes"])
 @pytest.mark.parametrize(("data", "said"), MEMBERS.values(), ids=MEMBERS)
-def test_gzip_is_read_to_its_end(scripted: tuple[Scripted, Session], data: bytes, said: str, length: int) -> None:
+def test_gzip_is_read_to_its_end(
+    scripted: tuple[Scripted, Session], data: bytes, said: str, length: int
+) -> None:
     """Consecutive gzip members are one body; anything else after it is refused, with its offset."""
     server, session = scripted
     server.reply = list(http(*split(data, length), headers=GZIP, chunked=True))
@@ -508,7 +565,9 @@ def test_an_error_is_told_from_gzip_that_is_cut_short(scripted: tuple[Scripted, 
         Synchronous,
         Reading,
         lambda answer: httpx.MockTransport(
-            lambda request: answer() if RUN_PATH in str(request.url) else httpx.Response(200, content=LISTING)
+            lambda request: (
+                answer() if RUN_PATH in str(request.url) else httpx.Response(200, content=LISTING)
+            )
         ),
     ],
     ids=["asynchronous", "synchronous", "reading", "function"],
@@ -525,7 +584,11 @@ def test_a_transport_of_the_users_own_is_held_to_the_same(
             body = Counted([data[:5], data[5:]])
             stream = AsynchronouslyCounted(body) if kind is Asynchronous else body
             return httpx.Response(200, headers=headers, stream=stream)
-        content = (data[start : start + 9] for start in range(0, len(data), 9)) if way == "generator" else data
+        content = (
+            (data[start : start + 9] for start in range(0, len(data), 9))
+            if way == "generator"
+            else data
+        )
         return httpx.Response(200, headers=headers, content=content)
 
     read_by_httpx = kind is Reading and way != "bytes"  # it stops at the end of the first member
@@ -567,7 +630,9 @@ MEDIA_TYPES: dict[str, bool] = {
 
 
 @pytest.mark.parametrize(("media_type", "lines"), MEDIA_TYPES.items(), ids=map(row_id, MEDIA_TYPES))
-def test_a_reply_says_whether_it_is_lines(scripted: tuple[Scripted, Session], media_type: str, lines: bool) -> None:
+def test_a_reply_says_whether_it_is_lines(
+    scripted: tuple[Scripted, Session], media_type: str, lines: bool
+) -> None:
     """Only the media types of NDJSON, in any case and with any parameters, mean lines."""
     server, session = scripted
     server.reply = list(http(b'{"a": 1}\n{"a": 2}\n', headers={"content-type": media_type}))

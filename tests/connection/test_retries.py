@@ -62,14 +62,19 @@ def test_what_a_failure_proves_decides_how_often_it_is_sent_again(
 ) -> None:
     """The table of FAULTS.md, "Retrying", row by row; a sweep resends refused runs itself, except for changes."""
     for purpose, times in zip(Purpose, (listing, run, sweep, change), strict=True):
-        allowed = [done for done in range(5) if pause(proof, purpose, done=done, left=100) is not None]
+        allowed = [
+            done for done in range(5) if pause(proof, purpose, done=done, left=100) is not None
+        ]
         assert allowed == list(range(times))
 
 
 @pytest.mark.parametrize(
     ("status", "proof"),
     [
-        *[(status, Proof.FINAL) for status in (206, 301, 307, 400, 401, 403, 404, 405, 409, 413, 415, 418, 422)],
+        *[
+            (status, Proof.FINAL)
+            for status in (206, 301, 307, 400, 401, 403, 404, 405, 409, 413, 415, 418, 422)
+        ],
         (408, Proof.BROKEN),
         (429, Proof.REFUSED),
         (500, Proof.FAILED),
@@ -95,10 +100,18 @@ def test_each_status_proves_something(status: int, proof: Proof) -> None:
     st.floats(0, 1),
 )
 def test_a_pause_is_short_fits_and_stays_within_every_bound(
-    proof: Proof, purpose: Purpose, done: int, left: float, wished: float | None, most: int, drawn: float
+    proof: Proof,
+    purpose: Purpose,
+    done: int,
+    left: float,
+    wished: float | None,
+    most: int,
+    drawn: float,
 ) -> None:
     """At most two retries, at least a second before the deadline; Retry-After is followed or not waited for."""
-    seconds = pause(proof, purpose, done=done, left=left, retry_after=wished, most=most, draw=lambda: drawn)
+    seconds = pause(
+        proof, purpose, done=done, left=left, retry_after=wished, most=most, draw=lambda: drawn
+    )
     if seconds is None:
         return
     assert done < most <= 2
@@ -109,7 +122,10 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
     else:
         assert seconds == wished <= 30
     # More time, a larger bound of the user's and fewer tries never turn a retry down.
-    assert pause(proof, purpose, done=0, left=left + 8, retry_after=wished, most=2, draw=lambda: drawn) is not None
+    assert (
+        pause(proof, purpose, done=0, left=left + 8, retry_after=wished, most=2, draw=lambda: drawn)
+        is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,7 +149,9 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
     ],
     ids=row_id,
 )
-def test_retry_after_is_seconds_a_date_or_nothing(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_seconds_a_date_or_nothing(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     """Any value is a number of seconds from 0, or ignored (FAULTS 34-36)."""
     assert parse_retry_after(headers, NOW) == seconds
 
@@ -174,14 +192,23 @@ def asctime(seconds: float) -> str:
         ({"retry-after": date(NOW + 12).replace("GMT", "+0000")}, 12),
         ({"retry-after": date(NOW + 7212).replace("GMT", "+0200")}, 12),
         ({"retry-after": date(NOW + 12).replace(" GMT", "")}, 12),
-        ({"retry-after": datetime.fromtimestamp(NOW + 12, UTC).strftime("%A, %d-%b-%y %H:%M:%S GMT")}, 12),
+        (
+            {
+                "retry-after": datetime.fromtimestamp(NOW + 12, UTC).strftime(
+                    "%A, %d-%b-%y %H:%M:%S GMT"
+                )
+            },
+            12,
+        ),
         ({"retry-after": asctime(NOW + 3612), "date": asctime(NOW + 3600)}, 12),
         ({"retry-after": asctime(NOW + 3612), "date": date(NOW + 3600)}, 12),
         ({"retry-after": ","}, None),
     ],
     ids=str,
 )
-def test_retry_after_is_read_as_it_is_meant_in_any_time_zone(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_read_as_it_is_meant_in_any_time_zone(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     """Fractions, every form of a date, without a zone in UTC, and of a list the longest."""
     assert parse_retry_after(headers, NOW) == seconds
 
@@ -223,7 +250,9 @@ def test_a_dead_service_gets_ten_retries() -> None:
     assert [budget.take(timed_out=True) for _ in range(6)] == [True] * 5 + [False]
 
 
-def test_five_failures_within_a_minute_open_the_breaker_and_each_failed_probe_doubles_the_time() -> None:
+def test_five_failures_within_a_minute_open_the_breaker_and_each_failed_probe_doubles_the_time() -> (
+    None
+):
     """15 s at first, then 30, 60, 120 and 120; one probe at a time; its answer closes the breaker."""
     breaker = Breaker(draw=lambda: 0.5)
     for second in range(4):

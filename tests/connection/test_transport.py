@@ -39,10 +39,15 @@ class Answers:
             body, more = body + message.get("body", b""), message.get("more_body", False)
         listing = scope["path"].endswith("ListUserFunctions")
         if not listing:
-            self.seen.append({"headers": dict(scope["headers"]), "body": json.loads(body), "path": scope["path"]})
+            self.seen.append(
+                {"headers": dict(scope["headers"]), "body": json.loads(body), "path": scope["path"]}
+            )
         status, headers = (200, {}) if listing else (self.status, self.headers)
         reply = b'[{"name": "F", "params": [{"name": "a"}]}]' if listing else self.body
-        raw = [(key.encode(), value.encode()) for key, value in {"content-type": "application/json", **headers}.items()]
+        raw = [
+            (key.encode(), value.encode())
+            for key, value in {"content-type": "application/json", **headers}.items()
+        ]
         await send({"type": "http.response.start", "status": status, "headers": raw})
         await send({"type": "http.response.body", "body": reply})
 
@@ -61,7 +66,11 @@ def answers() -> Iterator[tuple[Answers, Session]]:
 def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
     app.status = status
     app.body = (
-        body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        body
+        if isinstance(body, bytes)
+        else body.encode()
+        if isinstance(body, str)
+        else json.dumps(body).encode()
     )
     app.headers = {key.replace("_", "-"): value for key, value in headers.items()}
     app.seen.clear()
@@ -69,30 +78,64 @@ def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
 
 def row(number: int, *values: Any) -> Any:
     """Return a case of a row of FAULTS.md."""
-    return pytest.param(*values, marks=pytest.mark.fault(number), id=f"{number}-{values[0]}-{len(repr(values))}")
+    return pytest.param(
+        *values, marks=pytest.mark.fault(number), id=f"{number}-{values[0]}-{len(repr(values))}"
+    )
 
 
 @pytest.mark.parametrize(
     ("status", "body", "headers", "error", "said", "sent"),
     [
         row(23, 400, {"error": "Args is missing"}, {}, jf.FunctionError, "Args is missing", 1),
-        row(24, 401, {"error": "who?"}, {}, jf.AuthenticationError, "does not accept the token: who?", 1),
+        row(
+            24,
+            401,
+            {"error": "who?"},
+            {},
+            jf.AuthenticationError,
+            "does not accept the token: who?",
+            1,
+        ),
         row(26, 403, "no", {}, jf.PermissionDeniedError, "not allowed", 1),
         row(27, 404, {"error": "no function 'F'"}, {}, jf.NotFoundError, "no function 'F'", 1),
-        row(27, 404, "Not Found", {"content_type": "text/plain"}, jf.ConfigError, "no function service at http:", 1),
+        row(
+            27,
+            404,
+            "Not Found",
+            {"content_type": "text/plain"},
+            jf.ConfigError,
+            "no function service at http:",
+            1,
+        ),
         row(28, 405, "", {}, jf.ConfigError, "405", 1),
         row(29, 408, "", {}, jf.DeadlineError, "408", 2),
         row(30, 409, {"message": "running"}, {}, jf.FunctionError, "running", 1),
         row(31, 413, "", {}, jf.ReplyTooLargeError, "large", 1),
         row(28, 415, "", {}, jf.ConfigError, "415", 1),
-        row(32, 422, {"error": "bad", "arguments": {"a": ["a is bad"]}}, {}, jf.ArgumentError, "bad", 1),
+        row(
+            32,
+            422,
+            {"error": "bad", "arguments": {"a": ["a is bad"]}},
+            {},
+            jf.ArgumentError,
+            "bad",
+            1,
+        ),
         row(33, 429, "", {}, jf.RateLimitError, "in a minute", 3),
         row(34, 429, "", {"retry_after": "0"}, jf.RateLimitError, "in 0 s", 3),
         row(36, 429, "", {"retry_after": "31"}, jf.RateLimitError, "in 31 s", 1),
         row(36, 503, "", {"retry_after": "9999"}, jf.ServerError, "503", 1),
         row(36, 429, "", {"retry_after": "nan"}, jf.RateLimitError, "in a minute", 3),
         row(37, 500, {"error": "boom"}, {}, jf.ServerError, "boom", 1),
-        row(38, 502, HTML, {"content_type": "text/html"}, jf.ServerError, "502.*Sign in Please & sign in", 2),
+        row(
+            38,
+            502,
+            HTML,
+            {"content_type": "text/html"},
+            jf.ServerError,
+            "502.*Sign in Please & sign in",
+            2,
+        ),
         row(39, 503, "", {}, jf.ServerError, "503", 3),
         row(40, 504, "", {}, jf.DeadlineError, "may still be running", 1),
         row(45, 599, "", {}, jf.ServerError, "599", 2),
@@ -154,16 +197,26 @@ def test_a_refused_argument_is_named(answers: tuple[Answers, Session]) -> None:
 @pytest.mark.fault(47)
 @pytest.mark.parametrize(
     "body",
-    [{"error": f"bad token {CANARY}"}, f"token {CANARY} refused", {"arguments": {"a": [CANARY]}, "error": CANARY}],
+    [
+        {"error": f"bad token {CANARY}"},
+        f"token {CANARY} refused",
+        {"arguments": {"a": [CANARY]}, "error": CANARY},
+    ],
 )
 @pytest.mark.parametrize("status", [200, 400, 401, 422, 500])
-def test_a_token_that_is_repeated_is_not_shown(answers: tuple[Answers, Session], status: int, body: object) -> None:
+def test_a_token_that_is_repeated_is_not_shown(
+    answers: tuple[Answers, Session], status: int, body: object
+) -> None:
     """If a service repeats the token in an error, no part of it is in the error, its chain or traceback."""
     app, session = answers
     told(app, status, body if status != 200 else {"error": f"bad token {CANARY}", "body": None})
     with pytest.raises(jf.FuncsError) as caught:
         session.f(a="1")
-    shown = "".join(traceback.format_exception(caught.value)) + repr(vars(caught.value)) + repr(caught.value.args)
+    shown = (
+        "".join(traceback.format_exception(caught.value))
+        + repr(vars(caught.value))
+        + repr(caught.value.args)
+    )
     for part in CANARY.split("."):
         assert part not in shown
     chain: BaseException | None = caught.value
@@ -208,7 +261,9 @@ def test_nobody_listening_is_said() -> None:
     """A refused connection names the host and what to check."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(jf.ServiceConnectionError, match=rf"Cannot reach 127.0.0.1:{port}: Connection refused"):
+    with pytest.raises(
+        jf.ServiceConnectionError, match=rf"Cannot reach 127.0.0.1:{port}: Connection refused"
+    ):
         _ = jf.connect(f"http://127.0.0.1:{port}", token=CANARY).names
 
 
@@ -235,7 +290,9 @@ def test_a_service_that_fails_is_left_alone_for_all_who_go_there() -> None:
             with pytest.raises(jf.ServerError):
                 session.f()
         for each in (session, other):
-            with pytest.raises(jf.CircuitOpenError, match=r"requests are paused.\nTry again in \d+ s") as caught:
+            with pytest.raises(
+                jf.CircuitOpenError, match=r"requests are paused.\nTry again in \d+ s"
+            ) as caught:
                 each.f()
             assert len(caught.value.lines) == 2
         assert len(app.seen) == 5
@@ -246,10 +303,18 @@ def test_a_service_that_fails_is_left_alone_for_all_who_go_there() -> None:
         other.close()
 
 
-def test_refusals_and_failed_functions_leave_no_service_alone(answers: tuple[Answers, Session]) -> None:
+def test_refusals_and_failed_functions_leave_no_service_alone(
+    answers: tuple[Answers, Session],
+) -> None:
     """A 4xx, a failed function and a cancelled run don't count as failures of the service."""
     app, session = answers
-    for status, body in [(400, ""), (422, ""), (404, "{}"), (200, {"error": "failed"}), (403, "")] * 2:
+    for status, body in [
+        (400, ""),
+        (422, ""),
+        (404, "{}"),
+        (200, {"error": "failed"}),
+        (403, ""),
+    ] * 2:
         told(app, status, body)
         with pytest.raises(jf.FuncsError) as caught:
             session.f()

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import InteractiveShell
 
-CLASSES = [error for _, error in inspect.getmembers(errors, inspect.isclass) if issubclass(error, FuncsError)]
+CLASSES = [
+    error
+    for _, error in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(error, FuncsError)
+]
 
 
 def test_the_drawn_tree_is_the_tree_of_the_classes() -> None:
@@ -44,7 +48,11 @@ def test_each_error_is_public_and_says_what_it_is(error: type[FuncsError]) -> No
 
 @pytest.mark.parametrize(
     ("ours", "builtin"),
-    [(errors.ArgumentError, ValueError), (errors.NotFoundError, LookupError), (errors.DeadlineError, TimeoutError)],
+    [
+        (errors.ArgumentError, ValueError),
+        (errors.NotFoundError, LookupError),
+        (errors.DeadlineError, TimeoutError),
+    ],
 )
 def test_an_error_that_python_has_a_word_for_is_caught_by_it(ours: type, builtin: type) -> None:
     """Code that knows nothing of this package still handles it."""
@@ -52,14 +60,23 @@ def test_an_error_that_python_has_a_word_for_is_caught_by_it(ours: type, builtin
 
 
 TEXTS = [
-    *(("What happened.", ""), ("What happened.", "What to do."), ("", "Only a hint."), ("x" * 100_000, "y" * 100_000)),
+    *(
+        ("What happened.", ""),
+        ("What happened.", "What to do."),
+        ("", "Only a hint."),
+        ("x" * 100_000, "y" * 100_000),
+    ),
     ("Two\nlines \x1b[31mand\u202e more\0", "A\r\nhint\ud800"),
 ]
 
 
-@pytest.mark.parametrize(("what", "hint"), TEXTS, ids=["one line", "two", "hint", "huge", "control characters"])
+@pytest.mark.parametrize(
+    ("what", "hint"), TEXTS, ids=["one line", "two", "hint", "huge", "control characters"]
+)
 @pytest.mark.parametrize("error", CLASSES)
-def test_an_error_shows_itself_in_one_to_three_inert_lines(error: type[FuncsError], what: str, hint: str) -> None:
+def test_an_error_shows_itself_in_one_to_three_inert_lines(
+    error: type[FuncsError], what: str, hint: str
+) -> None:
     """Class and what happened, then what to do; without control characters, and bounded."""
     raised = error(what, hint)
     lines = "".join(raised._render_traceback_()).split("\n")
@@ -162,12 +179,16 @@ def shell() -> Iterator[InteractiveShell]:
 
 @pytest.mark.parametrize("xmode", ["Plain", "Context", "Verbose", "Minimal"])
 @pytest.mark.parametrize("chained", ["", " from KeyError('inner')"])
-def test_in_ipython_only_those_lines_are_shown(shell: InteractiveShell, capsys: Any, xmode: str, chained: str) -> None:
+def test_in_ipython_only_those_lines_are_shown(
+    shell: InteractiveShell, capsys: Any, xmode: str, chained: str
+) -> None:
     """The cell fails; in all four modes, with a cause or without: no frame, no local, no chained error."""
     shell.run_line_magic("xmode", xmode)
     capsys.readouterr()
     raising = f"canary = 'c4n4ry'\nraise ConfigError('What.', 'Hint.'){chained}"
-    result = shell.run_cell(f"from jupyter_funcs.core.errors import ConfigError\n{raising}", silent=False)
+    result = shell.run_cell(
+        f"from jupyter_funcs.core.errors import ConfigError\n{raising}", silent=False
+    )
     assert isinstance(result.error_in_exec, FuncsError)
     out, err = capsys.readouterr()
     assert out + err == "ConfigError: What.\nHint.\n"

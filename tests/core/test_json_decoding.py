@@ -89,15 +89,54 @@ NaN ¦ Infinity ¦ -Infinity ¦ [1,NaN,NaN] ¦ {"a":NaN,"b":1} ¦ ["\\", NaN, "N
 """
 # Texts that such a line cannot hold, by what is odd about them.
 OTHERS: dict[str, list[str | bytes]] = {
-    "blanks": ["", " ", " \t\r\n \n", " \t\r\n[1]", "[1] \t\r\n", "\n\t7 \r", '\r"x" ', '{"a":[1, \n', '["a\r\nb"]'],
-    "more blanks": [' \n{ \t"a" \r:\n [ 1 , \t2 ] \n, "b"\t:\t{ } } \r\n', " " * 1000 + "[1]" + "\n" * 1000],
-    "lines": ["[1]\n[2]\n", '{"a":1}\n{"a":2}\n', "1\n2\n", ")]}',\n[1]", "\x1e[1]\n", "[1, // one\n2]", "# one\n[1]"],
+    "blanks": [
+        "",
+        " ",
+        " \t\r\n \n",
+        " \t\r\n[1]",
+        "[1] \t\r\n",
+        "\n\t7 \r",
+        '\r"x" ',
+        '{"a":[1, \n',
+        '["a\r\nb"]',
+    ],
+    "more blanks": [
+        ' \n{ \t"a" \r:\n [ 1 , \t2 ] \n, "b"\t:\t{ } } \r\n',
+        " " * 1000 + "[1]" + "\n" * 1000,
+    ],
+    "lines": [
+        "[1]\n[2]\n",
+        '{"a":1}\n{"a":2}\n',
+        "1\n2\n",
+        ")]}',\n[1]",
+        "\x1e[1]\n",
+        "[1, // one\n2]",
+        "# one\n[1]",
+    ],
     "more lines": ["a,b\n1,2\n", '["a\\\nb"]'],
     "control characters": [f'["ab{chr(code)}c"]' for code in (*range(14), 0x1A, 0x1B, 0x1F)],
     "more control characters": ['{"ab\tc":1}', '["\0"]', "[NaN,\0]", '["\0",NaN]'],
-    "seldom characters": ['"\x7f"', '"\x80\x9f"', '"a\u00a0b"', '"a\u2028\u2029b"', '"a\ufeffb"', '"\u202eabc\u202c"'],
-    "characters of every length": ['"é\u0080\u07ff"', '"中\u0800\uffff"', '"😀\U00010000\U0010ffff"', '"\ufdd0"'],
-    "other letters and digits": ["[nu\u0131l]", "[\uff11\uff12]", "[1\uff12]", "[\u0661]", '["\\u00\uff14\uff11"]'],
+    "seldom characters": [
+        '"\x7f"',
+        '"\x80\x9f"',
+        '"a\u00a0b"',
+        '"a\u2028\u2029b"',
+        '"a\ufeffb"',
+        '"\u202eabc\u202c"',
+    ],
+    "characters of every length": [
+        '"é\u0080\u07ff"',
+        '"中\u0800\uffff"',
+        '"😀\U00010000\U0010ffff"',
+        '"\ufdd0"',
+    ],
+    "other letters and digits": [
+        "[nu\u0131l]",
+        "[\uff11\uff12]",
+        "[1\uff12]",
+        "[\u0661]",
+        '["\\u00\uff14\uff11"]',
+    ],
     "accents": ['"e\u0301"', '{"é":1,"e\u0301":2}'],
     "what is no blank of JSON": [
         text.format(char)
@@ -105,7 +144,8 @@ OTHERS: dict[str, list[str | bytes]] = {
         for text in ("[1,{}2]", "[1]{}", "{}[1]", "{}7", "7{}", "{}")
     ],
     "byte order marks": [
-        _BOM + text for text in ("[1]", ' \n{"a":1}', '"é"', "7", "", "[", "[1,,2]", "[NaN]", "\ufeff[1]")
+        _BOM + text
+        for text in ("[1]", ' \n{"a":1}', '"é"', "7", "", "[", "[1,,2]", "[NaN]", "\ufeff[1]")
     ],
     "misplaced byte order marks": [f" {_BOM}[1]", f"[{_BOM}1]", f"[1{_BOM},2]", f"[1]{_BOM}"],
     "broken UTF-8": [
@@ -114,25 +154,64 @@ OTHERS: dict[str, list[str | bytes]] = {
             *(b"\x80", b"\xc3\xa9\xa9", b"\xc0\xaf", b"\xc0\x80", b"\xe0\x80\xaf", b"\xe0\x9f\xbf"),
             *(b"\xf0\x8f\xbf\xbf", b"\xf0\x80\x80\xa2", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80"),
             *(b"\xf8\x88\x80\x80\x80", b"\xfe", b"\xff", b"\xed\xa0\x80", b"\xed\xbf\xbf"),
-            *(b"\xed\xa0\xbd\xed\xb8\x80", b"\xe4", b"\xe4\xb8", b"\xf0", b"\xf0\x9f", b"\xf0\x9f\x98"),
+            *(
+                b"\xed\xa0\xbd\xed\xb8\x80",
+                b"\xe4",
+                b"\xe4\xb8",
+                b"\xf0",
+                b"\xf0\x9f",
+                b"\xf0\x9f\x98",
+            ),
             *(b"\xc3\xc3\xa9", b"M\xfcller", b"a" * 1000 + b"\xff"),
         )
     ],
-    "broken UTF-8 elsewhere": [b'{"\xff":1}', b"[1,\xff]", b"\xff[1]", b"[1] \x80", b"\x1f\x8b\x08\x04\0\0\0\0"],
+    "broken UTF-8 elsewhere": [
+        b'{"\xff":1}',
+        b"[1,\xff]",
+        b"\xff[1]",
+        b"[1] \x80",
+        b"\x1f\x8b\x08\x04\0\0\0\0",
+    ],
     "UTF-8 that is cut": [b'["\xc3', b'["ab\xf0\x9f', b"\xef\xbb"],
     "other encodings": [
-        *('{"a":1}'.encode(f"utf-{bits}{order}") for bits in (16, 32) for order in ("", "-le", "-be")),
+        *(
+            '{"a":1}'.encode(f"utf-{bits}{order}")
+            for bits in (16, 32)
+            for order in ("", "-le", "-be")
+        ),
         *(b"1\0", '["中"]'.encode("utf-16-be"), '"中"'.encode("utf-16-le"), b"\xff\xfe"),
     ],
-    "long integers": ["1" + "0" * 4299, "-" + "9" * 4300, "[" + "7" * 4300 + "]", "[NaN,-" + "9" * 4300 + "]"],
-    "too long integers": ["1" + "0" * 4300, "-" + "9" * 5000, '{"a":' + "9" * 5000 + "}", "[" + "8" * _DEEP + "]"],
+    "long integers": [
+        "1" + "0" * 4299,
+        "-" + "9" * 4300,
+        "[" + "7" * 4300 + "]",
+        "[NaN,-" + "9" * 4300 + "]",
+    ],
+    "too long integers": [
+        "1" + "0" * 4300,
+        "-" + "9" * 5000,
+        '{"a":' + "9" * 5000 + "}",
+        "[" + "8" * _DEEP + "]",
+    ],
     "long fractions": ["0." + "1" * 5000, "1" * 300 + ".5", "1" * 400 + ".5"],
     "exponents that make them small": ["1" + "0" * 400 + "e-400", "0." + "0" * 400 + "1e401"],
-    "long texts": ['"' + "ab" * 5000 + '"', '"' + r"\u00e9\n" * 1000 + '"', '"a' + "[" * _DEEP + '"'],
+    "long texts": [
+        '"' + "ab" * 5000 + '"',
+        '"' + r"\u00e9\n" * 1000 + '"',
+        '"a' + "[" * _DEEP + '"',
+    ],
     "many keys": [json.dumps({str(key): key for key in range(200)})],
-    "depth": ["[" * 900 + "1" + "]" * 900, '{"a":' * 900 + "1" + "}" * 900, '[{"a":' * 450 + "1" + "}]" * 450],
+    "depth": [
+        "[" * 900 + "1" + "]" * 900,
+        '{"a":' * 900 + "1" + "}" * 900,
+        '[{"a":' * 450 + "1" + "}]" * 450,
+    ],
     "depth without an end": ["[" * 100, '{"a":' * 100, "[" * _DEEP, '{"a":' * _DEEP],
-    "too great a depth": ["[" * _DEEP + "]" * _DEEP, "[ " * _DEEP + " ]" * _DEEP, "[NaN," * _DEEP + "1" + "]" * _DEEP],
+    "too great a depth": [
+        "[" * _DEEP + "]" * _DEEP,
+        "[ " * _DEEP + " ]" * _DEEP,
+        "[NaN," * _DEEP + "1" + "]" * _DEEP,
+    ],
     "too great a depth in the second row": ['[{"a":1},{"a":' + "[" * _DEEP + "]" * _DEEP + "}]"],
 }
 TABLE: dict[str, bytes] = {
@@ -196,7 +275,11 @@ def reading(raw: bytes) -> Reading:
     try:
         text = raw.decode().removeprefix(_BOM)
         value = json.loads(
-            text, parse_constant=constant, parse_int=integer, parse_float=fraction, object_pairs_hook=members
+            text,
+            parse_constant=constant,
+            parse_int=integer,
+            parse_float=fraction,
+            object_pairs_hook=members,
         )
     except (ValueError, RecursionError) as error:
         return Reading(None, [], [], error)
@@ -255,7 +338,9 @@ def assert_refused(found: Outcome, raw: bytes, expected: Reading, what: str) -> 
         case RecursionError():
             assert "nested too deeply" in found.error
         case TooLongError():
-            assert str(expected.error) in found.error or expected.error.args == ("a number that is too large",)
+            assert str(expected.error) in found.error or expected.error.args == (
+                "a number that is too large",
+            )
         case json.JSONDecodeError() if at := re.search(r"at byte ([0-9,]+)", found.error):
             mark = 3 * raw.startswith(_BOM.encode())
             place = mark + len(expected.error.doc[: expected.error.pos].encode())
@@ -265,7 +350,9 @@ def assert_refused(found: Outcome, raw: bytes, expected: Reading, what: str) -> 
 def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
     """Values by column, with None for every kind of missing value."""
     return {
-        str(name): [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column]
+        str(name): [
+            None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column
+        ]
         for name, column in frame.astype(object).items()
     }
 
@@ -273,17 +360,26 @@ def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
 def told(frame: pd.DataFrame) -> list[str]:
     """Everything that equal frames have in common, including the sign of -0.0 and the types of values."""
     dtypes = [str(dtype) for dtype in frame.dtypes]
-    return [repr(part) for part in (plain(frame), list(frame.index), type(frame.index), dtypes, frame.attrs)]
+    return [
+        repr(part)
+        for part in (plain(frame), list(frame.index), type(frame.index), dtypes, frame.attrs)
+    ]
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 
 
 @given(JSON)
-def test_every_value_that_json_can_hold_comes_back_equal_and_of_the_same_type(value: object) -> None:
+def test_every_value_that_json_can_hold_comes_back_equal_and_of_the_same_type(
+    value: object,
+) -> None:
     text = json.dumps(value)
     assert repr(decode(text)) == repr(value)
     assert repr(decode(text.encode(), strict=True)) == repr(value)
@@ -374,7 +470,9 @@ PLACES = [
 
 @pytest.mark.slow
 @EVERY
-def test_a_text_within_a_long_reply_is_read_in_pieces_as_in_one(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_within_a_long_reply_is_read_in_pieces_as_in_one(
+    raw: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(chunks, "_CHUNK", 16)
     for place in PLACES:
         reply = place % raw
@@ -433,9 +531,15 @@ LINES: dict[str, tuple[str, list[Any] | str]] = {
     "a line separator in a text": ('"a\u2028b"\n"c"\n', ["a\u2028b", "c"]),
     "nothing": ("", []),
     "one line": ("7\n", [7]),
-    "documents of every kind": ('1\n"x"\nnull\n[true]\n{"a":{}}\n', [1, "x", None, [True], {"a": {}}]),
+    "documents of every kind": (
+        '1\n"x"\nnull\n[true]\n{"a":{}}\n',
+        [1, "x", None, [True], {"a": {}}],
+    ),
     "two documents on a line": ('{"a":1}{"a":2}\n{"a":3}\n', "reply's line 1 continues"),
-    "two documents on a line and a blank": ('{"a":1}\n{"a":2} {"a":3}\n', "reply's line 2 continues"),
+    "two documents on a line and a blank": (
+        '{"a":1}\n{"a":2} {"a":3}\n',
+        "reply's line 2 continues",
+    ),
     "documents with a carriage return between": ("1\r2\n", "reply's line 1 continues"),
     "a document on two lines": ('{"a":1}\n{"a":\n2}\n', "reply's line 2 is cut short"),
     "a text on two lines": ('"a\nb"\n', "reply's line 1 is cut short"),
@@ -444,13 +548,18 @@ LINES: dict[str, tuple[str, list[Any] | str]] = {
     "a word on a line": ("1\n2\nend\n", "reply's line 3 is not JSON at byte 0"),
     "a form feed on a line": ("1\n\f\n2\n", "reply's line 2 is not JSON at byte 0"),
     "a line nested too deeply": ("1\n" + "[" * 100_000, "reply's line 2 is nested too deeply"),
-    "a number too large on a line": ("1\n[1e999]\n", "reply's line 2 contains a number that is too large"),
+    "a number too large on a line": (
+        "1\n[1e999]\n",
+        "reply's line 2 contains a number that is too large",
+    ),
 }
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 @pytest.mark.parametrize(("text", "expected"), LINES.values(), ids=LINES)
-def test_lines_are_documents_one_each_or_a_named_error(text: str, expected: list[Any] | str, strict: bool) -> None:
+def test_lines_are_documents_one_each_or_a_named_error(
+    text: str, expected: list[Any] | str, strict: bool
+) -> None:
     found = [
         outcome(lambda data=data: decode_lines(data, strict=strict))  # type: ignore[misc]
         for data in (text, text.encode())

@@ -34,7 +34,12 @@ LINES: dict[str, list[str]] = {
     "call ‘Get Panel Daily’ x": ["call", "‘Get Panel Daily’", "x"],
     "call “Get Panel Daily” x": ["call", "“Get Panel Daily”", "x"],
     "call ’Get Panel Daily’": ["call", "’Get Panel Daily’"],
-    "call get_panels Symbol='BKQU US EQUITY' -q": ["call", "get_panels", "Symbol='BKQU US EQUITY'", "-q"],
+    "call get_panels Symbol='BKQU US EQUITY' -q": [
+        "call",
+        "get_panels",
+        "Symbol='BKQU US EQUITY'",
+        "-q",
+    ],
     "x Brand=[a, b c, 'd, e'] y=1": ["x", "Brand=[a, b c, 'd, e']", "y=1"],
     "x Brand=['a]b', \"c [d\"] y": ["x", "Brand=['a]b', \"c [d\"]", "y"],
     "x Brand=[it's, that’s] y=[it's]": ["x", "Brand=[it's, that’s]", "y=[it's]"],
@@ -58,7 +63,9 @@ LINES: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize(("line", "words"), LINES.items(), ids=map(row_id, LINES))
-def test_a_line_is_split_at_spaces_outside_of_quotes_and_brackets(line: str, words: list[str]) -> None:
+def test_a_line_is_split_at_spaces_outside_of_quotes_and_brackets(
+    line: str, words: list[str]
+) -> None:
     """Quotes, straight or curly, count where a value begins; elsewhere an apostrophe is an apostrophe."""
     assert split_line(line) == words
 
@@ -76,10 +83,17 @@ def test_a_line_is_split_at_spaces_outside_of_quotes_and_brackets(line: str, wor
         ("call  \t a='", "quote", "call a='", "       ^"),
         ("call 日本=a a\u0301='", "quote", "call 日本=a a\u0301='", "              ^"),
         ("call \x1b[0m='", "quote", "call \\x1b[0m='", "             ^"),
-        (f"call {'y' * 90} Note='{'z' * 90}", "quote", f"…{'y' * 44} Note='{'z' * 19}", f"{' ' * 51}^"),
+        (
+            f"call {'y' * 90} Note='{'z' * 90}",
+            "quote",
+            f"…{'y' * 44} Note='{'z' * 19}",
+            f"{' ' * 51}^",
+        ),
     ],
 )
-def test_an_unclosed_quote_or_bracket_is_shown_with_a_caret(line: str, what: str, shown: str, caret: str) -> None:
+def test_an_unclosed_quote_or_bracket_is_shown_with_a_caret(
+    line: str, what: str, shown: str, caret: str
+) -> None:
     """A caret points to it (FAULTS 88) in a short piece of the line, at the column where it is displayed."""
     with pytest.raises(ArgumentError, match=f"The {what} at the caret is not closed") as caught:
         split_line(line)
@@ -111,7 +125,9 @@ def in_quotes(text: str) -> str:
 # typographic quote where a value begins.
 PARTS = st.one_of(
     st.text(st.sampled_from("abZé01.,:-_/%@{}$#;=()"), min_size=1),
-    st.text(st.sampled_from(" ab='\"\\[]$\u201c")).map(lambda text: "'{}'".format(text.replace("'", ""))),
+    st.text(st.sampled_from(" ab='\"\\[]$\u201c")).map(
+        lambda text: "'{}'".format(text.replace("'", ""))
+    ),
     st.text(st.sampled_from(" ab='\"\\[]$\u201c")).map(in_quotes),
     st.sampled_from(" '\"\\[]$=;\u201c").map(lambda char: f"\\{char}"),
 )
@@ -159,7 +175,9 @@ WORDS: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize(("line", "words"), WORDS.items(), ids=list(WORDS))
-def test_what_people_write_without_knowing_a_shell_is_read_as_meant(line: str, words: list[str]) -> None:
+def test_what_people_write_without_knowing_a_shell_is_read_as_meant(
+    line: str, words: list[str]
+) -> None:
     """The exceptions to shlex's rules, and how to write what they change."""
     assert as_read(line) == words
 
@@ -214,7 +232,10 @@ ARGUMENTS: dict[str, tuple[str, list[tuple[str, Any]]]] = {
     "f 'Path=C:\\a b\\'": ("f", [("Path", "C:\\a b\\")]),
     'f "Name="': ("f", [("Name", "")]),
     'f "Brand=[a b, c]"': ("f", [("Brand", ["a b", "c"])]),
-    'f "Symbol=$name" "Note=$5 and $name"': ("f", [("Symbol", "expanded"), ("Note", "$5 and $name")]),
+    'f "Symbol=$name" "Note=$5 and $name"': (
+        "f",
+        [("Symbol", "expanded"), ("Note", "$5 and $name")],
+    ),
     '"Rate a=b" x=y': ("Rate a=b", [("x", "y")]),
     'f "=a"': ("f =a", []),
     'f "a b"': ("f a b", []),
@@ -225,11 +246,15 @@ ARGUMENTS: dict[str, tuple[str, list[tuple[str, Any]]]] = {
 def arguments_of(line: str) -> tuple[str, list[tuple[str, Any]]]:
     name, arguments = name_and_arguments(split_line(line))
     parted = [match for match in map(NAME_AND_VALUE.fullmatch, arguments) if match]
-    return name, [(unquoted(one["name"]), read_word(one["value"], {"name": "expanded"})) for one in parted]
+    return name, [
+        (unquoted(one["name"]), read_word(one["value"], {"name": "expanded"})) for one in parted
+    ]
 
 
 @pytest.mark.parametrize(("line", "read"), ARGUMENTS.items(), ids=list(ARGUMENTS))
-def test_an_argument_may_stand_in_quotes_as_a_whole(line: str, read: tuple[str, list[tuple[str, Any]]]) -> None:
+def test_an_argument_may_stand_in_quotes_as_a_whole(
+    line: str, read: tuple[str, list[tuple[str, Any]]]
+) -> None:
     """As in a shell, except for the function's name, which may contain a =."""
     assert arguments_of(line) == read
 
@@ -330,7 +355,11 @@ def test_a_whole_value_with_a_dollar_is_the_object_of_that_name() -> None:
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("$symbl", "Did you mean 'symbol'?"), ("$zzz", "Define it, or quote the value: '$zzz'."), ("$", "Define it")],
+    [
+        ("$symbl", "Did you mean 'symbol'?"),
+        ("$zzz", "Define it, or quote the value: '$zzz'."),
+        ("$", "Define it"),
+    ],
 )
 def test_an_absent_variable_is_named_with_the_nearest(text: str, hint: str) -> None:
     """Private names and values are not suggested."""
@@ -355,11 +384,17 @@ BODIES: dict[str, dict[str, Any]] = {
     "": {},
     "\n\n": {},
     "Symbol: BKQU\nPanelName: Card Spend\n": {"Symbol": "BKQU", "PanelName": "Card Spend"},
-    "  Symbol :  BKQU US  \r\n# a comment: x\n\n  # another\nNote: a # b": {"Symbol": "BKQU US", "Note": "a # b"},
+    "  Symbol :  BKQU US  \r\n# a comment: x\n\n  # another\nNote: a # b": {
+        "Symbol": "BKQU US",
+        "Note": "a # b",
+    },
     "'Panel Name': 'a: b'": {"Panel Name": "a: b"},
     "At: 05:06": {"At": "05:06"},
     "Brand: [a, 'b, c']": {"Brand": ["a", "b, c"]},
-    "Brand: [\na b\n\n  c, d,\n# e\n'f]'\n]\nNote: x": {"Brand": ["a b", "c", "d", "f]"], "Note": "x"},
+    "Brand: [\na b\n\n  c, d,\n# e\n'f]'\n]\nNote: x": {
+        "Brand": ["a b", "c", "d", "f]"],
+        "Note": "x",
+    },
     "Brand: [a,\n b]\nNote: x": {"Brand": ["a", "b"], "Note": "x"},
     "Brand: [[a, b]\n[c]]": {"Brand": [["a", "b"], ["c"]]},
     "Symbol: $symbol": {"Symbol": "BKQU"},
@@ -367,13 +402,20 @@ BODIES: dict[str, dict[str, Any]] = {
     "Symbol:": {"Symbol": ""},
     "Symbol: {symbol}": {"Symbol": "{symbol}"},
     'Note: it\'s a "b" c': {"Note": 'it\'s a "b" c'},
-    '{"Symbol": "BKQU", "Brand": ["a"], "n": 1, "x": null}': {"Symbol": "BKQU", "Brand": ["a"], "n": 1, "x": None},
+    '{"Symbol": "BKQU", "Brand": ["a"], "n": 1, "x": null}': {
+        "Symbol": "BKQU",
+        "Brand": ["a"],
+        "n": 1,
+        "x": None,
+    },
     ' \n {"Symbol": "$symbol"}\n': {"Symbol": "$symbol"},
     "{}": {},
 }
 
 
-@pytest.mark.parametrize(("body", "values"), BODIES.items(), ids=[body or "nothing" for body in BODIES])
+@pytest.mark.parametrize(
+    ("body", "values"), BODIES.items(), ids=[body or "nothing" for body in BODIES]
+)
 def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str, Any]) -> None:
     """Values in lines are read as on a line; JSON is taken as it is."""
     assert read_body(body, {"symbol": "BKQU"}) == values
@@ -384,8 +426,14 @@ def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str,
     [
         ("Symbol BKQU", "Line 2 of the cell is not an argument: 'Symbol BKQU'"),
         ("# c\n\nSymbol=BKQU", "Line 4 of the cell is not an argument"),
-        ('{"a": "b"', 'Line 2 of the cell isn\'t valid JSON: the object is not closed.\n{"a": "b"\n         ^'),
-        ('{"a": 1,\n "b": 2,\n\n', 'Line 3 of the cell isn\'t valid JSON: the object is not closed.\n"b": 2,\n'),
+        (
+            '{"a": "b"',
+            'Line 2 of the cell isn\'t valid JSON: the object is not closed.\n{"a": "b"\n         ^',
+        ),
+        (
+            '{"a": 1,\n "b": 2,\n\n',
+            'Line 3 of the cell isn\'t valid JSON: the object is not closed.\n"b": 2,\n',
+        ),
         ('{"a": 1\n "b": 2}', "a comma is missing before the caret"),
         ('{"a" 1}', "a colon is missing before the caret"),
         ('{"a": ["b"}', "a ] is missing before the caret"),
@@ -398,9 +446,15 @@ def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str,
         ("{'a': 1}", "a name needs double quotes.\n{'a': 1}\n ^"),
         ('{"a": 1, "a": 2}', "a is given twice."),
         ("Symbol: a\nSymbol: b", "Symbol is given twice."),
-        ('A: "BKQU', 'in line 2 of the cell. Close it, or put other quotes around the value:\nA: "BKQU\n   ^'),
+        (
+            'A: "BKQU',
+            'in line 2 of the cell. Close it, or put other quotes around the value:\nA: "BKQU\n   ^',
+        ),
         ("A: a\nBrand: [a, b", "Brand: [a, b\n       ^"),
-        ("A: [a,\nb\nB: x", "in line 2 of the cell. Close it, or put quotes around the value:\nA: [a,\n   ^"),
+        (
+            "A: [a,\nb\nB: x",
+            "in line 2 of the cell. Close it, or put quotes around the value:\nA: [a,\n   ^",
+        ),
         ('{"a":' * 100_000, "The cell's JSON cannot be read"),
         ("[1, 2]", "Line 2 of the cell is not an argument"),
         ("Symbol: $absent", "There is no variable 'absent'"),
@@ -415,7 +469,11 @@ def test_a_body_that_cannot_be_read_says_where(body: str, words: str) -> None:
     assert len(caught.value.lines) in {2, 3}
 
 
-@given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())))
+@given(
+    st.dictionaries(
+        st.text(), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
+    )
+)
 def test_a_json_body_comes_back_as_it_was(values: dict[str, Any]) -> None:
     """A call's own `--dry-run` output can be pasted back."""
     assert read_body(json.dumps(values, indent=2), {}) == values
@@ -453,13 +511,22 @@ def test_a_long_hostile_line_is_read_in_one_go(begin: str, piece: str) -> None:
             NAME_AND_VALUE.fullmatch(word)
 
 
-PATHS = [r"\\srv\share\t.csv", r"\\srv\new", r"\\?\C:\temp", r"\\10.0.0.1\b$\x y", "C:\\temp\\new", "C:\\data\\"]
+PATHS = [
+    r"\\srv\share\t.csv",
+    r"\\srv\new",
+    r"\\?\C:\temp",
+    r"\\10.0.0.1\b$\x y",
+    "C:\\temp\\new",
+    "C:\\data\\",
+]
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_path_is_read_as_it_is_typed(path: str) -> None:
     """In each kind of quotes, in lists and in the lines of a body, both backslashes of a network path stay."""
-    closing = "\\" if path.endswith("\\") else ""  # before a double quote, the last one is written twice
+    closing = (
+        "\\" if path.endswith("\\") else ""
+    )  # before a double quote, the last one is written twice
     texts = [f'"{path}{closing}"', f"'{path}'", f"‘{path}’", f"“{path}”"]
     texts += [] if " " in path or closing else [path]
     for text in texts:
@@ -472,7 +539,9 @@ def test_a_path_is_read_as_it_is_typed(path: str) -> None:
     assert read_body(f'x: {path}\ny: "{path}"', {}) == {"x": path, "y": path}
 
 
-@pytest.mark.parametrize("text", ["'it\\'s'", "[‘it\\’s’]", "‘it\\’s’", "['it\\'s', b]", "[['it\\'s'], ['b']]"])
+@pytest.mark.parametrize(
+    "text", ["'it\\'s'", "[‘it\\’s’]", "‘it\\’s’", "['it\\'s', b]", "[['it\\'s'], ['b']]"]
+)
 def test_an_escaped_apostrophe_is_an_apostrophe(text: str) -> None:
     """In single quotes, too, which a shell would end there."""
     for read in (read_word, read_value):
@@ -493,7 +562,11 @@ def run(a: str = "", b: str = "") -> list[str]:
 
 
 RUN = jf.connect([run])["run"]
-TEXTS = st.text() | st.text(st.sampled_from("\\\"'‘’“”ab ?.$[]{},=\tnu0041#;"), max_size=12) | st.sampled_from(PATHS)
+TEXTS = (
+    st.text()
+    | st.text(st.sampled_from("\\\"'‘’“”ab ?.$[]{},=\tnu0041#;"), max_size=12)
+    | st.sampled_from(PATHS)
+)
 
 
 @given(TEXTS)
@@ -504,7 +577,11 @@ def test_what_is_written_in_double_quotes_is_read_back(text: str) -> None:
     assert read_value(word, {}) == text
 
 
-@given(st.dictionaries(st.sampled_from(["a", "b"]), TEXTS | st.lists(TEXTS, min_size=1) | st.lists(st.lists(TEXTS))))
+@given(
+    st.dictionaries(
+        st.sampled_from(["a", "b"]), TEXTS | st.lists(TEXTS, min_size=1) | st.lists(st.lists(TEXTS))
+    )
+)
 def test_a_magic_reads_back_the_values_that_it_was_made_from(args: dict[str, Any]) -> None:
     """A line, or a cell of JSON where a line can't have the value."""
     shown = snippets.magic(RUN, args)

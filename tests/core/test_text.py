@@ -65,7 +65,8 @@ def test_no_character_that_is_shown_as_nothing_is_left() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I \u2764\ufe0f it", "\u260e\ufe0e", "\u0915\u094d\u0937", "日本語", "a\u0301", "\xa0€"]
+    "text",
+    ["I \u2764\ufe0f it", "\u260e\ufe0e", "\u0915\u094d\u0937", "日本語", "a\u0301", "\xa0€"],
 )
 def test_what_is_seen_stays(text: str) -> None:
     """Letters of any script, combining marks, and an emoji's own variation selector."""
@@ -122,7 +123,12 @@ def test_any_value_can_be_quoted_in_a_message(value: object, shown: str) -> None
 
 @pytest.mark.parametrize(
     ("names", "last", "sentence"),
-    [([], "or", ""), (["a"], "or", "a"), (["a", "b"], "or", "a or b"), (["a", "b", "c"], "and", "a, b and c")],
+    [
+        ([], "or", ""),
+        (["a"], "or", "a"),
+        (["a", "b"], "or", "a or b"),
+        (["a", "b", "c"], "and", "a, b and c"),
+    ],
 )
 def test_names_are_joined_as_in_a_sentence(names: list[str], last: str, sentence: str) -> None:
     """Commas, and a word before the last name; any iterable works."""
@@ -131,7 +137,13 @@ def test_names_are_joined_as_in_a_sentence(names: list[str], last: str, sentence
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Get Panel Daily", "get_panel-daily"), ("STRASSE", "straße"), ("ﬁeld", "FIELD"), ("e\u0301", "é"), ("  a ", "A")],
+    [
+        ("Get Panel Daily", "get_panel-daily"),
+        ("STRASSE", "straße"),
+        ("ﬁeld", "FIELD"),
+        ("e\u0301", "é"),
+        ("  a ", "A"),
+    ],
 )
 def test_spellings_that_differ_in_case_and_separators_are_one(one: str, other: str) -> None:
     """You don't need to know which separators the service uses."""
@@ -147,7 +159,12 @@ def test_plain_names_fold_as_all_others_do(text: str) -> None:
 NAMES = ["Get Panels", "Get Panel Daily", "Get Panel FQ", "Get KPIs", "Get Universe", "Symbol"]
 
 
-NEAR = {"get panls": "Get Panels", "get_kpi": "Get KPIs", "SYMBL": "Symbol", "universe": "Get Universe"}
+NEAR = {
+    "get panls": "Get Panels",
+    "get_kpi": "Get KPIs",
+    "SYMBL": "Symbol",
+    "universe": "Get Universe",
+}
 NEAR |= {"daily": "Get Panel Daily"}
 
 
@@ -189,7 +206,14 @@ def test_a_name_of_a_megabyte_is_compared_by_its_begin() -> None:
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (999_999, "1.0 MB"), (12_345_678, "12.3 MB")],
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (999_999, "1.0 MB"),
+        (12_345_678, "12.3 MB"),
+    ],
 )
 def test_sizes_are_shown_in_the_unit_that_keeps_them_short(size: int, text: str) -> None:
     """Bytes, kB, MB, GB or TB, whichever is shortest."""

@@ -36,7 +36,12 @@ class Connection:
             self._more()
         head, _, rest = self.buffer.partition(b"\r\n\r\n")
         length = next(
-            (int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0
+            (
+                int(line.split(b":")[1])
+                for line in head.split(b"\r\n")
+                if line.lower().startswith(b"content-length:")
+            ),
+            0,
         )
         self.buffer = rest
         while len(self.buffer) < length:
@@ -49,7 +54,11 @@ class Connection:
     def token(self) -> str:
         """Return the token of the last request."""
         lines = (line.split(b": ", 1) for line in self.head.split(b"\r\n") if b": " in line)
-        return next(value for name, value in lines if name.lower() == b"authorization").decode().removeprefix("Bearer ")
+        return (
+            next(value for name, value in lines if name.lower() == b"authorization")
+            .decode()
+            .removeprefix("Bearer ")
+        )
 
     def argument(self) -> str:
         """Return the argument `a` of the last run."""
@@ -91,8 +100,13 @@ def reply(
     body: bytes = ROWS, status: str = "200 OK", *, length: int | None = None, **headers: str
 ) -> Callable[[Connection], None]:
     """Answer a request with a complete reply."""
-    lines = {"Content-Type": "application/json", **{key.replace("_", "-"): value for key, value in headers.items()}}
-    if not status.startswith("200"):  # what is sent again at once would meet the connection open still
+    lines = {
+        "Content-Type": "application/json",
+        **{key.replace("_", "-"): value for key, value in headers.items()},
+    }
+    if not status.startswith(
+        "200"
+    ):  # what is sent again at once would meet the connection open still
         lines.setdefault("Connection", "close")
     if not status.startswith("204"):
         lines["Content-Length"] = str(len(body) if length is None else length)
@@ -120,7 +134,10 @@ def healthy(connection: Connection) -> None:
     while True:
         head = connection.request()
         body = LISTING if b"ListUserFunctions" in head else ROWS
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body))
+        connection.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            % len(body)
+        )
         connection.send(body)
 
 

@@ -22,7 +22,15 @@ from jupyter_funcs.core import background
 from tests.conftest import tasks, wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, ROWS, Connection, Faulty, faulty, reply
-from tests.faults.test_transport_faults import broken, dripping, full_queue, kept, listed, moved, shown
+from tests.faults.test_transport_faults import (
+    broken,
+    dripping,
+    full_queue,
+    kept,
+    listed,
+    moved,
+    shown,
+)
 from tests.panel.page import Page, frame_of, state
 
 if TYPE_CHECKING:
@@ -140,7 +148,9 @@ def test_an_interrupt_while_functions_are_listed_ends_the_wait(server: Faulty) -
     session.close()
 
 
-def test_a_wait_looks_up_where_an_interrupt_cannot_wake_it(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_looks_up_where_an_interrupt_cannot_wake_it(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As on Windows: it waits in steps, returns the result, and keeps its time-out."""
     monkeypatch.setattr(background, "_POLL", 0.01)
     session = listed(server)
@@ -154,7 +164,10 @@ def test_a_wait_looks_up_where_an_interrupt_cannot_wake_it(server: Faulty, monke
     session.close()
 
 
-WHOLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(ROWS) + ROWS
+WHOLE = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(ROWS)
+    + ROWS
+)
 
 
 @pytest.fixture
@@ -190,7 +203,9 @@ class Late:
 
 
 @pytest.mark.fault(97)
-def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_ns: dict[str, Any]) -> None:
+def test_a_reply_that_comes_after_a_cancel_changes_nothing(
+    server: Faulty, user_ns: dict[str, Any]
+) -> None:
     """No result, no variable, no cache entry; the earlier result stays, and the panel says what may have happened."""
     before = tasks()
     session = listed(server)
@@ -351,7 +366,10 @@ def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(server:
     manager = KernelManager()
     manager.start_kernel()
     try:
-        for end in (partial(manager.restart_kernel, now=False), partial(manager.shutdown_kernel, now=True)):
+        for end in (
+            partial(manager.restart_kernel, now=False),
+            partial(manager.shutdown_kernel, now=True),
+        ):
             watched = Watched(Connection.hold)
             server.tell(reply(LISTING, Connection="close"), watched)
             displayed = run_cell(manager, KERNEL.format(url=server.url, token=CANARY))
@@ -361,7 +379,9 @@ def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(server:
             end()
             assert watched.closed.wait(60)
             psutil.wait_procs(processes, timeout=60)
-            assert not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes)
+            assert not any(
+                each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes
+            )
             assert "run this cell to open the panel" in displayed
             assert not leaks(displayed)
     finally:

@@ -30,12 +30,18 @@ class Service:
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, json=[{"name": name, "params": of} for name, of in self.functions.items()])
+            return httpx.Response(
+                200, json=[{"name": name, "params": of} for name, of in self.functions.items()]
+            )
         self.runs.append(json.loads(request.content))
         return httpx.Response(200, json=[{"A": "a1", "B": "b1"}, {"A": "a2", "B": "b2"}])
 
     def session(self) -> Session:
-        return jf.connect("https://service.example", token="a-token-of-the-tests", transport=httpx.MockTransport(self))
+        return jf.connect(
+            "https://service.example",
+            token="a-token-of-the-tests",
+            transport=httpx.MockTransport(self),
+        )
 
 
 def one(name: str, description: str, code: int = 0, **more: Any) -> dict[str, Any]:
@@ -49,7 +55,12 @@ def cyclic() -> Iterator[tuple[Service, Session]]:
         F=[
             one("A", "[Required] Either A or B is required."),
             one("B", "[Optional] Either B or C is required.", required=True),
-            one("C", "[Required] Either C or A is required. Must be at least 10 and at most 5.", 1, required=False),
+            one(
+                "C",
+                "[Required] Either C or A is required. Must be at least 10 and at most 5.",
+                1,
+                required=False,
+            ),
         ]
     )
     session = service.session()
@@ -94,8 +105,12 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
             one("C", "Use function 'F' to get the list of C."),
         ],
         **{
-            "List A": [one("B", "[Required] Use function 'List B' to get the list of B.", required=True)],
-            "List B": [one("A", "[Required] Use function 'List A' to get the list of A.", required=True)],
+            "List A": [
+                one("B", "[Required] Use function 'List B' to get the list of B.", required=True)
+            ],
+            "List B": [
+                one("A", "[Required] Use function 'List A' to get the list of A.", required=True)
+            ],
         },
     )
     session = service.session()
@@ -105,7 +120,9 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
     for value in ("a1", "nowhere", "a2"):
         panel.form["A"] = value
         panel.form["B"] = value.replace("a", "b")
-        wait_until(lambda: not any(source.asking for source in panel._state.inputs._sources.values()))
+        wait_until(
+            lambda: not any(source.asking for source in panel._state.inputs._sources.values())
+        )
     assert (panel.form["A"], panel.form["B"]) == ("a2", "b2")
     assert len(service.runs) <= 20
     panel.run()
@@ -131,7 +148,9 @@ def many() -> Iterator[tuple[Service, Session]]:
 
 @pytest.mark.slow
 @pytest.mark.fault(79)
-def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(many: tuple[Service, Session]) -> None:
+def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(
+    many: tuple[Service, Session],
+) -> None:
     """The browser gets a part of the list; the field says how many there are; all of them are accepted."""
     service, session = many
     assert [len(field.options) for field in session.f.fields] == [10_000, 10_000]
@@ -154,10 +173,14 @@ def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(many: tupl
 
 
 @pytest.mark.fault(79)
-def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(many: tuple[Service, Session]) -> None:
+def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(
+    many: tuple[Service, Session],
+) -> None:
     """With similar options, not all of them; what a front end shows of the function is limited too."""
     service, session = many
-    with pytest.raises(jf.ArgumentError, match=r"no option 'Option O0123'\. Did you mean 'Option \d+'") as caught:
+    with pytest.raises(
+        jf.ArgumentError, match=r"no option 'Option O0123'\. Did you mean 'Option \d+'"
+    ) as caught:
         session.f(Choice="Option O0123")
     assert len(str(caught.value)) < 600
     assert service.runs == []
@@ -168,9 +191,26 @@ def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(many: tuple[Servi
 @pytest.mark.parametrize(
     ("param", "default", "value", "sent"),
     [
-        (one("unit", "Defaults to 'year'.", schema={"enum": ["day", "week"]}), "year", "week", "week"),
-        (one("n", "Defaults to 500.", 1, schema={"type": "integer", "minimum": 1, "maximum": 10}), "500", 7, "7"),
-        (one("date", "Defaults to 'soon'.", schema={"type": "string", "format": "date"}), "soon", DAY, DAY),
+        (
+            one("unit", "Defaults to 'year'.", schema={"enum": ["day", "week"]}),
+            "year",
+            "week",
+            "week",
+        ),
+        (
+            one(
+                "n", "Defaults to 500.", 1, schema={"type": "integer", "minimum": 1, "maximum": 10}
+            ),
+            "500",
+            7,
+            "7",
+        ),
+        (
+            one("date", "Defaults to 'soon'.", schema={"type": "string", "format": "date"}),
+            "soon",
+            DAY,
+            DAY,
+        ),
     ],
     ids=["80-option", "80-number", "80-date"],
 )

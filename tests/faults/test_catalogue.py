@@ -12,5 +12,10 @@ def test_every_row_has_a_test(request: pytest.FixtureRequest) -> None:
     chosen = request.config.option
     if chosen.file_or_dir or chosen.keyword:
         pytest.skip("Only a run of the whole suite has every row.")
-    proven = {number for item in request.session.items for name, number in item.user_properties if name == "fault"}
+    proven = {
+        number
+        for item in request.session.items
+        for name, number in item.user_properties
+        if name == "fault"
+    }
     assert sorted(set(ALL_FAULTS) - proven) == []

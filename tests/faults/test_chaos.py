@@ -175,7 +175,9 @@ def open_files() -> int:
     return psutil.Process().num_fds() if hasattr(psutil.Process, "num_fds") else 0
 
 
-def test_runs_among_faults_give_exact_data_or_a_named_error(chaotic: tuple[Chaotic, Faulty]) -> None:
+def test_runs_among_faults_give_exact_data_or_a_named_error(
+    chaotic: tuple[Chaotic, Faulty],
+) -> None:
     """At least 3 in 4 return data, never another run's; at most 1.2 requests per run; no token is shown."""
     at_first = tasks()
     chaos, server = chaotic
@@ -220,7 +222,9 @@ def test_many_threads_get_each_its_own_rows() -> None:
             numbers = map(str, range(first, first + RUNS_A_THREAD))
             wrong.extend(number for number in numbers if not is_exact(session.f(a=number), number))
 
-        threads = [threading.Thread(target=use, args=(at * RUNS_A_THREAD,)) for at in range(MANY_THREADS)]
+        threads = [
+            threading.Thread(target=use, args=(at * RUNS_A_THREAD,)) for at in range(MANY_THREADS)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -268,7 +272,11 @@ def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
                 assert is_exact(frame, str(number))
             signal.setitimer(signal.ITIMER_REAL, 0)
         wait_until(
-            lambda: tasks() <= at_first and open_files() <= files + 2 and threading.active_count() <= threads + 2
+            lambda: (
+                tasks() <= at_first
+                and open_files() <= files + 2
+                and threading.active_count() <= threads + 2
+            )
         )
         tell(f"{INTERRUPTS} interrupts, {interrupted} of them while a run was waited for")
         assert interrupted >= INTERRUPTS // 4
@@ -287,7 +295,9 @@ def test_many_runs_keep_nothing() -> None:
             return httpx.Response(200, content=LISTING)
         return httpx.Response(200, content=rows(json.loads(request.content)["Args"]["a"]))
 
-    session = jf.connect("https://service.example", token=CANARY, transport=httpx.MockTransport(answer))
+    session = jf.connect(
+        "https://service.example", token=CANARY, transport=httpx.MockTransport(answer)
+    )
     process = psutil.Process()
 
     def use(times: int) -> None:
@@ -302,7 +312,11 @@ def test_many_runs_keep_nothing() -> None:
     grown = process.memory_info().rss - memory
     tell(f"{SOAK} runs: {grown / 2**20:+.1f} MiB")
     assert grown <= 5 * 2**20
-    wait_until(lambda: threading.active_count() <= threads and open_files() <= files and tasks() <= at_first)
+    wait_until(
+        lambda: (
+            threading.active_count() <= threads and open_files() <= files and tasks() <= at_first
+        )
+    )
 
 
 def test_a_service_that_is_down_gets_few_requests() -> None:
@@ -346,7 +360,9 @@ while True:
 """
 
 
-def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed(tmp_path: Path) -> None:
+def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed(
+    tmp_path: Path,
+) -> None:
     """
     While it runs functions and accounts are added, the service and the operator's process are killed.
 
@@ -358,7 +374,9 @@ def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed
 
     environment = os.environ | {"FUNCS_STATE_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "jupyter_funcs.cli.main", "token", "--user", "guest"]
-    token = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    token = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
     bearer = {"Authorization": f"Bearer {token.stdout.strip()}"}
     drawn = random.Random(5)
     keys: dict[str, str] = {}
@@ -377,15 +395,28 @@ def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed
                 listed = httpx.get(address + GET_ALL, headers={"X-Api-Key": key})
                 if listed.status_code != 200 or not listed.json():
                     lost.append(name)
-            with contextlib.closing(sqlite3.connect(tmp_path / "demo" / "accounts.sqlite")) as accounts:
+            with contextlib.closing(
+                sqlite3.connect(tmp_path / "demo" / "accounts.sqlite")
+            ) as accounts:
                 assert accounts.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             if kill == KILLS:
                 break
-            arguments = [sys.executable, "-c", OPERATOR, str(tmp_path / "demo"), str(kill * 100_000)]
-            operator = subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, text=True)
+            arguments = [
+                sys.executable,
+                "-c",
+                OPERATOR,
+                str(tmp_path / "demo"),
+                str(kill * 100_000),
+            ]
+            operator = subprocess.Popen(
+                arguments, env=environment, stdout=subprocess.PIPE, text=True
+            )
             assert operator.stdout is not None
             said = [operator.stdout.readline()]
-            runs = [threading.Thread(target=try_run, args=(address + RUN, bearer, PANELS)) for _ in range(4)]
+            runs = [
+                threading.Thread(target=try_run, args=(address + RUN, bearer, PANELS))
+                for _ in range(4)
+            ]
             for run in runs:
                 run.start()
             time.sleep(drawn.uniform(0, 0.2))

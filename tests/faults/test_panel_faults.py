@@ -45,27 +45,57 @@ class Case(NamedTuple):
 
 PAGE = b"<html><title>Sign in</title><script>alert(1)</script></html>"
 CASES = {
-    "conn": Case([broken(Connection.reset)] * 3, jf.ServiceConnectionError, "broke before the reply"),
-    "timeout": Case(
-        [broken(Connection.hold)] * 3, jf.DeadlineError, "did not finish within 1.5 s; it may still be running"
+    "conn": Case(
+        [broken(Connection.reset)] * 3, jf.ServiceConnectionError, "broke before the reply"
     ),
-    "auth": Case([reply(b'{"error": "who?"}', "401 Who")], jf.AuthenticationError, "does not accept the token: who?"),
-    "login page": Case([reply(PAGE, Content_Type="text/html")], jf.AuthenticationError, "Is it a login page?"),
-    "forbidden": Case([reply(b'{"error": "no"}', "403 No")], jf.PermissionDeniedError, "not allowed to do this: no"),
+    "timeout": Case(
+        [broken(Connection.hold)] * 3,
+        jf.DeadlineError,
+        "did not finish within 1.5 s; it may still be running",
+    ),
+    "auth": Case(
+        [reply(b'{"error": "who?"}', "401 Who")],
+        jf.AuthenticationError,
+        "does not accept the token: who?",
+    ),
+    "login page": Case(
+        [reply(PAGE, Content_Type="text/html")], jf.AuthenticationError, "Is it a login page?"
+    ),
+    "forbidden": Case(
+        [reply(b'{"error": "no"}', "403 No")],
+        jf.PermissionDeniedError,
+        "not allowed to do this: no",
+    ),
     # The catalog is listed again, to say what has become of the function.
     "notfound": Case([reply(b'{"error": "no F"}', "404 No")], jf.NotFoundError, "no F"),
-    "limited": Case([reply(b"{}", "429 Busy", Retry_After="90")], jf.RateLimitError, "Try again in 90 s."),
-    "service": Case([reply(b'{"error": "it <b>failed</b>"}')], jf.FunctionError, "it <b>failed</b>"),
-    "server": Case([reply(b'{"error": "boom"}', "500 Bad")], jf.ServerError, "The service failed (500): boom"),
+    "limited": Case(
+        [reply(b"{}", "429 Busy", Retry_After="90")], jf.RateLimitError, "Try again in 90 s."
+    ),
+    "service": Case(
+        [reply(b'{"error": "it <b>failed</b>"}')], jf.FunctionError, "it <b>failed</b>"
+    ),
+    "server": Case(
+        [reply(b'{"error": "boom"}', "500 Bad")], jf.ServerError, "The service failed (500): boom"
+    ),
     "protocol": Case([reply(ROWS[:-9])], jf.ProtocolError, ""),
-    "no http": Case([raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")], jf.ProtocolError, "did not answer in HTTP"),
-    "toolarge": Case([reply(ROWS.ljust(5000))], jf.ReplyTooLargeError, "larger than max_bytes = 4,096"),
+    "no http": Case(
+        [raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")], jf.ProtocolError, "did not answer in HTTP"
+    ),
+    "toolarge": Case(
+        [reply(ROWS.ljust(5000))], jf.ReplyTooLargeError, "larger than max_bytes = 4,096"
+    ),
     "open": Case([], jf.CircuitOpenError, "failed 5 times in a row, so requests are paused."),
     "cancelled": Case(
-        [broken(Connection.hold)], jf.RunCancelledError, "The service may still finish the run.", "cancelled"
+        [broken(Connection.hold)],
+        jf.RunCancelledError,
+        "The service may still finish the run.",
+        "cancelled",
     ),
     "argument": Case(
-        [reply(b'{"error": "bad", "arguments": {"a": ["a is bad"]}}', "422 Bad")], jf.ArgumentError, "", "form"
+        [reply(b'{"error": "bad", "arguments": {"a": ["a is bad"]}}', "422 Bad")],
+        jf.ArgumentError,
+        "",
+        "form",
     ),
 }
 
@@ -141,5 +171,9 @@ def asked() -> float:
 
 def test_the_cases_are_all_the_classes() -> None:
     """Every class of error has a case, except those raised before anything is sent."""
-    classes = {each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, jf.FuncsError)}
+    classes = {
+        each
+        for each in vars(errors).values()
+        if isinstance(each, type) and issubclass(each, jf.FuncsError)
+    }
     assert classes - {case.error for case in CASES.values()} == {jf.FuncsError, jf.ConfigError}

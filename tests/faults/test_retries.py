@@ -218,7 +218,11 @@ def test_a_change_is_sent_again_only_if_it_was_never_sent() -> None:
         server.tell(reply(json.dumps(described).encode()))
         session = jf.connect(f"{server.url}/openapi.json")
         change = session["f"]
-        for act in (broken(Connection.reset), reply(b"", "408 Late"), reply(b"", "503 Busy", Retry_After="0")):
+        for act in (
+            broken(Connection.reset),
+            reply(b"", "408 Late"),
+            reply(b"", "503 Busy", Retry_After="0"),
+        ):
             session.close()
             server.tell(act)
             with pytest.raises(jf.FuncsError) as caught:
@@ -240,7 +244,9 @@ def opened(server: Faulty, **options: Any) -> jf.Session:
     return session
 
 
-def test_a_probe_that_is_cancelled_is_no_failure_and_the_next_run_is_the_probe(server: Faulty) -> None:
+def test_a_probe_that_is_cancelled_is_no_failure_and_the_next_run_is_the_probe(
+    server: Faulty,
+) -> None:
     """All others have to wait for the probe; once it is cancelled, the next run is sent."""
     before = tasks()
     session = opened(server)
@@ -322,7 +328,9 @@ def test_a_deadline_before_anything_is_sent_says_so_and_counts_for_nothing(serve
     hangs.append(True)
     server.tell()
     for _ in range(5):
-        with pytest.raises(jf.DeadlineError, match=r"F was not sent within 0.05 s: no token was available") as caught:
+        with pytest.raises(
+            jf.DeadlineError, match=r"F was not sent within 0.05 s: no token was available"
+        ) as caught:
             session.f.with_options(timeout=0.05)(a="1")
         assert len(caught.value.lines) == 2
     assert server.requests == []
@@ -337,7 +345,9 @@ def test_a_deadline_in_a_second_try_says_that_it_was_one(server: Faulty) -> None
     """The error is a DeadlineError and says how often it was tried."""
     session = listed(server)
     server.tell(broken(Connection.reset), broken(Connection.hold))
-    with pytest.raises(jf.DeadlineError, match=r"within 3 s; it may still be running\. Tried 2 times") as caught:
+    with pytest.raises(
+        jf.DeadlineError, match=r"within 3 s; it may still be running\. Tried 2 times"
+    ) as caught:
         session.f.with_options(timeout=3)(a="1")
     assert caught.value.attempts == len(server.requests) == 2
     session.close()
@@ -392,7 +402,11 @@ def test_two_sessions_of_one_service_share_its_budget(server: Faulty) -> None:
 
 def token_of(request: bytes) -> str:
     lines = request.split(b"\r\n")
-    return next(line for line in lines if line.lower().startswith(b"authorization")).split()[-1].decode()
+    return (
+        next(line for line in lines if line.lower().startswith(b"authorization"))
+        .split()[-1]
+        .decode()
+    )
 
 
 @pytest.mark.fault(24, 25)

@@ -28,7 +28,13 @@ INVISIBLE = "\u034f\u115f\u17b4\u180b\u2065\u3164\ufe00\ufe0f\uffa0\U000e0041\U0
 ACTIVE = "\x1b[2J\x1b]0;owned\x07\x9b31m\x7f\u202e\u2066\u200b\u00ad\ufeff\u2028"
 HOSTILE = ACTIVE + INVISIBLE
 LISTING = json.dumps(
-    [{"name": f"F{HOSTILE}", "description": HOSTILE, "params": [{"name": f"a{HOSTILE}", "defaultValue": HOSTILE}]}]
+    [
+        {
+            "name": f"F{HOSTILE}",
+            "description": HOSTILE,
+            "params": [{"name": f"a{HOSTILE}", "defaultValue": HOSTILE}],
+        }
+    ]
 ).encode()
 ROWS = [{f"n{HOSTILE}": f"{HOSTILE}{at}", "value": at} for at in range(3)]
 
@@ -43,9 +49,14 @@ def service(connection: Connection) -> None:
     while True:
         head = connection.request()
         rows = ROWS if b"fails" not in connection.body else None
-        body = json.dumps({"error": None if rows else f"It fails: {HOSTILE}", "body": json.dumps(rows)}).encode()
+        body = json.dumps(
+            {"error": None if rows else f"It fails: {HOSTILE}", "body": json.dumps(rows)}
+        ).encode()
         body = LISTING if b"ListUserFunctions" in head else body
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body))
+        connection.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            % len(body)
+        )
         connection.send(body)
 
 
@@ -97,14 +108,24 @@ def test_reprs_are_inert(function: RemoteFunction) -> None:
     assert repr(job).startswith(r"<Job F\x1b[2J\x1b]0;owned\x07\x9b31m\x7f\u202e")
 
 
-def test_results_are_shown_inert_and_stay_as_they_are(shell: InteractiveShell, function: RemoteFunction) -> None:
+def test_results_are_shown_inert_and_stay_as_they_are(
+    shell: InteractiveShell, function: RemoteFunction
+) -> None:
     """A result, its parts, lists of it and a diff, plain and as HTML; the data are untouched (FAULTS 125)."""
     frame = function()
     name = f"n{HOSTILE}"
     before = frame.to_csv(), repr(frame), frame._repr_html_()
     assert not any(map(is_inert, before))
     other = frame.assign(value=[0, 5, 7])
-    parts = [frame, frame.head(1), frame[[name]], frame[name], frame.set_index(name), frame.T, frame.iloc[0]]
+    parts = [
+        frame,
+        frame.head(1),
+        frame[[name]],
+        frame[name],
+        frame.set_index(name),
+        frame.T,
+        frame.iloc[0],
+    ]
     for value in [*parts, jf.diff(frame, other), [frame, frame[name]], {"a": frame}]:
         for kind, text in shown(shell, value).items():
             assert is_inert(text), (kind, ascii(text))
@@ -117,7 +138,14 @@ def test_results_are_shown_inert_and_stay_as_they_are(shell: InteractiveShell, f
 def test_other_frames_are_shown_as_before(shell: InteractiveShell) -> None:
     """A frame that is no result, alone or in a list, looks the same with the extension, without it and after it."""
     frame = pd.DataFrame({"a": [HOSTILE, "two\nlines"], "b": [1, 2]})
-    values = [frame, frame["a"], [frame, frame], (frame["a"],), frame.iloc[:0], pd.Series(dtype=object)]
+    values = [
+        frame,
+        frame["a"],
+        [frame, frame],
+        (frame["a"],),
+        frame.iloc[:0],
+        pd.Series(dtype=object),
+    ]
     plain = InteractiveShell()
     expected = [shown(plain, value) for value in values]
     assert [shown(shell, value) for value in values] == expected
@@ -133,7 +161,9 @@ def test_another_extensions_printers_go_on_showing_other_frames() -> None:
     result.attrs["funcs"] = {}
     shell = InteractiveShell()
     formatters = shell.display_formatter.formatters
-    formatters["text/plain"].for_type(pd.DataFrame, lambda _frame, printer, _cycle: printer.text(f"mine {HOSTILE}"))
+    formatters["text/plain"].for_type(
+        pd.DataFrame, lambda _frame, printer, _cycle: printer.text(f"mine {HOSTILE}")
+    )
     formatters["text/html"].for_type(pd.DataFrame, lambda _frame: f"<b>mine {HOSTILE}</b>")
     before = shown(shell, frame)
     jf.load_ipython_extension(shell)
@@ -191,7 +221,10 @@ def test_a_terminal_shows_escapes_and_a_pipe_has_the_data(
 
 
 def test_a_dry_run_prints_escapes(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, url: str
+    shell: InteractiveShell,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
 ) -> None:
     """The request as printed is JSON of the same names and values (FAULTS 125)."""
     monkeypatch.setenv("FUNCS_BASE_URL", url)

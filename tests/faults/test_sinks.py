@@ -147,7 +147,14 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
     work, home = tmp_path / "work", tmp_path / "home"
     work.mkdir()
     home.mkdir()
-    for name in ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "TMPDIR"):
+    for name in (
+        "HOME",
+        "IPYTHONDIR",
+        "JUPYTER_CONFIG_DIR",
+        "JUPYTER_DATA_DIR",
+        "JUPYTER_RUNTIME_DIR",
+        "TMPDIR",
+    ):
         (home / name).mkdir()
         monkeypatch.setenv(name, str(home / name))
     with faulty(otherwise=Scripted()) as server:
@@ -164,12 +171,16 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
             for at, cell in enumerate(cells):
                 client.execute_cell(cell, at)
             client.set_widgets_metadata()
-            arguments = [" ".join(each.cmdline()) for each in psutil.Process().children(recursive=True)]
+            arguments = [
+                " ".join(each.cmdline()) for each in psutil.Process().children(recursive=True)
+            ]
         requests = list(server.requests)
 
     failed = [out.ename for cell in cells for out in cell.outputs if out.output_type == "error"]
     assert len(failed) == sum(map(len, SHOWN.values()))
-    assert set(failed) <= {name for name in dir(__import__("jupyter_funcs")) if name.endswith("Error")}
+    assert set(failed) <= {
+        name for name in dir(__import__("jupyter_funcs")) if name.endswith("Error")
+    }
     printed = capfd.readouterr()
     sinks = {
         "the saved notebook, its outputs and widgets": nbformat.writes(notebook),
@@ -236,7 +247,9 @@ def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
         connection.request()
         status, template = reply
         said = template.format(echoed).encode()
-        connection.send(head(len(said), status, f"X-Request-Id: {echoed}\r\nConnection: close\r\n") + said)
+        connection.send(
+            head(len(said), status, f"X-Request-Id: {echoed}\r\nConnection: close\r\n") + said
+        )
 
     found: dict[str, list[str]] = {}
     with faulty() as server:
@@ -245,16 +258,24 @@ def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
         function = funcs.f.with_options(retries=0, force=True)
         server.otherwise = act
         for form, echoed in ECHOES.items():
-            for at, reply in enumerate(ECHOING_REPLIES if form == "as it is" else ECHOING_REPLIES[-3:]):
+            for at, reply in enumerate(
+                ECHOING_REPLIES if form == "as it is" else ECHOING_REPLIES[-3:]
+            ):
                 for what, run in {"run": lambda: function(a="5"), "list": funcs.refresh}.items():
                     funcs.close()
                     try:
                         run()
                     except jf.FuncsError as error:
                         texts = [*shown_by_debuggers(error)]
-                        if form == "as it is" and (what, at) in {("run", 4), ("list", 8)}:  # it takes a while
+                        if form == "as it is" and (what, at) in {
+                            ("run", 4),
+                            ("list", 8),
+                        }:  # it takes a while
                             CrashHandler(app)(type(error), error, error.__traceback__)
-                            texts += [(tmp_path / "Crash_report_test.txt").read_text(), *capsys.readouterr()]
+                            texts += [
+                                (tmp_path / "Crash_report_test.txt").read_text(),
+                                *capsys.readouterr(),
+                            ]
                         leaking = [text for text in texts if leaks(text) or echoed in text]
                         if leaking:
                             found[f"{what}, {reply[0]}, {form}"] = leaking
@@ -285,7 +306,16 @@ def test_a_token_typed_as_an_argument_is_masked_in_what_is_kept(
 ) -> None:
     """In the attributes of results, the history, the note of a folder and presets; it is sent as it is."""
     monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
-    listing = [{"name": "F", "params": [{"name": "a"}, {"name": "b"}, {"name": "c", "description": "List of brands"}]}]
+    listing = [
+        {
+            "name": "F",
+            "params": [
+                {"name": "a"},
+                {"name": "b"},
+                {"name": "c", "description": "List of brands"},
+            ],
+        }
+    ]
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
@@ -299,7 +329,9 @@ def test_a_token_typed_as_an_argument_is_masked_in_what_is_kept(
 
     sent: list[dict[str, Any]] = []
     kept: dict[str, Any] = {"folders while runs go on": []}
-    funcs = jf.connect("https://service.example", token=CANARY, transport=httpx.MockTransport(answer))
+    funcs = jf.connect(
+        "https://service.example", token=CANARY, transport=httpx.MockTransport(answer)
+    )
     function = funcs.f.with_options(progress=False)
     typed = f"before {CANARY} after"
     kept["a result"] = function(a=typed, b="x", c=["x", CANARY]).attrs

@@ -132,7 +132,9 @@ def check(frame: pd.DataFrame, places: Any) -> None:
 
 
 @pytest.mark.parametrize("cache", [True, False])
-def test_a_refused_run_is_sent_again_and_is_no_failure(session: Session, service: Service, cache: Any) -> None:
+def test_a_refused_run_is_sent_again_and_is_no_failure(
+    session: Session, service: Service, cache: Any
+) -> None:
     """429 without Retry-After: all 40 results arrive, in order, none failed (FAULTS 33)."""
     service.answer = refusing("429 Too Many Requests")
     frame = sweep(session, cache=cache)
@@ -146,9 +148,16 @@ def test_a_refused_run_is_sent_again_and_is_no_failure(session: Session, service
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "wished"),
-    [("429 Too Many Requests", "1"), ("429 Too Many Requests", None), ("503 Busy", "0"), ("503 Busy", None)],
+    [
+        ("429 Too Many Requests", "1"),
+        ("429 Too Many Requests", None),
+        ("503 Busy", "0"),
+        ("503 Busy", None),
+    ],
 )
-def test_all_wait_as_the_service_asks(session: Session, service: Service, status: str, wished: str | None) -> None:
+def test_all_wait_as_the_service_asks(
+    session: Session, service: Service, status: str, wished: str | None
+) -> None:
     """With Retry-After and without: nothing is sent meanwhile, and no run fails (FAULTS 34, 39)."""
     together, refused = threading.Barrier(3), Counter[str]()
     times: list[float] = []
@@ -192,10 +201,16 @@ def test_a_wish_beyond_five_minutes_ends_the_sweep(session: Session, service: Se
     """Results so far are returned; the rest say when to continue, and the same call does (FAULTS 36)."""
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
-        return well(argument, time) if int(argument) < 10 else refusing("429 Too Many", 9, "9999")(argument, time)
+        return (
+            well(argument, time)
+            if int(argument) < 10
+            else refusing("429 Too Many", 9, "9999")(argument, time)
+        )
 
     service.answer = answer
-    with pytest.warns(UserWarning, match="30 of 40 runs of F failed, all listed in .* First error: "):
+    with pytest.warns(
+        UserWarning, match="30 of 40 runs of F failed, all listed in .* First error: "
+    ):
         frame = sweep(session, concurrency=4)
     check(frame, range(10))
     rows = frame.attrs["errors"]
@@ -213,7 +228,9 @@ def test_a_wish_beyond_five_minutes_ends_the_sweep(session: Session, service: Se
 
 
 def refused_then(answer: Answer) -> Answer:
-    return lambda argument, time: ("429 Too Many Requests", {}, {}) if time == 1 else answer(argument, time)
+    return lambda argument, time: (
+        ("429 Too Many Requests", {}, {}) if time == 1 else answer(argument, time)
+    )
 
 
 @pytest.mark.parametrize(
@@ -240,7 +257,10 @@ def test_a_breaker_that_opens_pauses_the_sweep(session: Session, service: Servic
     service.answer = lambda argument, time: (
         ("500 Broken", {}, {"error": "broken"}) if 5 <= int(argument) < 10 else well(argument, time)
     )
-    with pytest.warns(UserWarning, match="5 of 40 runs of F failed, all listed in .* First error: The service failed"):
+    with pytest.warns(
+        UserWarning,
+        match="5 of 40 runs of F failed, all listed in .* First error: The service failed",
+    ):
         frame = sweep(session, concurrency=1)
     check(frame, [*range(5), *range(10, 40)])
     assert [row["args"]["a"] for row in frame.attrs["errors"]] == ["5", "6", "7", "8", "9"]
@@ -259,7 +279,11 @@ def test_a_service_that_is_busy_for_a_while_loses_no_run(
     busy = iter(range(12))
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
-        return well(argument, time) if next(busy, None) is None else refusing("503 Busy", 99, wished)(argument, time)
+        return (
+            well(argument, time)
+            if next(busy, None) is None
+            else refusing("503 Busy", 99, wished)(argument, time)
+        )
 
     service.answer = answer
     with ThreadPoolExecutor(8) as pool:
@@ -307,7 +331,10 @@ def test_connections_that_break_are_tried_again(session: Session, service: Servi
         return ("", {}, None) if cut or argument == "13" else well(argument, time)
 
     service.answer = answer
-    with pytest.warns(UserWarning, match="1 of 40 runs of F failed, all listed in .* First error: The connection to"):
+    with pytest.warns(
+        UserWarning,
+        match="1 of 40 runs of F failed, all listed in .* First error: The connection to",
+    ):
         frame = sweep(session, concurrency=4)
     check(frame, [number for number in range(40) if number != 13])
     assert frame.attrs["errors"][0]["attempts"] == 2
@@ -325,7 +352,9 @@ def test_a_token_that_is_refused_ends_the_sweep(session: Session, service: Servi
 
 def test_a_token_that_ends_on_the_way_loses_nothing(session: Session, service: Service) -> None:
     """Results so far are returned; the rest are rows that weren't sent."""
-    service.answer = lambda argument, time: well(argument, time) if int(argument) < 10 else ("401 Unauthorized", {}, {})
+    service.answer = lambda argument, time: (
+        well(argument, time) if int(argument) < 10 else ("401 Unauthorized", {}, {})
+    )
     with pytest.warns(
         UserWarning,
         match="30 of 40 runs of F failed, all listed in .* First error: The service does not accept the token",
@@ -351,9 +380,15 @@ def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
 ) -> None:
     """KeyboardInterrupt says how many arrived; on disk or in memory, none of them is sent again."""
     service.held = {str(number) for number in range(10, 40)}
-    with interrupted_once(lambda: sum(service.came.values()) == 14), pytest.raises(KeyboardInterrupt) as caught:
+    with (
+        interrupted_once(lambda: sum(service.came.values()) == 14),
+        pytest.raises(KeyboardInterrupt) as caught,
+    ):
         sweep(session, cache=cache, concurrency=4)
-    assert str(caught.value) == "Stopped the sweep of F after 10 of 40 runs. Run the same again to continue."
+    assert (
+        str(caught.value)
+        == "Stopped the sweep of F after 10 of 40 runs. Run the same again to continue."
+    )
     assert not leaks(shown(caught.value))
     service.held = set()
     session.f.with_options(cache=False).sweep(a=["50", "51"])  # another one loses nothing of it
@@ -382,7 +417,9 @@ def test_a_job_that_is_cancelled_ends_when_all_is_kept(session: Session, service
 
 def stopped(said: str) -> int:
     """Return how many results had arrived when it was stopped."""
-    found = re.search(r"Stopped the sweep of F after (\d+) of 40 runs. Run the same again to continue.", said)
+    found = re.search(
+        r"Stopped the sweep of F after (\d+) of 40 runs. Run the same again to continue.", said
+    )
     assert found, said
     assert 1 <= int(found[1]) <= 25
     return int(found[1])
@@ -405,7 +442,9 @@ def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, servic
     """The next process reads it from disk: KeyboardInterrupt is raised after the cache is written."""
     service.held = {str(number) for number in range(25, 40)}
     program = [sys.executable, "-c", PROGRAM.format(url=server.url, token=CANARY)]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert service.holding.wait(60)
         wait_until(lambda: sum(service.came.values()) == 40)
         process.send_signal(signal.SIGINT)

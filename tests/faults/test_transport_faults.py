@@ -87,8 +87,14 @@ class Kept(NamedTuple):
 
 
 def kept() -> Kept:
-    names = {thread.name for thread in threading.enumerate() if thread.name.startswith("jupyter_funcs")}
-    mine = [each for each in psutil.Process().net_connections() if each.status == psutil.CONN_ESTABLISHED]
+    names = {
+        thread.name for thread in threading.enumerate() if thread.name.startswith("jupyter_funcs")
+    }
+    mine = [
+        each
+        for each in psutil.Process().net_connections()
+        if each.status == psutil.CONN_ESTABLISHED
+    ]
     return Kept(len(mine), names)
 
 
@@ -158,21 +164,51 @@ def stale(connection: Connection) -> None:
 
 def dripping(connection: Connection) -> None:
     connection.drip(
-        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n" + ROWS[:50], 0.05
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n"
+        + ROWS[:50],
+        0.05,
     )
 
 
 Row = tuple[int, str, list["Act"], type[jf.FuncsError], str, int]
 CONN, TIMEOUT, PROTOCOL = jf.ServiceConnectionError, jf.DeadlineError, jf.ProtocolError
 ROWS_OF_SOCKETS: list[Row] = [
-    (4, "reset before the reply", [broken(Connection.reset)] * 3, CONN, "broke before the reply", 2),
+    (
+        4,
+        "reset before the reply",
+        [broken(Connection.reset)] * 3,
+        CONN,
+        "broke before the reply",
+        2,
+    ),
     (6, "reset in the body", [broken(in_body)] * 3, CONN, "broke before the reply was complete", 2),
     (7, "short of its length", [broken(short)] * 3, CONN, "after 20 bytes", 2),
     (8, "no header", [broken(Connection.hold)] * 3, TIMEOUT, "may still be running", 1),
     (9, "a drip", [broken(dripping)] * 3, TIMEOUT, "did not finish within 1 s", 1),
-    (20, "no status line", [raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")] * 3, PROTOCOL, "did not answer in HTTP", 1),
-    (20, "a greeting of another protocol", [raw(b"\x16\x03\x01\x00\xa5\x01\x00")] * 3, PROTOCOL, "HTTP", 1),
-    (21, "a header of 300 kB", [raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 300_000)] * 3, PROTOCOL, "HTTP", 1),
+    (
+        20,
+        "no status line",
+        [raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")] * 3,
+        PROTOCOL,
+        "did not answer in HTTP",
+        1,
+    ),
+    (
+        20,
+        "a greeting of another protocol",
+        [raw(b"\x16\x03\x01\x00\xa5\x01\x00")] * 3,
+        PROTOCOL,
+        "HTTP",
+        1,
+    ),
+    (
+        21,
+        "a header of 300 kB",
+        [raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 300_000)] * 3,
+        PROTOCOL,
+        "HTTP",
+        1,
+    ),
     (21, "a bad chunk", [raw(CHUNKED + b"2\r\n[]\r\nnine\r\n")] * 3, PROTOCOL, "HTTP", 1),
     (21, "a chunk cut short", [raw(CHUNKED + b"9\r\n[{")] * 3, CONN, "after 2 bytes", 2),
 ]
@@ -184,12 +220,25 @@ def numbered(rows: list[Row]) -> list[Any]:
 
 @pytest.mark.parametrize(("acts", "error", "said", "attempts"), numbered(ROWS_OF_SOCKETS))
 def test_a_connection_that_breaks_is_a_named_error_and_never_short_data(
-    server: Faulty, logged: io.StringIO, acts: list[Act], error: type[jf.FuncsError], said: str, attempts: int
+    server: Faulty,
+    logged: io.StringIO,
+    acts: list[Act],
+    error: type[jf.FuncsError],
+    said: str,
+    attempts: int,
 ) -> None:
     """Each says what happened, is retried as often as is safe, and leaves nothing behind; the next run works."""
     session = listed(server)
     server.tell(*acts)
-    check(session, server, error, said, attempts, logged, SHORT_DEADLINE if error is TIMEOUT else DEADLINE)
+    check(
+        session,
+        server,
+        error,
+        said,
+        attempts,
+        logged,
+        SHORT_DEADLINE if error is TIMEOUT else DEADLINE,
+    )
 
 
 @pytest.mark.fault(4, 5, 6)
@@ -212,9 +261,12 @@ def test_a_connection_that_breaks_once_costs_nothing(server: Faulty, act: Act) -
 
 @pytest.mark.fault(4, 7, 9)
 @pytest.mark.parametrize(
-    ("act", "attempts"), [(broken(Connection.reset), 3), (broken(short), 3), (reply(b"", "500 Bad"), 2)]
+    ("act", "attempts"),
+    [(broken(Connection.reset), 3), (broken(short), 3), (reply(b"", "500 Bad"), 2)],
 )
-def test_a_listing_is_asked_for_again_more_often_than_a_run(server: Faulty, act: Act, attempts: int) -> None:
+def test_a_listing_is_asked_for_again_more_often_than_a_run(
+    server: Faulty, act: Act, attempts: int
+) -> None:
     """A listing changes nothing and is cheap."""
     server.tell(*[act] * 5)
     session = jf.connect(server.url, token=lambda: CANARY)  # listed at the first use
@@ -230,7 +282,9 @@ def test_a_listing_is_asked_for_again_more_often_than_a_run(server: Faulty, act:
 def test_a_name_that_nobody_knows_is_said(logged: io.StringIO) -> None:
     """The error names the host."""
     session = jf.connect("https://no-such-host.invalid", token=CANARY)
-    with pytest.raises(jf.ServiceConnectionError, match=r"Cannot reach no-such-host\.invalid") as caught:
+    with pytest.raises(
+        jf.ServiceConnectionError, match=r"Cannot reach no-such-host\.invalid"
+    ) as caught:
         _ = session.names
     assert caught.value.attempts == 3
     assert not leaks(shown(caught.value) + logged.getvalue())
@@ -240,7 +294,9 @@ def moved(server: Faulty, url: str) -> Session:
     """Return a session that has listed its function, and then moves to another address."""
     session = listed(server)
     transport = session.remote.transport
-    transport.connection = transport._exchange.connection = replace(transport.connection, base_url=url)
+    transport.connection = transport._exchange.connection = replace(
+        transport.connection, base_url=url
+    )
     return session
 
 
@@ -350,7 +406,10 @@ PAST = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
     ("certificate", "said"),
     [
         pytest.param(
-            lambda: AUTHORITY.issue_cert("127.0.0.1", not_before=PAST, not_after=PAST.replace(2021)), "expired"
+            lambda: AUTHORITY.issue_cert(
+                "127.0.0.1", not_before=PAST, not_after=PAST.replace(2021)
+            ),
+            "expired",
         ),
         pytest.param(lambda: AUTHORITY.issue_cert("other.example"), "not valid for '127.0.0.1'"),
         pytest.param(lambda: trustme.CA().issue_cert("127.0.0.1"), "unable to get local issuer"),
@@ -397,7 +456,12 @@ def test_a_handshake_that_breaks_is_tried_three_times(server: Faulty, logged: io
 @pytest.mark.parametrize(
     ("answer", "error", "said", "attempts"),
     [
-        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", jf.ConfigError, "user name and a password", 1),
+        (
+            b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
+            jf.ConfigError,
+            "user name and a password",
+            1,
+        ),
         (None, jf.ServiceConnectionError, "Cannot reach", 3),
     ],
     ids=["asks for a password", "cannot be reached"],
@@ -426,16 +490,29 @@ def test_a_proxy_that_is_in_the_way_is_said_without_its_password(
 @pytest.mark.parametrize(
     ("status", "where"),
     [
-        pytest.param("307 Temporary Redirect", "{other}/api", marks=pytest.mark.fault(15), id="15-other port"),
         pytest.param(
-            "308 Permanent Redirect", "https://127.0.0.1:1/", marks=pytest.mark.fault(15), id="15-other scheme"
+            "307 Temporary Redirect", "{other}/api", marks=pytest.mark.fault(15), id="15-other port"
         ),
-        pytest.param("302 Found", "http://127.1.2.3/", marks=pytest.mark.fault(15), id="15-other host"),
-        pytest.param("307 Temporary Redirect", "/api/v2", marks=pytest.mark.fault(16), id="16-same origin"),
-        pytest.param("301 Moved", "{own}/api/function/runFunction", marks=pytest.mark.fault(17), id="17-loop"),
+        pytest.param(
+            "308 Permanent Redirect",
+            "https://127.0.0.1:1/",
+            marks=pytest.mark.fault(15),
+            id="15-other scheme",
+        ),
+        pytest.param(
+            "302 Found", "http://127.1.2.3/", marks=pytest.mark.fault(15), id="15-other host"
+        ),
+        pytest.param(
+            "307 Temporary Redirect", "/api/v2", marks=pytest.mark.fault(16), id="16-same origin"
+        ),
+        pytest.param(
+            "301 Moved", "{own}/api/function/runFunction", marks=pytest.mark.fault(17), id="17-loop"
+        ),
     ],
 )
-def test_no_redirect_is_followed(server: Faulty, logged: io.StringIO, status: str, where: str) -> None:
+def test_no_redirect_is_followed(
+    server: Faulty, logged: io.StringIO, status: str, where: str
+) -> None:
     """Neither token nor arguments are sent to an address that you didn't choose."""
     session = listed(server)
     with faulty() as other:
@@ -480,7 +557,10 @@ def test_a_date_to_try_again_is_read_by_the_services_own_clock(server: Faulty, s
     now = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=skew)
     for wait, attempts in [(0, 3), (3600, 1)]:
         later = now + dt.timedelta(seconds=wait)
-        dates = {"Date": format_datetime(now, usegmt=True), "Retry-After": format_datetime(later, usegmt=True)}
+        dates = {
+            "Date": format_datetime(now, usegmt=True),
+            "Retry-After": format_datetime(later, usegmt=True),
+        }
         server.tell(*[reply(b"{}", "429 Too Many Requests", **dates)] * 3)
         with pytest.raises(jf.RateLimitError, match=f"in {wait} s") as caught:
             session.f(a="1")
@@ -507,7 +587,9 @@ def test_the_text_of_a_transports_error_is_masked() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError(f"no route for {request.headers['authorization']}")
 
-    session = jf.connect("https://service.example", token=CANARY, transport=httpx.MockTransport(answer))
+    session = jf.connect(
+        "https://service.example", token=CANARY, transport=httpx.MockTransport(answer)
+    )
     with pytest.raises(jf.ServiceConnectionError, match=r"no route for Bearer \*\*\*\*") as caught:
         session.refresh()
     assert not leaks(str(caught.value))

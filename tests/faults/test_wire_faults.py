@@ -19,7 +19,15 @@ from jupyter_funcs.connection.secrets import Hidden
 from jupyter_funcs.core import background
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
-from tests.faults.test_transport_faults import AUTHORITY, context_of, free_port, listed, moved, server, trusted
+from tests.faults.test_transport_faults import (
+    AUTHORITY,
+    context_of,
+    free_port,
+    listed,
+    moved,
+    server,
+    trusted,
+)
 from tests.growth import assert_linear
 
 if TYPE_CHECKING:
@@ -49,7 +57,14 @@ WRONG = whole(json.dumps({"error": None, "body": json.dumps([{"n": 666}])}).enco
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
     """A proxy in all variables of the environment, which refuses what it is asked for."""
     with faulty(otherwise=reply(b"", "502 Bad Gateway")) as proxy:
-        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        for name in (
+            "HTTP_PROXY",
+            "HTTPS_PROXY",
+            "ALL_PROXY",
+            "http_proxy",
+            "https_proxy",
+            "all_proxy",
+        ):
             monkeypatch.setenv(name, proxy.url.replace("://", "://someone:pr0xy-Passw0rd@"))
         for name in ("NO_PROXY", "no_proxy"):
             monkeypatch.delenv(name, raising=False)
@@ -74,9 +89,20 @@ def test_loopback_is_reached_without_a_proxy(proxy: Faulty, host: str, tls: bool
 
 @pytest.mark.fault(121)
 @pytest.mark.parametrize(
-    "host", ["127.0.0.2", "127.1", "[::1]", "[::ffff:127.0.0.1]", "LOCALHOST", "localhost.", "funcs.localhost"]
+    "host",
+    [
+        "127.0.0.2",
+        "127.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "LOCALHOST",
+        "localhost.",
+        "funcs.localhost",
+    ],
 )
-def test_every_name_of_loopback_is_reached_without_a_proxy(proxy: Faulty, server: Faulty, host: str) -> None:
+def test_every_name_of_loopback_is_reached_without_a_proxy(
+    proxy: Faulty, server: Faulty, host: str
+) -> None:
     """Nobody listens there, which the error says; the proxy isn't asked."""
     session = moved(server, f"https://{host}:{free_port()}")
     with pytest.raises(jf.ServiceConnectionError, match="Cannot reach"):
@@ -90,7 +116,9 @@ def test_no_proxy_is_sent_what_is_not_encrypted(proxy: Faulty, server: Faulty) -
     with pytest.raises(jf.ConfigError, match="unencrypted"):
         jf.connect("http://service.example", token=CANARY)
     session = moved(server, "http://service.invalid")
-    with pytest.raises(jf.ConfigError, match=r"http://service\.invalid would send your token unencrypted"):
+    with pytest.raises(
+        jf.ConfigError, match=r"http://service\.invalid would send your token unencrypted"
+    ):
         session.f.with_options(retries=0)(a="1")
     assert proxy.connections == 0
 
@@ -168,7 +196,9 @@ def refused(session: Session, server: Faulty, act: Act) -> jf.FuncsError:
 
 
 @pytest.mark.fault(122)
-@pytest.mark.parametrize("status", ["200 OK", "401 Unauthorized", "422 Unprocessable", "503 Unavailable"])
+@pytest.mark.parametrize(
+    "status", ["200 OK", "401 Unauthorized", "422 Unprocessable", "503 Unavailable"]
+)
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_read_at_once(server: Faulty, page: str, status: str) -> None:
     """Of 1 MiB only 64 KiB are read: the error is that of the page, and short."""
@@ -185,7 +215,11 @@ def test_a_page_is_read_in_linear_time(server: Faulty, page: str) -> None:
     session = listed(server)
 
     def read(length: int) -> None:
-        refused(session, server, reply(page_of(page, length), "401 Unauthorized", Content_Type="text/html"))
+        refused(
+            session,
+            server,
+            reply(page_of(page, length), "401 Unauthorized", Content_Type="text/html"),
+        )
 
     assert_linear(read, MIB, clock=time.process_time)
     session.close()
@@ -202,7 +236,9 @@ def test_a_head_is_read_in_linear_time(server: Faulty, begin: bytes, repeated: b
     session = listed(server)
 
     def read(length: int) -> None:
-        refused(session, server, raw(OK + begin + repeated * (length // len(repeated)) + b"\0\r\n\r\n"))
+        refused(
+            session, server, raw(OK + begin + repeated * (length // len(repeated)) + b"\0\r\n\r\n")
+        )
 
     assert_linear(read, 15_000, clock=time.process_time)
     session.close()
@@ -259,7 +295,10 @@ AFTER: dict[str, tuple[bytes, bytes]] = {
     "a body of a 204": (b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n" + WRONG, b""),
     "a body of a 304": (b"HTTP/1.1 304 Not Modified\r\n\r\n" + WRONG, b""),
     "a short Content-Length": (OK + b"Content-Length: %d\r\n\r\n" % len(ROWS) + ROWS + WRONG, b""),
-    "after chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS) + WRONG, b""),
+    "after chunks": (
+        OK + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS) + WRONG,
+        b"",
+    ),
     "after an error": (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}" + WRONG, b""),
     "after what is read at once": (padded(FIXED) + WRONG, b""),
     "after a long reply": (padded(FIXED + 5000) + WRONG * 2000, b""),
@@ -299,7 +338,14 @@ def test_a_connection_without_more_is_used_again(tls: bool) -> None:
     chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS)
 
     def act(connection: Connection) -> None:
-        for data in (RIGHT, chunked, padded(FIXED), padded(FIXED + 5000), b"HTTP/1.1 204 No Content\r\n\r\n", RIGHT):
+        for data in (
+            RIGHT,
+            chunked,
+            padded(FIXED),
+            padded(FIXED + 5000),
+            b"HTTP/1.1 204 No Content\r\n\r\n",
+            RIGHT,
+        ):
             connection.request()
             connection.send(data)
 
@@ -314,7 +360,9 @@ def test_a_connection_without_more_is_used_again(tls: bool) -> None:
 
 
 @pytest.mark.fault(123)
-def test_what_cannot_be_seen_is_taken_for_more(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_seen_is_taken_for_more(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If another version of httpcore hides its connections, none is used again."""
     assert http._has_unread(object())
     seen = http._has_unread
@@ -406,14 +454,22 @@ def test_a_number_that_may_be_cut_is_said(server: Faulty, data: bytes, warns: bo
     """The first digits of a number are a number too."""
     session = listed(server)
     server.tell(raw(data))
-    with pytest.warns(UserWarning, match="end of the reply may be missing") if warns else contextlib.nullcontext():
+    with (
+        pytest.warns(UserWarning, match="end of the reply may be missing")
+        if warns
+        else contextlib.nullcontext()
+    ):
         assert session.f(a="1")["Result"].tolist() == [123]
     session.close()
 
 
 @pytest.mark.fault(23, 37)
-@pytest.mark.parametrize(("status", "error"), [(400, jf.FunctionError), (500, jf.ServerError)], ids=str)
-def test_an_error_with_a_cut_body_is_final_as_any_other(server: Faulty, status: int, error: type[Exception]) -> None:
+@pytest.mark.parametrize(
+    ("status", "error"), [(400, jf.FunctionError), (500, jf.ServerError)], ids=str
+)
+def test_an_error_with_a_cut_body_is_final_as_any_other(
+    server: Faulty, status: int, error: type[Exception]
+) -> None:
     """The run is not sent again: its status has arrived."""
     session = listed(server)
     server.tell(raw(b'HTTP/1.1 %d No\r\nContent-Length: 100\r\n\r\n{"error": "not thi' % status))
@@ -431,8 +487,15 @@ def test_an_application_in_process_has_no_framing() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         is_run = scope["path"].endswith("runFunction")
         kind = b"application/x-ndjson" if is_run else b"application/json"
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
-        await send({"type": "http.response.body", "body": LINES if is_run else b'[{"name": "F", "params": []}]'})
+        await send(
+            {"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]}
+        )
+        await send(
+            {
+                "type": "http.response.body",
+                "body": LINES if is_run else b'[{"name": "F", "params": []}]',
+            }
+        )
 
     session = jf.connect("http://localhost", token=CANARY, transport=httpx.ASGITransport(app))
     assert session.f()["n"].tolist() == [1, 2]

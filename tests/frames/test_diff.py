@@ -23,8 +23,12 @@ def frame(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
 
 
 DAY = pd.Timestamp("2025-01-01")
-A = frame(("2025-01-01", "Pacific", 1.0), ("2025-01-01", "Midwest", 2.0), ("2025-01-02", "Pacific", None))
-B = frame(("2025-01-02", "Pacific", 3.0), ("2025-01-03", "Pacific", 4.0), ("2025-01-01", "Pacific", 1.0))
+A = frame(
+    ("2025-01-01", "Pacific", 1.0), ("2025-01-01", "Midwest", 2.0), ("2025-01-02", "Pacific", None)
+)
+B = frame(
+    ("2025-01-02", "Pacific", 3.0), ("2025-01-03", "Pacific", 4.0), ("2025-01-01", "Pacific", 1.0)
+)
 
 
 def test_two_frames_can_have_names_of_their_own() -> None:
@@ -53,7 +57,10 @@ def test_rows_are_told_apart_by_dates_and_texts() -> None:
     spend = [f"Spend ({which})" for which in ("before", "after", "delta", "percent")]
     assert shown.columns.tolist() == ["Change", "Date", "Region", *spend]
     shown = shown.drop(columns=spend[2:])
-    assert [tuple(row) for row in shown.astype(object).where(shown.notna(), None).itertuples(index=False)] == [
+    assert [
+        tuple(row)
+        for row in shown.astype(object).where(shown.notna(), None).itertuples(index=False)
+    ] == [
         ("changed", pd.Timestamp("2025-01-02"), "Pacific", None, 3.0),
         ("added", pd.Timestamp("2025-01-03"), "Pacific", None, 4.0),
         ("removed", pd.Timestamp("2025-01-01"), "Midwest", 2.0, None),
@@ -62,7 +69,9 @@ def test_rows_are_told_apart_by_dates_and_texts() -> None:
 
 def test_numbers_have_their_delta_and_percent() -> None:
     """The percent is of the size of the value before, and is missing where that is zero or not there."""
-    before = pd.DataFrame({"k": list("abcd"), "v": [4.0, -2.0, 0.0, None], "n": [1, 2, 3, 4], "t": [True] * 4})
+    before = pd.DataFrame(
+        {"k": list("abcd"), "v": [4.0, -2.0, 0.0, None], "n": [1, 2, 3, 4], "t": [True] * 4}
+    )
     shown = jf.diff(before, before.assign(v=[5.0, -3.0, 1.0, 2.0], n=[1, 2, 3, 5], t=False))
     assert shown["v (delta)"].fillna(0).tolist() == [1.0, -1.0, 1.0, 0]
     assert shown["v (percent)"].fillna(0).tolist() == [25.0, -50.0, 0, 0]
@@ -72,13 +81,20 @@ def test_numbers_have_their_delta_and_percent() -> None:
 
 def test_results_of_two_functions_name_what_they_share() -> None:
     """They are joined by the columns of both that identify rows; else the error says which columns they share."""
-    daily, other = A.assign(Cards=1), pd.DataFrame({"Date": A["Date"], "Region": A["Region"], "Spend": [1.0, 3.0, 2.0]})
+    daily, other = (
+        A.assign(Cards=1),
+        pd.DataFrame({"Date": A["Date"], "Region": A["Region"], "Spend": [1.0, 3.0, 2.0]}),
+    )
     for frame, name in ((daily, "Daily"), (other, "Weekly")):
         frame.attrs["funcs"] = {"function": name}
     assert jf.diff(daily, other)["Spend (delta)"].dropna().tolist() == [1.0]
-    with pytest.raises(jf.ArgumentError, match=r"Daily and Weekly share Spend\. Nothing identifies the rows"):
+    with pytest.raises(
+        jf.ArgumentError, match=r"Daily and Weekly share Spend\. Nothing identifies the rows"
+    ):
         jf.diff(daily[["Spend"]], other[["Spend"]])
-    with pytest.raises(jf.ArgumentError, match=r"Daily and Weekly share no column\.\nCompare results with the same"):
+    with pytest.raises(
+        jf.ArgumentError, match=r"Daily and Weekly share no column\.\nCompare results with the same"
+    ):
         jf.diff(daily[["Cards"]], other[["Spend"]])
     many = pd.DataFrame({f"n{number}": [1.0] for number in range(9)})
     many.attrs["funcs"] = {"function": "Many"}
@@ -89,7 +105,9 @@ def test_results_of_two_functions_name_what_they_share() -> None:
 @pytest.mark.slow
 def test_the_same_run_twice_differs_in_nothing() -> None:
     """A result equals itself, with any kind of column."""
-    panel = jf.connect().get_panel_daily(PanelName=PANEL, Symbol="BKQU", Dimensions=["Region"], PoPGrowth=True)
+    panel = jf.connect().get_panel_daily(
+        PanelName=PANEL, Symbol="BKQU", Dimensions=["Region"], PoPGrowth=True
+    )
     assert jf.diff(panel, panel.copy()).empty
     assert jf.diff(panel, panel.sample(frac=1, random_state=1)).empty
     kpis = jf.connect().get_kpis(Symbol="BKQU", PrimaryOnly=False)
@@ -116,16 +134,38 @@ def test_a_column_of_one_run_only_is_named() -> None:
     [
         (A, B, ["Regoin"], "'Regoin' is not a column of both results"),
         (A[["Spend"]], B[["Spend"]], None, "Nothing identifies the rows"),
-        (A.assign(Region="a", Day=DAY), B.assign(Day=DAY), ["Region", "Day"], "'a, 2025-01-01' occurs twice"),
-        (A, B, ["Region"], "Region does not identify the rows of the first result: 'Pacific' occurs twice"),
+        (
+            A.assign(Region="a", Day=DAY),
+            B.assign(Day=DAY),
+            ["Region", "Day"],
+            "'a, 2025-01-01' occurs twice",
+        ),
+        (
+            A,
+            B,
+            ["Region"],
+            "Region does not identify the rows of the first result: 'Pacific' occurs twice",
+        ),
         (B, pd.concat([A, A]), None, "rows of the second result"),
         (A, None, None, "second result is not a DataFrame(.|\n)*run it again"),
-        (A, pd.concat([A, A["Spend"]], axis=1), None, "second result has two columns named 'Spend'"),
+        (
+            A,
+            pd.concat([A, A["Spend"]], axis=1),
+            None,
+            "second result has two columns named 'Spend'",
+        ),
         (A[["Spend"]], B[["Region"]], None, "Compare results with the same columns"),
-        (A.assign(Tags=[[1], [2], [3]]), B.assign(Tags=[[1]] * len(B)), ["Tags"], "'Tags' holds lists or objects"),
+        (
+            A.assign(Tags=[[1], [2], [3]]),
+            B.assign(Tags=[[1]] * len(B)),
+            ["Tags"],
+            "'Tags' holds lists or objects",
+        ),
     ],
 )
-def test_what_cannot_be_compared_is_said(before: Any, after: Any, keys: list[str] | None, said: str) -> None:
+def test_what_cannot_be_compared_is_said(
+    before: Any, after: Any, keys: list[str] | None, said: str
+) -> None:
     """The error has two lines, with a way out."""
     with pytest.raises(jf.ArgumentError, match=said) as caught:
         jf.diff(before, after, keys=keys)
@@ -136,7 +176,9 @@ def test_a_dataset_is_read_first() -> None:
     """The dataset of a sweep into a folder is refused, and the message says how to convert it."""
     dataset = pytest.importorskip("pyarrow.dataset")
     table = pytest.importorskip("pyarrow").table({"a": [1]})
-    with pytest.raises(jf.ArgumentError, match=r"first result is not a DataFrame(.|\n)*\.to_table\(\)\.to_pandas"):
+    with pytest.raises(
+        jf.ArgumentError, match=r"first result is not a DataFrame(.|\n)*\.to_table\(\)\.to_pandas"
+    ):
         jf.diff(dataset.dataset(table), A)
 
 
@@ -147,14 +189,20 @@ def test_lists_and_objects_are_compared_and_are_no_keys() -> None:
     assert shown["Tags (after)"].tolist() == [{"y": 2}]
 
 
-ROWS = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.integers(-3, 3) | st.none(), max_size=8)
+ROWS = st.dictionaries(
+    st.text("abcdef", min_size=1, max_size=2), st.integers(-3, 3) | st.none(), max_size=8
+)
 
 
 @given(ROWS, ROWS)
-def test_every_difference_is_there_once(before: dict[str, int | None], after: dict[str, int | None]) -> None:
+def test_every_difference_is_there_once(
+    before: dict[str, int | None], after: dict[str, int | None]
+) -> None:
     """Against Python's own dictionaries."""
     frames = [
-        pd.DataFrame({"Name": list(rows), "Value": list(rows.values())}).astype({"Name": "string", "Value": "Int64"})
+        pd.DataFrame({"Name": list(rows), "Value": list(rows.values())}).astype(
+            {"Name": "string", "Value": "Int64"}
+        )
         for rows in (before, after)
     ]
     shown = jf.diff(*frames)
@@ -171,7 +219,9 @@ def test_every_difference_is_there_once(before: dict[str, int | None], after: di
 
 def test_a_flag_is_a_key_only_where_the_rows_need_it() -> None:
     """Booleans are values, unless they are needed to identify the rows."""
-    before = pd.DataFrame({"Q": ["1", "1"], "ToDate": [False, True], "Current": [False, True], "Spend": [5, 2]})
+    before = pd.DataFrame(
+        {"Q": ["1", "1"], "ToDate": [False, True], "Current": [False, True], "Spend": [5, 2]}
+    )
     shown = jf.diff(before, before.assign(Current=[True, True]))
     assert list(shown) == ["Change", "Q", "ToDate", "Current (before)", "Current (after)"]
     assert list(shown["Change"]) == ["changed"]
@@ -197,14 +247,19 @@ def test_large_integers_are_compared_exactly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "big"), [*product(["int64", "uint64", "Int64", object], [2**60, 2**62]), (object, 2**70)]
+    ("dtype", "big"),
+    [*product(["int64", "uint64", "Int64", object], [2**60, 2**62]), (object, 2**70)],
 )
 def test_large_integers_differ_by_what_they_differ(dtype: Any, big: int) -> None:
     """Integers subtract as integers, also with nulls and beyond 64 bits; beyond Int64, deltas are Python's."""
     missing: list[None] = [] if dtype in ("int64", "uint64") else [None]
-    before = pd.DataFrame({"k": ["a", "b", "c"][: 2 + len(missing)], "v": pd.Series([big, 4, *missing], dtype=dtype)})
+    before = pd.DataFrame(
+        {"k": ["a", "b", "c"][: 2 + len(missing)], "v": pd.Series([big, 4, *missing], dtype=dtype)}
+    )
     after = before.assign(v=pd.Series([big + 1, 1, *missing], dtype=dtype)).iloc[::-1]
-    shown = jf.diff(before, pd.concat([after, pd.DataFrame({"k": ["new"], "v": pd.Series([7], dtype=dtype)})]))
+    shown = jf.diff(
+        before, pd.concat([after, pd.DataFrame({"k": ["new"], "v": pd.Series([7], dtype=dtype)})])
+    )
     assert shown["Change"].tolist() == ["changed", "changed", "added"]
     assert shown["v (delta)"].dtype == "Int64"
     assert shown["v (delta)"].dropna().tolist() == [-3, 1]
@@ -216,13 +271,17 @@ def test_large_integers_differ_by_what_they_differ(dtype: Any, big: int) -> None
 def test_decimals_are_values_and_subtract_exactly() -> None:
     """They identify no row. Beyond the digits of the context they aren't rounded; infinite ones have no difference."""
     whole = "9" * 30
-    before = pd.DataFrame({"id": range(4), "v": [*map(Decimal, ("1.10", "0", f"{whole}.01", "inf"))]})
+    before = pd.DataFrame(
+        {"id": range(4), "v": [*map(Decimal, ("1.10", "0", f"{whole}.01", "inf"))]}
+    )
     after = before.assign(v=[*map(Decimal, ("1.21", "3", f"{whole}.03", "inf"))], n=1)
     shown = jf.diff(before.assign(n=0), after)
     assert shown["Change"].tolist() == ["changed"] * 4
     assert shown["v (delta)"].tolist()[:3] == [Decimal("0.11"), 3, Decimal("0.02")]
     assert shown["v (percent)"].fillna(-1).tolist() == pytest.approx([10.0, -1, 2e-30, -1])
-    assert list(jf.diff(before, before.assign(v=after["v"].astype(float)))["v (delta)"])[:2] == pytest.approx([0.11, 3])
+    assert list(jf.diff(before, before.assign(v=after["v"].astype(float)))["v (delta)"])[
+        :2
+    ] == pytest.approx([0.11, 3])
     near = before.assign(v=[Decimal("1.11"), Decimal(0), *before["v"][2:]])
     assert jf.diff(before, near)["v (delta)"].tolist() == [Decimal("0.01")]
     assert jf.diff(before, near, tolerance=0.01).empty

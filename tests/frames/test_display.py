@@ -40,12 +40,17 @@ def test_labels_of_rows_and_all_columns_are_shown() -> None:
     assert cells(pd.DataFrame([[1, "x"]], columns=["a", "a"])) == [["a", "a (2)"], ["1", "x"]]
     assert cells(pd.DataFrame({"a": [1]}, index=["x"])) == [["index", "a"], ["x", "1"]]
     two = pd.MultiIndex.from_tuples([("x", pd.Timestamp("2025-01-02"))], names=["<i>", "Date"])
-    assert cells(pd.DataFrame({"a": [1]}, index=two)) == [["&lt;i&gt;", "Date", "a"], ["x", "2025-01-02", "1"]]
+    assert cells(pd.DataFrame({"a": [1]}, index=two)) == [
+        ["&lt;i&gt;", "Date", "a"],
+        ["x", "2025-01-02", "1"],
+    ]
 
 
 def test_a_wide_frame_says_what_it_leaves_out() -> None:
     """At most forty columns and a hundred rows are shown, and the rest is counted."""
-    frame = pd.DataFrame(np.zeros((1_000_000, 45), dtype="int8"), columns=[f"c{number}" for number in range(45)])
+    frame = pd.DataFrame(
+        np.zeros((1_000_000, 45), dtype="int8"), columns=[f"c{number}" for number in range(45)]
+    )
     shown = cells(frame)
     assert len(shown) == 1 + 50 + 1 + 50
     assert shown[0][38:] == ["c38", "c39", "… 5 more columns …"]
@@ -66,12 +71,15 @@ def test_an_empty_frame_says_so() -> None:
     assert "No rows. Columns: a, b." in table_html(pd.DataFrame(columns=["a", "b"]))
     assert "No rows." in table_html(pd.DataFrame())
     assert "3 rows, and no columns." in table_html(pd.DataFrame(index=range(3)))
-    assert "and 960 more" in table_html(pd.DataFrame(columns=[f"<{number}>" for number in range(1000)]))
+    assert "and 960 more" in table_html(
+        pd.DataFrame(columns=[f"<{number}>" for number in range(1000)])
+    )
     assert "<0>" not in table_html(pd.DataFrame(columns=["<0>"]))
 
 
 @pytest.mark.parametrize(
-    ("rows", "text"), [(0, "0 rows × 1 column"), (1, "1 row × 1 column"), (1826, "1,826 rows × 1 column")]
+    ("rows", "text"),
+    [(0, "0 rows × 1 column"), (1, "1 row × 1 column"), (1826, "1,826 rows × 1 column")],
 )
 def test_the_size_is_said_in_words(rows: int, text: str) -> None:
     """Rows and columns are counted, with singular and plural."""
@@ -94,16 +102,28 @@ def test_a_listing_is_read_whole() -> None:
 def test_a_listing_reads_by_its_kinds() -> None:
     """Numbers are right-aligned at the decimal point, times are on one line, texts are left-aligned."""
     counts = pd.array([10956, None], dtype="Int64")
-    listing = Listing({"a": ["<td>", "b"], "rows": counts, "time": pd.to_datetime(["2024-01-31 12:00:01"] * 2)})
+    listing = Listing(
+        {"a": ["<td>", "b"], "rows": counts, "time": pd.to_datetime(["2024-01-31 12:00:01"] * 2)}
+    )
     listing["seconds"] = [2.7, 0.06]
     listing["number"] = [1000, 1001]
-    cells = re.findall(r'<t[dh] style="text-align: (\w+); [^>]*white-space: (\w+)">(.*?)</t', listing._repr_html_())
+    cells = re.findall(
+        r'<t[dh] style="text-align: (\w+); [^>]*white-space: (\w+)">(.*?)</t', listing._repr_html_()
+    )
     assert cells == [
         *[("left", "normal", "a"), ("right", "nowrap", "rows"), ("left", "nowrap", "time")],
         *[("right", "nowrap", "seconds"), ("right", "nowrap", "number")],
-        *[("left", "normal", "&lt;td&gt;"), ("right", "nowrap", "10,956"), ("left", "nowrap", "2024-01-31 12:00:01")],
+        *[
+            ("left", "normal", "&lt;td&gt;"),
+            ("right", "nowrap", "10,956"),
+            ("left", "nowrap", "2024-01-31 12:00:01"),
+        ],
         *[("right", "nowrap", "2.70"), ("right", "nowrap", "1000")],
-        *[("left", "normal", "b"), ("right", "nowrap", ""), ("left", "nowrap", "2024-01-31 12:00:01")],
+        *[
+            ("left", "normal", "b"),
+            ("right", "nowrap", ""),
+            ("left", "nowrap", "2024-01-31 12:00:01"),
+        ],
         *[("right", "nowrap", "0.06"), ("right", "nowrap", "1001")],
     ]
 

@@ -41,12 +41,16 @@ def texts(values: object, name: str = "a", about: str = "", dtype: object = None
         ("Count", [-12345.0], ["−12,345"]),
     ],
 )
-def test_a_number_has_the_decimals_that_its_size_asks_for(name: str, values: list[float], shown: list[str]) -> None:
+def test_a_number_has_the_decimals_that_its_size_asks_for(
+    name: str, values: list[float], shown: list[str]
+) -> None:
     """Amounts of money have cents, ratios four decimals, whole numbers none."""
     assert texts(values, name) == shown
 
 
-@pytest.mark.parametrize("name", ["Spend Growth", "growth", "spend_growth", "SpendGrowth", "Revenue YoY"])
+@pytest.mark.parametrize(
+    "name", ["Spend Growth", "growth", "spend_growth", "SpendGrowth", "Revenue YoY"]
+)
 def test_growth_reads_as_percent(name: str) -> None:
     """A column named growth holds fractions, which are shown with their sign."""
     assert texts([0.08079, -0.5, 12.0, None], name) == ["+8.1%", "−50.0%", "+1,200.0%", ""]
@@ -54,7 +58,14 @@ def test_growth_reads_as_percent(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "about"),
-    [("Share", ""), ("Ratio", ""), ("a", ""), ("Growth %", ""), ("Growth (pct)", ""), ("Growth", "Growth in percent.")],
+    [
+        ("Share", ""),
+        ("Ratio", ""),
+        ("a", ""),
+        ("Growth %", ""),
+        ("Growth (pct)", ""),
+        ("Growth", "Growth in percent."),
+    ],
 )
 def test_what_merely_lies_between_0_and_1_is_no_percentage(name: str, about: str) -> None:
     """Other fractions, and growth that is in percent already, aren't multiplied."""
@@ -64,7 +75,19 @@ def test_what_merely_lies_between_0_and_1_is_no_percentage(name: str, about: str
 
 @pytest.mark.parametrize(
     "name",
-    ["Year", "year", "FiscalYear", "KpiId", "store_id", "ID", "Zip", "Report Number", "country code", "nr", "Isin"],
+    [
+        "Year",
+        "year",
+        "FiscalYear",
+        "KpiId",
+        "store_id",
+        "ID",
+        "Zip",
+        "Report Number",
+        "country code",
+        "nr",
+        "Isin",
+    ],
 )
 def test_a_whole_number_that_names_something_is_not_grouped(name: str) -> None:
     """Years and ids have no thousands separators, as integers, with nulls, or as floats."""
@@ -75,7 +98,9 @@ def test_a_whole_number_that_names_something_is_not_grouped(name: str) -> None:
     assert texts([-1, 12345], name) == ["-1", "12345"]
 
 
-@pytest.mark.parametrize("name", ["Paid", "Grid", "Valid", "Casino", "Monkey", "Number of Cards", "Year Count"])
+@pytest.mark.parametrize(
+    "name", ["Paid", "Grid", "Valid", "Casino", "Monkey", "Number of Cards", "Year Count"]
+)
 def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
     """Only a whole word makes a name an identifier."""
     assert texts([12345], name) == ["12,345"]
@@ -86,14 +111,20 @@ def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
     [
         (pd.to_datetime(["2025-01-02", None]), ["2025-01-02", ""]),
         (pd.to_datetime(TIMES), TIMES),
-        (pd.to_datetime(["2025-01-02"]).tz_localize("Europe/Berlin"), ["2025-01-02 00:00:00+01:00"]),
+        (
+            pd.to_datetime(["2025-01-02"]).tz_localize("Europe/Berlin"),
+            ["2025-01-02 00:00:00+01:00"],
+        ),
         (pd.array(["0001-01-01"], dtype="datetime64[s]"), ["0001-01-01"]),
         (pd.Series([dt.date(2025, 1, 2)], dtype=object), ["2025-01-02"]),
         (pd.to_timedelta(["1 day"]), ["1 days 00:00:00"]),
         (pd.Series([Decimal("-1234.50"), Decimal("NaN")], dtype=object), ["−1,234.50", ""]),
         (pd.Series([2**80, None], dtype=object), ["1,208,925,819,614,629,174,706,176", ""]),
         (pd.Series([b"caf\xc3\xa9", b"\xff\x00"], dtype=object), ["café", "b'\\xff\\x00'"]),
-        (pd.Series([{"a": None, "b": ["é"]}, [1, 2]], dtype=object), ['{"a": null, "b": ["é"]}', "[1, 2]"]),
+        (
+            pd.Series([{"a": None, "b": ["é"]}, [1, 2]], dtype=object),
+            ['{"a": null, "b": ["é"]}', "[1, 2]"],
+        ),
         (pd.Categorical(["x", None]), ["x", ""]),
         (pd.Categorical([12345, None]), ["12,345", ""]),
         (pd.array([True, None], dtype="boolean"), ["True", ""]),

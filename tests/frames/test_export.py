@@ -34,10 +34,20 @@ from jupyter_funcs.frames.frame import to_frame
 from tests.growth import assert_linear
 
 ROWS = [
-    {"Date": "2024-01-01", "At": "2024-01-01T10:00:00+01:00", "Brand": "Ä", "n": 2**53 + 1, "x": 0.1, "ok": True},
+    {
+        "Date": "2024-01-01",
+        "At": "2024-01-01T10:00:00+01:00",
+        "Brand": "Ä",
+        "n": 2**53 + 1,
+        "x": 0.1,
+        "ok": True,
+    },
     {"Date": None, "At": None, "Brand": None, "n": None, "x": None, "ok": None},
 ]
-ODD = [{"big": 2**70, "nested": [{"a": [1, None]}], "mixed": 1}, {"big": None, "nested": None, "mixed": "é"}]
+ODD = [
+    {"big": 2**70, "nested": [{"a": [1, None]}], "mixed": 1},
+    {"big": None, "nested": None, "mixed": "é"},
+]
 FORMATS = ["table", "csv", "json", "parquet", "xlsx"]
 
 
@@ -58,12 +68,27 @@ def test_csv_holds_dates_as_days_numbers_whole_and_nothing_for_null() -> None:
     assert saved(frame_of(ROWS), "csv") == (
         "Date,At,Brand,n,x,ok\n2024-01-01,2024-01-01T09:00:00+00:00,Ä,9007199254740993,0.1,True\n,,,,,\n"
     )
-    assert saved(frame_of(ODD), "csv") == ('big,nested,mixed\n1180591620717411303424,"[{""a"": [1, null]}]",1\n,,é\n')
+    assert saved(frame_of(ODD), "csv") == (
+        'big,nested,mixed\n1180591620717411303424,"[{""a"": [1, null]}]",1\n,,é\n'
+    )
 
 
 # What stands at the beginning of a cell that a spreadsheet would run, and such cells elsewhere than there.
 RUNS = [
-    *("=1+1", "+1", "-1", "@SUM(A1)", '"=1', "\n1", "  =1", "\ufeff=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20A1"),
+    *(
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        '"=1',
+        "\n1",
+        "  =1",
+        "\ufeff=1",
+        "\uff1d1",
+        "\uff0b1",
+        "\uff0d1",
+        "\uff20A1",
+    ),
     "SEP=|",
 ]
 WRITTEN = {cell: f"'{cell}" for cell in RUNS} | {
@@ -82,21 +107,34 @@ WRITTEN |= {cell: cell for cell in ("", "a=1", "a; b = 1", "two\nlines, and a co
 
 
 @pytest.mark.parametrize(("cell", "written"), WRITTEN.items())
-def test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers(cell: str, written: str) -> None:
+def test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers(
+    cell: str, written: str
+) -> None:
     """FAULTS 95, 131."""
-    frame = pd.DataFrame({cell: pd.Series([cell], dtype="string"), "mixed": pd.Series([cell], dtype=object)})
-    assert list(csv.reader(io.StringIO(saved(frame, "csv"), newline=""))) == [[written, "mixed"], [written, written]]
+    frame = pd.DataFrame(
+        {cell: pd.Series([cell], dtype="string"), "mixed": pd.Series([cell], dtype=object)}
+    )
+    assert list(csv.reader(io.StringIO(saved(frame, "csv"), newline=""))) == [
+        [written, "mixed"],
+        [written, written],
+    ]
 
 
 def test_csv_has_no_formula_for_any_spreadsheet() -> None:
     """Read with commas, semicolons or tabs between cells, with quotes or without, no cell is one (FAULTS 131)."""
     signs = "=-\uff1d\uff20;\t\r\n\0\ufeff\xa0 ,\"'a"
-    cells = ["".join(each) for length in (1, 2, 3) for each in itertools.product(signs, repeat=length)]
+    cells = [
+        "".join(each) for length in (1, 2, 3) for each in itertools.product(signs, repeat=length)
+    ]
     text = saved(pd.DataFrame({"x": "x", "first": cells, "=last": cells}).set_index("first"), "csv")
     found = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
     assert len(found) == 3 * len(cells) + 3
     for separator in ";\t":
-        found += [cell for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) for cell in row]
+        found += [
+            cell
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+            for cell in row
+        ]
         found += re.split(f"[{separator}\r\n]", text)
     for cell in found:
         assert not re.match(r'[\s\0\ufeff"]*[=+\-@\uff1d\uff0b\uff0d\uff20]', cell), cell
@@ -117,7 +155,9 @@ def test_csv_of_one_column_keeps_the_rows_without_a_value() -> None:
 
 
 def test_csv_numbers_are_never_touched() -> None:
-    frame = pd.DataFrame({"a": [-1], "b": [-0.5], "c": pd.Series([-(2**70)], dtype=object), "d": [-1e300]})
+    frame = pd.DataFrame(
+        {"a": [-1], "b": [-0.5], "c": pd.Series([-(2**70)], dtype=object), "d": [-1e300]}
+    )
     assert saved(frame, "csv") == f"a,b,c,d\n-1,-0.5,{-(2**70)},-1e+300\n"
 
 
@@ -134,7 +174,9 @@ def test_csv_reads_back_exactly(rows: list[tuple[str, int, float]]) -> None:
 # JSON
 
 
-@pytest.mark.parametrize("rows", [ROWS, ODD, [], [{"Date": "2024-01-01T00:00:00.5"}], [{"a": {"b": [{"c": 2**70}]}}]])
+@pytest.mark.parametrize(
+    "rows", [ROWS, ODD, [], [{"Date": "2024-01-01T00:00:00.5"}], [{"a": {"b": [{"c": 2**70}]}}]]
+)
 def test_json_is_the_records_and_reads_back_as_the_same_frame(rows: list[dict[str, Any]]) -> None:
     frame = frame_of(rows)
     text = saved(frame, "json")
@@ -164,7 +206,10 @@ def test_json_is_valid_for_any_data() -> None:
 
 def test_json_times_are_days_only_where_all_are_at_midnight() -> None:
     frame = pd.DataFrame(
-        {"d": pd.to_datetime(["2024-01-01", None]), "t": pd.to_datetime(["2024-01-01T00:00", "2024-01-01T10:00"])}
+        {
+            "d": pd.to_datetime(["2024-01-01", None]),
+            "t": pd.to_datetime(["2024-01-01T00:00", "2024-01-01T10:00"]),
+        }
     )
     assert [list(row.values()) for row in json.loads(saved(frame, "json"))] == [
         ["2024-01-01", "2024-01-01T00:00:00"],
@@ -234,14 +279,22 @@ def test_parquet_takes_any_data_and_any_attrs() -> None:
     [
         (pd.DataFrame({"a": [1], "z": [1j]}), r"column 'z' \(complex128\): Unsupported numpy type"),
         (pd.DataFrame({"a": [1], "e": [{}]}), r"column 'e' \(object\): Cannot write struct type"),
-        (pd.DataFrame({"a": [1], "c": pd.Categorical(["x"], ["x", 1])}), r"column 'c' \(category\): "),
-        (pd.DataFrame({"a": [1], "s": pd.arrays.SparseArray([1])}), r"column 's' \(Sparse.*\): Sparse pandas data"),
+        (
+            pd.DataFrame({"a": [1], "c": pd.Categorical(["x"], ["x", 1])}),
+            r"column 'c' \(category\): ",
+        ),
+        (
+            pd.DataFrame({"a": [1], "s": pd.arrays.SparseArray([1])}),
+            r"column 's' \(Sparse.*\): Sparse pandas data",
+        ),
         (pd.DataFrame([["x", 2j, 1]], columns=["a", "a", "b"]), "two columns named 'a'"),
         (pd.DataFrame([[2, 1]], columns=["1", 1]), "two columns named '1'"),
     ],
     ids=["complex", "empty objects", "categories", "sparse", "names", "numbered"],
 )
-def test_parquet_names_the_column_that_it_cannot_store(frame: pd.DataFrame, said: str, tmp_path: Path) -> None:
+def test_parquet_names_the_column_that_it_cannot_store(
+    frame: pd.DataFrame, said: str, tmp_path: Path
+) -> None:
     """The error has two lines, with a way out that works, and nothing is written."""
     with pytest.raises(ArgumentError, match=said) as caught:
         save(frame, tmp_path / "a.parquet", "parquet")
@@ -250,7 +303,9 @@ def test_parquet_names_the_column_that_it_cannot_store(frame: pd.DataFrame, said
     assert saved(frame, "csv")
 
 
-def test_parquet_without_pyarrow_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_parquet_without_pyarrow_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match="pip install pyarrow"):
         save(frame_of(ROWS), tmp_path / "a.parquet", "parquet")
@@ -261,7 +316,9 @@ def test_parquet_without_pyarrow_says_what_to_install(monkeypatch: pytest.Monkey
 
 
 def test_a_table_shows_every_column_aligned_numbers_to_the_right() -> None:
-    frame = frame_of([{"Brand": "a", "Spend": 10.5, "n": 1}, {"Brand": "long", "Spend": None, "n": 100}])
+    frame = frame_of(
+        [{"Brand": "a", "Spend": 10.5, "n": 1}, {"Brand": "long", "Spend": None, "n": 100}]
+    )
     assert saved(frame, "table") == (
         "Brand  Spend    n\n"
         "a       10.5    1\n"
@@ -273,7 +330,9 @@ def test_a_table_shows_every_column_aligned_numbers_to_the_right() -> None:
 
 
 def test_a_table_holds_nothing_that_a_terminal_would_obey() -> None:
-    text = saved(frame_of([{"\x1b[31m": "a\nb\x1b]0;title\x07\u202e", "n": {"x": "\x1b"}}]), "table")
+    text = saved(
+        frame_of([{"\x1b[31m": "a\nb\x1b]0;title\x07\u202e", "n": {"x": "\x1b"}}]), "table"
+    )
     assert len(text.splitlines()) == 2
     assert all(char.isprintable() for char in text.replace("\n", ""))
 
@@ -288,18 +347,30 @@ def cells(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
     save(frame, stream, "xlsx")
     name = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
     with zipfile.ZipFile(stream) as parts:
-        read = {part: ET.fromstring(parts.read(part)) for part in parts.namelist() if part.endswith(".xml")}
+        read = {
+            part: ET.fromstring(parts.read(part))
+            for part in parts.namelist()
+            if part.endswith(".xml")
+        }
     sheet, styles = read["xl/worksheets/sheet1.xml"], read["xl/styles.xml"]
     assert not list(sheet.iter(f"{name}f")), "no cell is a formula"
     assert not list(sheet.iter(f"{name}hyperlink")), "no cell is a link"
     shared = read["xl/sharedStrings.xml"].iter(f"{name}si")
     texts = ["".join(part.text or "" for part in one.iter(f"{name}t")) for one in shared]
-    formats = {each.get("numFmtId"): each.get("formatCode", "") for each in styles.iter(f"{name}numFmt")}
-    of_style = [formats.get(each.get("numFmtId"), "") for each in next(styles.iter(f"{name}cellXfs"))]
+    formats = {
+        each.get("numFmtId"): each.get("formatCode", "") for each in styles.iter(f"{name}numFmt")
+    }
+    of_style = [
+        formats.get(each.get("numFmtId"), "") for each in next(styles.iter(f"{name}cellXfs"))
+    ]
     found = {}
     for cell in sheet.iter(f"{name}c"):
         value, kind = cell.findtext(f"{name}v") or "", cell.get("t", "n")
-        found[cell.get("r", "")] = (kind, texts[int(value)] if kind == "s" else value, of_style[int(cell.get("s", 0))])
+        found[cell.get("r", "")] = (
+            kind,
+            texts[int(value)] if kind == "s" else value,
+            of_style[int(cell.get("s", 0))],
+        )
     return found
 
 
@@ -344,9 +415,13 @@ def test_pandas_reads_what_was_saved_for_excel() -> None:
     pytest.importorskip("xlsxwriter")
     pytest.importorskip("openpyxl")
     days = pd.to_datetime(["2024-01-02", "2024-01-03"])
-    frame = pd.DataFrame({"day": days, "code": ["a", "=1+1"], "n": [3, 4], "x": [-0.5, np.nan], "ok": [True, False]})
+    frame = pd.DataFrame(
+        {"day": days, "code": ["a", "=1+1"], "n": [3, 4], "x": [-0.5, np.nan], "ok": [True, False]}
+    )
     save(frame, stream := io.BytesIO(), "xlsx")
-    pd.testing.assert_frame_equal(pd.read_excel(stream), frame.assign(code=["a", "'=1+1"]), check_dtype=False)
+    pd.testing.assert_frame_equal(
+        pd.read_excel(stream), frame.assign(code=["a", "'=1+1"]), check_dtype=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -366,7 +441,11 @@ def test_pandas_reads_what_was_saved_for_excel() -> None:
 )
 def test_excel_holds_as_text_what_it_would_change(values: Any, written: str) -> None:
     """Values that Excel would change are written as text."""
-    column = pd.Series(values) if isinstance(values, pd.DatetimeIndex) else pd.Series(values, dtype=object)
+    column = (
+        pd.Series(values)
+        if isinstance(values, pd.DatetimeIndex)
+        else pd.Series(values, dtype=object)
+    )
     assert cells(column.to_frame("a"))["A2"][:2] == ("s", written)
 
 
@@ -393,7 +472,9 @@ def test_excel_says_what_does_not_fit_on_a_sheet() -> None:
             save(frame, io.BytesIO(), "xlsx")
 
 
-def test_excel_without_xlsxwriter_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_excel_without_xlsxwriter_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Without the extra, the error names the command that installs it."""
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(ConfigError) as caught:
@@ -464,7 +545,9 @@ def test_what_is_no_file_is_written_to_and_stays(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-def test_when_writing_fails_the_old_file_stays_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_writing_fails_the_old_file_stays_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "a.csv"
     file.write_text("old")
 

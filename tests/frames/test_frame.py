@@ -19,7 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_funcs.client.options import CallOptions
-from jupyter_funcs.core.errors import ArgumentError, FunctionError, ProtocolError, ReplyTooLargeError
+from jupyter_funcs.core.errors import (
+    ArgumentError,
+    FunctionError,
+    ProtocolError,
+    ReplyTooLargeError,
+)
 from jupyter_funcs.core.warn import MissingRowsWarning
 from jupyter_funcs.frames import columns
 from jupyter_funcs.frames.frame import to_frame
@@ -32,7 +37,9 @@ def reply(body: Any, error: Any = None) -> bytes:
 def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
     """Return the values by column, with None for all missing values."""
     return {
-        name: [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column]
+        name: [
+            None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column
+        ]
         for name, column in frame.astype(object).items()
     }
 
@@ -68,10 +75,15 @@ def test_the_envelope_is_unwrapped_however_often_the_body_was_encoded(text: byte
         ("No such panel", "No such panel"),
         ("", "no reason"),
         ({"code": 7, "message": "é"}, '{"code": 7, "message": "é"}'),
-        ("Traceback (most recent call last):\n  File 'x'\nValueError: bad date\n", "failed: ValueError: bad date"),
+        (
+            "Traceback (most recent call last):\n  File 'x'\nValueError: bad date\n",
+            "failed: ValueError: bad date",
+        ),
     ],
 )
-def test_an_error_that_is_not_null_is_a_function_error_even_beside_a_body(error: Any, words: str, body: Any) -> None:
+def test_an_error_that_is_not_null_is_a_function_error_even_beside_a_body(
+    error: Any, words: str, body: Any
+) -> None:
     with pytest.raises(FunctionError) as caught:
         to_frame(reply(body, error))
     assert words in caught.value.what
@@ -87,7 +99,12 @@ def test_a_failure_is_told_once() -> None:
 
 def test_an_error_needs_no_body_to_be_one_and_may_be_in_an_inner_envelope() -> None:
     inner = json.dumps({"error": None, "body": '{"error": "gone", "body": null}'})
-    for text in ('{"error": "gone"}', '{"error": "gone", "code": 3}', '{"error": {"message": "gone"}}', inner):
+    for text in (
+        '{"error": "gone"}',
+        '{"error": "gone", "code": 3}',
+        '{"error": {"message": "gone"}}',
+        inner,
+    ):
         with pytest.raises(FunctionError, match="gone"):
             to_frame(text)
 
@@ -102,7 +119,19 @@ def test_an_error_text_is_inert_and_short() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["done", "", "007", "1 row updated", "1.", "nullable", "-", "\x1b[31m", "2024-01-01x", "\u0661"]
+    "body",
+    [
+        "done",
+        "",
+        "007",
+        "1 row updated",
+        "1.",
+        "nullable",
+        "-",
+        "\x1b[31m",
+        "2024-01-01x",
+        "\u0661",
+    ],
 )
 def test_a_body_of_plain_text_is_one_cell(body: str) -> None:
     frame = to_frame(json.dumps({"error": None, "body": body}))
@@ -111,18 +140,40 @@ def test_a_body_of_plain_text_is_one_cell(body: str) -> None:
 
 
 def test_a_scalar_stays_what_it_was() -> None:
-    cases = {"12": 12, "1.5": 1.5, "true": True, '"12"': "12", '"007"': "007", "1E2": 100.0, str(2**70): 2**70}
+    cases = {
+        "12": 12,
+        "1.5": 1.5,
+        "true": True,
+        '"12"': "12",
+        '"007"': "007",
+        "1E2": 100.0,
+        str(2**70): 2**70,
+    }
     for body, value in cases.items():
-        assert repr(plain(to_frame(json.dumps({"error": None, "body": body})))) == repr({"Result": [value]})
+        assert repr(plain(to_frame(json.dumps({"error": None, "body": body})))) == repr(
+            {"Result": [value]}
+        )
         assert repr(plain(to_frame(body))) == repr({"Result": [value]})
 
 
 @pytest.mark.parametrize(
     ("reply", "rows", "beside"),
     [
-        ('{"total_count": 2, "items": [{"a": 1}, {"a": 2}]}', [{"a": 1}, {"a": 2}], {"total_count": 2}),
-        ('{"results": [{"a": 1}], "next": null, "links": {"b": []}}', [{"a": 1}], {"next": None, "links": {"b": []}}),
-        ('{"links": [{"rel": "self"}], "records": [{"a": 1}]}', [{"a": 1}], {"links": [{"rel": "self"}]}),
+        (
+            '{"total_count": 2, "items": [{"a": 1}, {"a": 2}]}',
+            [{"a": 1}, {"a": 2}],
+            {"total_count": 2},
+        ),
+        (
+            '{"results": [{"a": 1}], "next": null, "links": {"b": []}}',
+            [{"a": 1}],
+            {"next": None, "links": {"b": []}},
+        ),
+        (
+            '{"links": [{"rel": "self"}], "records": [{"a": 1}]}',
+            [{"a": 1}],
+            {"links": [{"rel": "self"}]},
+        ),
         ('{"count": 0, "value": []}', [], {"count": 0}),
         ('{"pets": [{"a": 1}, null]}', [{"a": 1}, {"a": None}], None),
         ('{"id": 1, "orders": [{"a": 1}]}', [{"id": 1, "orders": [{"a": 1}]}], None),
@@ -130,7 +181,9 @@ def test_a_scalar_stays_what_it_was() -> None:
         ('{"items": [{"a": 1}], "codes": [1, 2]}', [{"a": 1}], {"codes": [1, 2]}),
     ],
 )
-def test_a_page_of_a_list_is_its_rows(reply: str, rows: list[Any], beside: dict[str, Any] | None) -> None:
+def test_a_page_of_a_list_is_its_rows(
+    reply: str, rows: list[Any], beside: dict[str, Any] | None
+) -> None:
     """From others' services the list of objects is the table; what is beside it is in attrs."""
     frame = to_frame(reply, envelope=False)
     assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
@@ -138,7 +191,10 @@ def test_a_page_of_a_list_is_its_rows(reply: str, rows: list[Any], beside: dict[
 
 
 def test_a_page_in_the_service_s_own_replies_is_a_record() -> None:
-    assert plain(to_frame('{"total": 1, "items": [{"a": 1}]}')) == {"total": [1], "items": [[{"a": 1}]]}
+    assert plain(to_frame('{"total": 1, "items": [{"a": 1}]}')) == {
+        "total": [1],
+        "items": [[{"a": 1}]],
+    }
 
 
 def test_a_page_that_is_not_all_says_so() -> None:
@@ -146,7 +202,9 @@ def test_a_page_that_is_not_all_says_so() -> None:
         to_frame('{"totalItems": 40, "items": [{"a": 1}]}', envelope=False)
 
 
-@pytest.mark.parametrize("body", ["[1, 2", '{"a": ', '"[{', "[1] x", "[{}]\n[{}]", "[1e999]", '[{"a":' * 50_000])
+@pytest.mark.parametrize(
+    "body", ["[1, 2", '{"a": ', '"[{', "[1] x", "[{}]\n[{}]", "[1e999]", '[{"a":' * 50_000]
+)
 def test_a_body_that_opens_like_json_and_is_not_is_refused(body: str) -> None:
     with pytest.raises(ProtocolError, match="body of the reply"):
         to_frame(json.dumps({"error": None, "body": body}))
@@ -163,7 +221,10 @@ def test_a_reply_that_is_not_json_is_refused() -> None:
 
 def table(key: str, **types: str) -> dict[str, Any]:
     """Return a table schema with one key."""
-    return {"fields": [{"name": name, "type": kind} for name, kind in types.items()], "primaryKey": key}
+    return {
+        "fields": [{"name": name, "type": kind} for name, kind in types.items()],
+        "primaryKey": key,
+    }
 
 
 NOTHING: list[Any] = []
@@ -181,9 +242,19 @@ SHAPES: dict[str, tuple[Any, ...]] = {
     ),
     "rows without columns": ([{}, {}], "records", {}, [0, 1]),
     "objects in records": (
-        [{"a": {"x": 1, "y": {"z": 5}}, "b": 1}, {"a": None, "b": 2}, {"a": {}, "b": 3}, {"a": {"v": 2, "x": 3}}],
+        [
+            {"a": {"x": 1, "y": {"z": 5}}, "b": 1},
+            {"a": None, "b": 2},
+            {"a": {}, "b": 3},
+            {"a": {"v": 2, "x": 3}},
+        ],
         "records",
-        {"a.x": [1, None, None, 3], "a.y.z": [5, None, None, None], "a.v": [None, None, None, 2], "b": [1, 2, 3, None]},
+        {
+            "a.x": [1, None, None, 3],
+            "a.y.z": [5, None, None, None],
+            "a.v": [None, None, None, 2],
+            "b": [1, 2, 3, None],
+        },
     ),
     "objects and other values": (
         [{"a": {"x": [1]}}, {"a": [1, 2]}, {"a": [3, 4]}],
@@ -192,7 +263,11 @@ SHAPES: dict[str, tuple[Any, ...]] = {
     ),
     "objects without keys": ([{"a": {}}, {"a": None}], "records", {"a": [{}, None]}),
     "a name with a dot": ([{"a.b": 1, "a": {"b": 2}}], "records", {"a.b": [1], "a.b.1": [2]}),
-    "one record": ({"a": 1, "b": {"x": 2}, "c": [1, 2]}, "record", {"a": [1], "b.x": [2], "c": [[1, 2]]}),
+    "one record": (
+        {"a": 1, "b": {"x": 2}, "c": [1, 2]},
+        "record",
+        {"a": [1], "b.x": [2], "c": [[1, 2]]},
+    ),
     "by column and row": (
         {"a": {"0": 1, "1": 2}, "b": {"1": "y", "0": "x"}},
         "columns",
@@ -210,7 +285,12 @@ SHAPES: dict[str, tuple[Any, ...]] = {
         {"a": [1, 2, 3, 4]},
         [0, 1, 2, 10],
     ),
-    "row numbers in an order of their own": ({"a": {"7": 1, "3": 2, "5": 3}}, "columns", {"a": [1, 2, 3]}, [7, 3, 5]),
+    "row numbers in an order of their own": (
+        {"a": {"7": 1, "3": 2, "5": 3}},
+        "columns",
+        {"a": [1, 2, 3]},
+        [7, 3, 5],
+    ),
     "row names": (
         {"a": {"x": 1, "007": 2}, "b": {"y": 3}},
         "columns",
@@ -221,9 +301,18 @@ SHAPES: dict[str, tuple[Any, ...]] = {
     "a row number like no other": ({"a": {"0": 1, "-0": 2}}, "columns", {"a": [1, 2]}, ["0", "-0"]),
     "columns without rows": ({"a": {}, "b": {}}, "columns", {"a": [], "b": []}),
     "a column of objects": ({"a": {"0": {"x": 1}}}, "columns", {"a": [{"x": 1}]}),
-    "years as columns": ({"2024": {"0": 1}, "2025": {"0": 2}}, "columns", {"2024": [1], "2025": [2]}),
+    "years as columns": (
+        {"2024": {"0": 1}, "2025": {"0": 2}},
+        "columns",
+        {"2024": [1], "2025": [2]},
+    ),
     "one row by name": ({"a": {"b": 1}}, "columns", {"a": [1]}, ["b"]),
-    "by row": ({"7": {"a": 1, "b": {"c": "x"}}, "8": {"a": 2}}, "index", {"a": [1, 2], "b.c": ["x", None]}, [7, 8]),
+    "by row": (
+        {"7": {"a": 1, "b": {"c": "x"}}, "8": {"a": 2}},
+        "index",
+        {"a": [1, 2], "b.c": ["x", None]},
+        [7, 8],
+    ),
     "by row, a null row": ({"7": {"a": 1}, "8": None}, "index", {"a": [1, None]}, [7, 8]),
     "by row, years as columns": (
         {"0": {"s": "x", "2024": 1}, "1": {"s": "y"}},
@@ -239,7 +328,11 @@ SHAPES: dict[str, tuple[Any, ...]] = {
         [4, 5],
     ),
     "split without labels": ({"columns": ["a"], "data": [[1], [2]]}, "split", {"a": [1, 2]}),
-    "split without rows": ({"columns": ["a", "b"], "index": [], "data": []}, "split", {"a": [], "b": []}),
+    "split without rows": (
+        {"columns": ["a", "b"], "index": [], "data": []},
+        "split",
+        {"a": [], "b": []},
+    ),
     "split with odd names": (
         {"columns": [0, None, ["a", 1]], "index": [["x", 1]], "data": [[1, 2, 3]]},
         "split",
@@ -252,7 +345,10 @@ SHAPES: dict[str, tuple[Any, ...]] = {
     "nulls": ([None, None], "list", {"Result": [None, None]}),
     "scalar": (7, "scalar", {"Result": [7]}),
     "table schema": (
-        {"schema": table("k", k="string", a="any"), "data": [{"k": "x", "a": 1}, {"k": "y", "a": 2}]},
+        {
+            "schema": table("k", k="string", a="any"),
+            "data": [{"k": "x", "a": 1}, {"k": "y", "a": 2}],
+        },
         "table",
         {"a": [1, 2]},
         ["x", "y"],
@@ -300,7 +396,9 @@ def test_lines_are_read_only_where_the_reply_is_said_to_be_lines() -> None:
 
 def test_lines_that_are_odd_are_told_once_and_one_that_is_broken_is_named() -> None:
     with pytest.warns(UserWarning, match="NaN") as caught:
-        assert plain(to_frame('{"a": NaN}\n{"a": NaN}\n{"a": 1}', lines=True)) == {"a": [None, None, 1]}
+        assert plain(to_frame('{"a": NaN}\n{"a": NaN}\n{"a": 1}', lines=True)) == {
+            "a": [None, None, 1]
+        }
     assert len(caught) == 1
     with pytest.raises(ProtocolError, match="reply's line 2 is cut short: it ends at byte 6"):
         to_frame('{"a": 1}\n{"a": \n{"a": 2}', lines=True)
@@ -318,9 +416,21 @@ def test_a_function_that_fails_after_its_first_lines_has_failed() -> None:
 
 
 def test_row_labels_stand_beside_values_of_every_dtype() -> None:
-    body = {"d": {"x": "2024-01-01", "y": None}, "n": {"x": 1}, "o": {"x": [1]}, "b": {"y": True}, "f": {"y": 0.5}}
+    body = {
+        "d": {"x": "2024-01-01", "y": None},
+        "n": {"x": 1},
+        "o": {"x": [1]},
+        "b": {"y": True},
+        "f": {"y": 0.5},
+    }
     frame = to_frame(reply(body))
-    assert plain(frame) == {"d": [DAY0, None], "n": [1, None], "o": [[1], None], "b": [None, True], "f": [None, 0.5]}
+    assert plain(frame) == {
+        "d": [DAY0, None],
+        "n": [1, None],
+        "o": [[1], None],
+        "b": [None, True],
+        "f": [None, 0.5],
+    }
     assert list(frame.index) == ["x", "y"]
     assert isinstance(to_frame(reply({"a": {"2024-01-01": 1}})).index, pd.DatetimeIndex)
 
@@ -334,7 +444,9 @@ def test_row_numbers_from_0_are_no_labels_and_a_null_is_no_row_number() -> None:
 @pytest.mark.parametrize("keys", [5, True, None, ["a", ""], [["a"]], "c"])
 def test_a_primary_key_that_cannot_be_one_is_left_out(keys: Any) -> None:
     fields = [{"name": "a"}, {"name": None, "type": "any"}]
-    frame = to_frame(reply({"schema": {"fields": fields, "primaryKey": keys}, "data": [{"a": [1], "": 2}]}))
+    frame = to_frame(
+        reply({"schema": {"fields": fields, "primaryKey": keys}, "data": [{"a": [1], "": 2}]})
+    )
     assert plain(frame.reset_index(drop=frame.index.name is None)) == {"a": [[1]], "": [2]}
 
 
@@ -346,7 +458,9 @@ DECLARED = {f"a{at}": {"type": "any"} for at in range(2500)}
 BOMBS: dict[str, bytes] = {
     "records": json.dumps(NEW_KEYS).encode(),
     "records, encoded": reply(NEW_KEYS),
-    "records, read in chunks": json.dumps([{f"a{at}": 1 for at in range(250)}, *[{}] * 90_000]).encode(),
+    "records, read in chunks": json.dumps(
+        [{f"a{at}": 1 for at in range(250)}, *[{}] * 90_000]
+    ).encode(),
     "nested records": json.dumps([WIDE, *[{}] * 3000]).encode(),
     "nested records, read in chunks": json.dumps([*LONG, WIDE]).encode(),
     "nested records, read in chunks, encoded": reply([WIDE, *LONG, WIDE]),
@@ -354,9 +468,13 @@ BOMBS: dict[str, bytes] = {
     "rows": json.dumps([[1] * 3000, *[[]] * 7000]).encode(),
     "columns": json.dumps({f"a{at}": {str(at): at} for at in range(5000)}).encode(),
     "columns by name": json.dumps({f"a{at}": {f"b{at}": at} for at in range(5000)}).encode(),
-    "records with a schema": json.dumps({"schema": {"a": {"type": "int32"}}, "data": NEW_KEYS}).encode(),
+    "records with a schema": json.dumps(
+        {"schema": {"a": {"type": "int32"}}, "data": NEW_KEYS}
+    ).encode(),
     "a schema": json.dumps({"schema": DECLARED, "data": [{}] * 9000}).encode(),
-    "a table schema": json.dumps({"schema": {"fields": [{"name": a} for a in DECLARED]}, "data": [{}] * 9000}).encode(),
+    "a table schema": json.dumps(
+        {"schema": {"fields": [{"name": a} for a in DECLARED]}, "data": [{}] * 9000}
+    ).encode(),
     "a schema of a split frame": json.dumps(
         {"schema": DECLARED, "data": {"columns": [], "data": [[]] * 9000}}
     ).encode(),
@@ -364,8 +482,12 @@ BOMBS: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("lines", [pytest.param(False, marks=pytest.mark.slow), True], ids=["document", "lines"])
-def test_a_small_reply_that_describes_a_huge_table_is_refused_before_it_takes_memory(lines: bool) -> None:
+@pytest.mark.parametrize(
+    "lines", [pytest.param(False, marks=pytest.mark.slow), True], ids=["document", "lines"]
+)
+def test_a_small_reply_that_describes_a_huge_table_is_refused_before_it_takes_memory(
+    lines: bool,
+) -> None:
     """Whatever the shape, and as NDJSON (FAULTS 124)."""
     for name, body in BOMBS.items():
         if lines and (body[:2] != b"[{" or len(body) > 2**18):
@@ -374,7 +496,9 @@ def test_a_small_reply_that_describes_a_huge_table_is_refused_before_it_takes_me
         assert len(sent) < 500_000
         tracemalloc.start()
         try:
-            with pytest.raises(ReplyTooLargeError, match=r"[\d,]+ rows and at least [\d,]+ columns"):
+            with pytest.raises(
+                ReplyTooLargeError, match=r"[\d,]+ rows and at least [\d,]+ columns"
+            ):
                 to_frame(sent, lines=lines)
             _, peak = tracemalloc.get_traced_memory()
         finally:
@@ -400,8 +524,15 @@ def test_no_memory_is_taken_for_levels_of_objects() -> None:
 SPARSE_VALUES = st.sampled_from([None, 1, 2**70, 1.5, True, "x", "2024-01-01", [1], {}])
 
 
-@given(st.lists(st.dictionaries(st.sampled_from("abcdefghij"), SPARSE_VALUES, max_size=2), max_size=12), st.booleans())
-def test_what_is_missing_is_read_as_null_however_little_there_is(rows: list[dict[str, Any]], nested: bool) -> None:
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from("abcdefghij"), SPARSE_VALUES, max_size=2), max_size=12
+    ),
+    st.booleans(),
+)
+def test_what_is_missing_is_read_as_null_however_little_there_is(
+    rows: list[dict[str, Any]], nested: bool
+) -> None:
     """Sparse records, rows and columns are read as the same ones with each null written out (FAULTS 124)."""
     names = [*dict.fromkeys(name for row in rows for name in row)]
     full = [{name: row.get(name) for name in names} for row in rows]
@@ -417,19 +548,28 @@ def test_what_is_missing_is_read_as_null_however_little_there_is(rows: list[dict
 @pytest.mark.parametrize("first", [1, 2**70, 1.5, True, "x", [1], None])
 def test_a_column_may_lack_rows_in_any_order_or_all(first: Any) -> None:
     """Of columns keyed by row, an empty one is all null, and one in another order is put in order."""
-    by_row = {"a": {"x": first, "y": None, "z": first}, "b": {}, "c": {"z": first}, "d": {"y": first, "x": None}}
+    by_row = {
+        "a": {"x": first, "y": None, "z": first},
+        "b": {},
+        "c": {"z": first},
+        "d": {"y": first, "x": None},
+    }
     names = ["x", "y", "z"]
     full = {column: [values.get(name) for name in names] for column, values in by_row.items()}
     assert plain(to_frame(reply(by_row))) == full
 
 
-def test_the_bound_grows_with_the_reply_and_sparse_data_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bound_grows_with_the_reply_and_sparse_data_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Twenty cells per byte are read, and 20 million of any reply, exactly as sent (FAULTS 124)."""
     sparse = [{f"a{(at * 7 + key) % 500}": at for key in range(5)} for at in range(2000)]
     frame = to_frame(reply(sparse))
     assert frame.shape == (2000, 500)
     assert frame.count().sum() == 10_000
-    assert frame["a7"].dropna().astype(int).to_dict() == {at: row["a7"] for at, row in enumerate(sparse) if "a7" in row}
+    assert frame["a7"].dropna().astype(int).to_dict() == {
+        at: row["a7"] for at, row in enumerate(sparse) if "a7" in row
+    }
     monkeypatch.setattr(columns, "_LEAST_BOUND", 0)
     body = [{"a": 1}, *({} for _ in range(50))]
     rows = json.dumps([*({f"a{key}": 1} for key in range(8)), *body])
@@ -447,10 +587,15 @@ def test_the_bound_grows_with_the_reply_and_sparse_data_pass(monkeypatch: pytest
         [[1, 2, 3], [], []],
         [{"a": 1}, {"b": 1}, {"c": 1}],
         {"a": {"0": 1}, "b": {"1": 1}, "c": {"2": 1}},
-        {"schema": {"a": {"type": "any"}, "b": {"type": "any"}, "c": {"type": "any"}}, "data": [{}, {}, {}]},
+        {
+            "schema": {"a": {"type": "any"}, "b": {"type": "any"}, "c": {"type": "any"}},
+            "data": [{}, {}, {}],
+        },
     ],
 )
-def test_what_a_few_ragged_rows_would_be_filled_up_to_is_bounded(monkeypatch: pytest.MonkeyPatch, body: Any) -> None:
+def test_what_a_few_ragged_rows_would_be_filled_up_to_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, body: Any
+) -> None:
     """The error says how large the table would be (FAULTS 124)."""
     monkeypatch.setattr(columns, "_LEAST_BOUND", 8)
     monkeypatch.setattr(columns, "_CELLS_PER_BYTE", 0)
@@ -515,13 +660,25 @@ DTYPES: dict[str, tuple[list[Any], str]] = {
     "mixed": ([1, "1"], "object"),
     "nested": ([[1], {"a": 1}, None], "object"),
     "dates": (["2024-02-29", None, "0001-01-01", "9999-12-31"], "datetime64[us]"),
-    "datetimes": (["2024-01-01T10:00", "2024-01-01T10:00:00", "2024-01-01T10:00:00.123456"], "datetime64[us]"),
+    "datetimes": (
+        ["2024-01-01T10:00", "2024-01-01T10:00:00", "2024-01-01T10:00:00.123456"],
+        "datetime64[us]",
+    ),
     "dates and datetimes": (["2024-01-01", "2024-01-01T10:00"], "datetime64[us]"),
     "nanoseconds": (["2024-01-01T10:00:00.123456789", None], "datetime64[ns]"),
-    "offsets": (["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+05:30", "2024-01-01T10:00-03:30", None], UTC),
+    "offsets": (
+        ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+05:30", "2024-01-01T10:00-03:30", None],
+        UTC,
+    ),
     "nanoseconds beyond their years": (["2024-01-01T10:00:00.123456789", "9999-12-31"], "string"),
-    "offsets that differ in their digits": (["2024-01-01T10:00+01:00", "2024-01-01T10:00+02:00"], UTC),
-    "an offset of too many minutes beside another": (["2024-01-01T10:00+01:00", "2024-01-01T10:00+01:99"], "string"),
+    "offsets that differ in their digits": (
+        ["2024-01-01T10:00+01:00", "2024-01-01T10:00+02:00"],
+        UTC,
+    ),
+    "an offset of too many minutes beside another": (
+        ["2024-01-01T10:00+01:00", "2024-01-01T10:00+01:99"],
+        "string",
+    ),
     "dates on lines of one text": (["2024-01-01", "2024-01-01\n2024-01-02"], "string"),
     "offsets and none": (["2024-01-01T10:00:00Z", "2024-01-01T10:00:00"], "string"),
     "a date and an offset": (["2024-01-01T10:00:00Z", "2024-01-01"], "string"),
@@ -551,7 +708,9 @@ def test_a_column_gets_the_dtype_that_keeps_every_value(values: list[Any], dtype
         values = [time and time.tz_convert("UTC") if dtype == UTC else time for time in times]
     found = plain(column.to_frame())["modified"]
     assert found == values
-    assert [isinstance(value, bool) for value in found] == [isinstance(value, bool) for value in values]
+    assert [isinstance(value, bool) for value in found] == [
+        isinstance(value, bool) for value in values
+    ]
 
 
 def test_nan_is_null_with_one_warning_and_refused_if_strict() -> None:
@@ -577,7 +736,9 @@ def test_half_a_surrogate_pair_is_replaced_with_a_warning() -> None:
 def declared(kind: str, values: list[Any], nullable: bool | None = True) -> bytes:
     column = {"type": kind} if nullable is None else {"type": kind, "nullable": nullable}
     rows = {str(row): value for row, value in enumerate(values)}
-    return reply({"schema": {"x": column}, "data": {"x": rows}, "retrievalTime": "2024-01-01T00:00:00Z"})
+    return reply(
+        {"schema": {"x": column}, "data": {"x": rows}, "retrievalTime": "2024-01-01T00:00:00Z"}
+    )
 
 
 DAY, FIRST = pd.Timestamp("2024-03-01"), pd.Timestamp("0001-01-01")
@@ -589,33 +750,80 @@ DECLARED: dict[str, tuple[str, list[Any], str, list[Any]]] = {
     "float64": ("float64", [1, 2.5], "float64", [1.0, 2.5]),
     "str": ("str", ["007", "2024-01-01"], "string", ["007", "2024-01-01"]),
     "bytes": ("bytes", ["é"], "object", ["é".encode()]),
-    "date": ("datetime.date", ["2024-03-01", "9999-12-31"], "datetime64[us]", [DAY, pd.Timestamp("9999-12-31")]),
-    "date written as datetime": ("datetime.date", ["2024-03-01T00:00:00.000Z"], "datetime64[us]", [DAY]),
-    "date written in milliseconds": ("datetime.date", [DAY.value // 10**6], "datetime64[us]", [DAY]),
+    "date": (
+        "datetime.date",
+        ["2024-03-01", "9999-12-31"],
+        "datetime64[us]",
+        [DAY, pd.Timestamp("9999-12-31")],
+    ),
+    "date written as datetime": (
+        "datetime.date",
+        ["2024-03-01T00:00:00.000Z"],
+        "datetime64[us]",
+        [DAY],
+    ),
+    "date written in milliseconds": (
+        "datetime.date",
+        [DAY.value // 10**6],
+        "datetime64[us]",
+        [DAY],
+    ),
     "datetime": (
         "np.datetime64[ns]",
         [f"{DAY:%Y-%m-%d}T00:00:00.000000009"],
         "datetime64[ns]",
         [DAY + pd.Timedelta(9)],
     ),
-    "datetime without one": ("datetime", ["2024-03-01", DAY.strftime("%Y-%m-%dT%H:%M")], "datetime64[us]", [DAY] * 2),
+    "datetime without one": (
+        "datetime",
+        ["2024-03-01", DAY.strftime("%Y-%m-%dT%H:%M")],
+        "datetime64[us]",
+        [DAY] * 2,
+    ),
     "seconds": ("datetime64[s]", [DAY.value // 10**9], "datetime64[s]", [DAY]),
-    "milliseconds": ("datetime64[ms]", [DAY.value // 10**6, -1], "datetime64[ms]", [DAY, pd.Timestamp(-1, unit="ms")]),
-    "milliseconds written as text": ("datetime64[ms]", ["2024-03-01", "0001-01-01"], "datetime64[ms]", [DAY, FIRST]),
-    "milliseconds written as floats": ("datetime64[ms]", [DAY.value / 10**6], "datetime64[ms]", [DAY]),
+    "milliseconds": (
+        "datetime64[ms]",
+        [DAY.value // 10**6, -1],
+        "datetime64[ms]",
+        [DAY, pd.Timestamp(-1, unit="ms")],
+    ),
+    "milliseconds written as text": (
+        "datetime64[ms]",
+        ["2024-03-01", "0001-01-01"],
+        "datetime64[ms]",
+        [DAY, FIRST],
+    ),
+    "milliseconds written as floats": (
+        "datetime64[ms]",
+        [DAY.value / 10**6],
+        "datetime64[ms]",
+        [DAY],
+    ),
     "microseconds": ("datetime64[us]", [DAY.value // 10**3], "datetime64[us]", [DAY]),
-    "nanoseconds": ("datetime64[ns]", [DAY.value, 2**63 - 1], "datetime64[ns]", [DAY, pd.Timestamp.max]),
+    "nanoseconds": (
+        "datetime64[ns]",
+        [DAY.value, 2**63 - 1],
+        "datetime64[ns]",
+        [DAY, pd.Timestamp.max],
+    ),
     "Int32": ("Int32", [1], "Int32", [1]),
     "Int64": ("Int64", [2**63 - 1, 3.0], "Int64", [2**63 - 1, 3]),
     "boolean": ("boolean", [True], "boolean", [True]),
     "string": ("string", ["2024-01-01"], "string", ["2024-01-01"]),
-    "datetime written in milliseconds": ("np.datetime64[ns]", [DAY.value // 10**6], "datetime64[ns]", [DAY]),
+    "datetime written in milliseconds": (
+        "np.datetime64[ns]",
+        [DAY.value // 10**6],
+        "datetime64[ns]",
+        [DAY],
+    ),
 }
 TWINS = {"int32": "Int32", "int64": "Int64", "bool": "boolean"}
 
 
 @pytest.mark.parametrize(("kind", "values", "dtype", "expected"), DECLARED.values(), ids=DECLARED)
-def test_a_declared_type_is_applied_as_declared(kind: str, values: list[Any], dtype: str, expected: list[Any]) -> None:
+def test_a_declared_type_is_applied_as_declared(
+    kind: str, values: list[Any], dtype: str, expected: list[Any]
+) -> None:
     for nullable, holes, then in [
         (False, [], dtype),
         (None, [], dtype),
@@ -626,20 +834,26 @@ def test_a_declared_type_is_applied_as_declared(kind: str, values: list[Any], dt
         frame = to_frame(declared(kind, values + holes, nullable))
         assert str(frame["x"].dtype) == then
         assert plain(frame) == {"x": expected + holes}
-        assert frame.attrs == {"funcs": {"shape": "schema", "retrievalTime": "2024-01-01T00:00:00Z"}}
+        assert frame.attrs == {
+            "funcs": {"shape": "schema", "retrievalTime": "2024-01-01T00:00:00Z"}
+        }
         assert str(to_frame(declared(kind, NOTHING, nullable))["x"].dtype) == (
             TWINS.get(dtype, dtype) if nullable else dtype
         )
 
 
 def test_a_declared_datetime_whose_values_all_have_an_offset_is_utc() -> None:
-    column = to_frame(declared("datetime", ["2024-03-01T00:00:00+00:00", "2024-03-01T02:00+02:00", None]))["x"]
+    column = to_frame(
+        declared("datetime", ["2024-03-01T00:00:00+00:00", "2024-03-01T02:00+02:00", None])
+    )["x"]
     assert str(column.dtype) == UTC
     assert column.tolist() == [DAY.tz_localize("UTC")] * 2 + [pd.NaT]
 
 
 def test_values_that_do_not_go_together_are_named_by_the_row_that_comes_first() -> None:
-    with pytest.raises(ProtocolError, match="'2024-01-02' in row 2, which does not match the rows above"):
+    with pytest.raises(
+        ProtocolError, match="'2024-01-02' in row 2, which does not match the rows above"
+    ):
         to_frame(declared("datetime", ["2024-01-01T00:00Z", None, "2024-01-02", "2024-01-03"]))
 
 
@@ -678,7 +892,12 @@ def test_any_bytes_and_any_text_is_a_reply() -> None:
 
 def test_a_warning_names_the_line_that_called() -> None:
     schema = {"schema": {"a": {"type": "money"}}, "data": []}
-    for text in ('{"a": NaN, "b": 1}', r'["\ud800"]', json.dumps(schema), "[" + '{"a": NaN},' * 50_000 + "{}]"):
+    for text in (
+        '{"a": NaN, "b": 1}',
+        r'["\ud800"]',
+        json.dumps(schema),
+        "[" + '{"a": NaN},' * 50_000 + "{}]",
+    ):
         with pytest.warns(UserWarning, match="The reply") as caught:
             to_frame(text)
         assert [warning.filename for warning in caught] == [__file__]
@@ -686,7 +905,9 @@ def test_a_warning_names_the_line_that_called() -> None:
 
 def test_a_null_where_none_is_declared_is_refused_and_the_caller_can_say_otherwise() -> None:
     text = declared("int64", [1, None], nullable=False)
-    with pytest.raises(ProtocolError, match="'x' is declared as not nullable but contains a null in row 1"):
+    with pytest.raises(
+        ProtocolError, match="'x' is declared as not nullable but contains a null in row 1"
+    ):
         to_frame(text)
     assert plain(to_frame(text, schema={"x": "int64"})) == {"x": [1, None]}
 
@@ -707,10 +928,14 @@ def test_declared_columns_come_in_their_order_and_absent_ones_are_null() -> None
     assert len(empty) == 0
 
 
-@pytest.mark.parametrize("data", [TABLE, [[1, "x"], [2, "y"]], {"a": [1, 2], "b": ["x", "y"]}, json.dumps(TABLE)])
+@pytest.mark.parametrize(
+    "data", [TABLE, [[1, "x"], [2, "y"]], {"a": [1, 2], "b": ["x", "y"]}, json.dumps(TABLE)]
+)
 def test_a_schema_may_stand_beside_any_table(data: Any) -> None:
     """Rows without names have those that it declares."""
-    frame = to_frame(reply({"schema": {"a": {"type": "int32"}, "b": {"type": "str"}}, "data": data}))
+    frame = to_frame(
+        reply({"schema": {"a": {"type": "int32"}, "b": {"type": "str"}}, "data": data})
+    )
     assert plain(frame) == {"a": [1, 2], "b": ["x", "y"]}
     assert str(frame["a"].dtype) == "int32"
 

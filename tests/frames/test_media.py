@@ -17,7 +17,9 @@ from tests.growth import assert_linear
 PNG = b"\x89PNG\r\n\x1a\n\0\0"
 
 
-def session_of(media_types: list[str], content: bytes, content_type: str, asked: list[httpx.Request]) -> Any:
+def session_of(
+    media_types: list[str], content: bytes, content_type: str, asked: list[httpx.Request]
+) -> Any:
     """Return a session with one operation, whose reply is declared and is as told."""
     responses = {"200": {"description": "", "content": {kind: {} for kind in media_types}}}
     paths = {"/report": {"get": {"operationId": "report", "responses": responses}}}
@@ -88,8 +90,14 @@ def test_csv_keeps_what_is_written(text: str, expected: dict[str, list[Any]]) ->
 
 
 def test_csv_is_read_in_its_encoding_and_with_its_delimiter() -> None:
-    assert media_to_frame("a\tb\nü\t1\n".encode("utf-8-sig"), "text/tab-separated-values").loc[0, "a"] == "ü"
-    assert media_to_frame("a\nü\n".encode("latin-1"), "text/csv; charset=iso-8859-1").loc[0, "a"] == "ü"
+    assert (
+        media_to_frame("a\tb\nü\t1\n".encode("utf-8-sig"), "text/tab-separated-values").loc[0, "a"]
+        == "ü"
+    )
+    assert (
+        media_to_frame("a\nü\n".encode("latin-1"), "text/csv; charset=iso-8859-1").loc[0, "a"]
+        == "ü"
+    )
     assert media_to_frame("a\nü\n".encode("cp1252"), "text/csv").loc[0, "a"] == "ü"
     assert media_to_frame(b"a\n1\n", "text/csv; charset=none-such").loc[0, "a"] == 1
     for broken in (b"", b'a\n"x'):

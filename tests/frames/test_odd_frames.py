@@ -27,14 +27,18 @@ ODD: dict[str, pd.DataFrame] = {
     "repeated names": pd.DataFrame([[1, "open"], [2, "close"]], columns=["v", "v"]),
     "numbers as names": pd.DataFrame({2024: [1.5, 2.0], 2025: [2.5, 3.0]}),
     "a number twice": pd.DataFrame([[1, 2], [3, 4]], columns=[2024, 2024]),
-    "names of two levels": pd.DataFrame([[1, 2], [3, 4]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])),
+    "names of two levels": pd.DataFrame(
+        [[1, 2], [3, 4]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
+    ),
     "names of levels that are equal": pd.DataFrame(
         [[1, 2], [3, 4]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "x")])
     ),
     "no name": pd.DataFrame({None: [1, 2], "b": [3, 4]}),
     "an index named like a column": TICKERS.set_index("ticker", drop=False),
     "an index named like another column": TICKERS.set_index(pd.Index(["x", "y"], name="ticker")),
-    "an index of two levels, one a column": TICKERS.set_index(["ticker", pd.Index([1, 2], name="n")], drop=False),
+    "an index of two levels, one a column": TICKERS.set_index(
+        ["ticker", pd.Index([1, 2], name="n")], drop=False
+    ),
     "no row": pd.DataFrame({"v": []}).set_index("v", drop=False),
 }
 
@@ -66,7 +70,13 @@ def test_a_sweep_keeps_every_column(frame: pd.DataFrame) -> None:
 def test_a_folder_keeps_every_column(frame: pd.DataFrame, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = function_of(frame).with_options(to=tmp_path / "out").sweep(day=["d", "e"]).to_table().to_pandas()
+        found = (
+            function_of(frame)
+            .with_options(to=tmp_path / "out")
+            .sweep(day=["d", "e"])
+            .to_table()
+            .to_pandas()
+        )
     expected = [sorted([*row, day]) for day in "de" for row in values_of(labelled(frame))]
     assert values_of(found) == sorted(expected)
 
@@ -74,7 +84,9 @@ def test_a_folder_keeps_every_column(frame: pd.DataFrame, tmp_path: Path) -> Non
 @pytest.mark.fault(157)
 @pytest.mark.parametrize("ending", ["csv", "json", "xlsx", "parquet"])
 @pytest.mark.parametrize("name", ODD)
-def test_a_file_has_every_column_or_is_refused_in_words(name: str, ending: Any, tmp_path: Path) -> None:
+def test_a_file_has_every_column_or_is_refused_in_words(
+    name: str, ending: Any, tmp_path: Path
+) -> None:
     """Parquet refuses two columns of one name."""
     frame, file = ODD[name], tmp_path / f"odd.{ending}"
     expected = values_of(labelled(frame))
@@ -112,7 +124,9 @@ def test_unsigned_integers_keep_every_digit_beside_signed_ones() -> None:
 @pytest.mark.fault(157)
 @pytest.mark.parametrize("dtype", ["uint64", "UInt64"])
 def test_the_table_filters_unsigned_integers_exactly(dtype: str) -> None:
-    view = TableView(pd.DataFrame({"id": pd.Series(np.array([2**63 + 1, 2**63, 5], "uint64"), dtype=dtype)}))
+    view = TableView(
+        pd.DataFrame({"id": pd.Series(np.array([2**63 + 1, 2**63, 5], "uint64"), dtype=dtype)})
+    )
     query = TableQuery(filters=[Range(0, str(2**63 + 1), "")])
     assert view.page(query, 0, 0, [0])["total"] == 1
     assert view.code(query, "df") == f'df[(df["id"] >= {2**63 + 1})]'
@@ -140,7 +154,9 @@ def test_a_sum_of_integers_has_every_digit(values: list[Any], dtype: Any, shown:
 @pytest.mark.fault(157)
 def test_an_hour_that_comes_twice_is_two_times() -> None:
     """Those of a zone are shown in UTC then, and the note says so."""
-    start = pd.date_range("2026-11-01 04:00", periods=5, freq="h", tz="UTC").tz_convert("America/New_York")
+    start = pd.date_range("2026-11-01 04:00", periods=5, freq="h", tz="UTC").tz_convert(
+        "America/New_York"
+    )
     frame = flat(Coded(pd.DataFrame({"hour": start, "trips": np.arange(5)}), "df")).value
     [time] = [column for column in read_roles(frame, "", 10) if column.name == "hour"]
     assert time.data.nunique() == 5

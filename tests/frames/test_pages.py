@@ -37,16 +37,35 @@ def told_of_more(document: Any, headers: dict[str, str] = NO_HEADERS) -> list[st
 PAGES: dict[str, Any] = {
     "alone": {"pets": ROWS},
     "beside a total": {"total_count": 2, "workflow_runs": ROWS},
-    "beside status words": {"ok": True, "status": "OK", "request_id": "x", "copyright": "c", "channels": ROWS},
+    "beside status words": {
+        "ok": True,
+        "status": "OK",
+        "request_id": "x",
+        "copyright": "c",
+        "channels": ROWS,
+    },
     "beside empty lists": {"data": ROWS, "errors": [], "warnings": []},
     "beside nulls": {"count": 2, "next": None, "previous": None, "results": ROWS},
     "beside lists of texts": {"schemas": ["urn:x"], "Resources": ROWS},
     "Google": {"kind": "drive#fileList", "etag": "e", "incompleteSearch": False, "files": ROWS},
     "two levels down": {"status": "success", "data": {"items": ROWS}},
     "three levels down": {"response": {"body": {"stations": ROWS}}},
-    "HAL": {"_embedded": {"orders": ROWS}, "_links": {"self": {"href": "u"}}, "page": {"size": 2, "totalElements": 2}},
-    "JSON:API": {"data": ROWS, "included": [{"id": 9}], "links": {"next": None}, "jsonapi": {"version": "1.0"}},
-    "Elasticsearch": {"took": 1, "_shards": {"total": 1}, "hits": {"total": {"value": 2}, "hits": ROWS}},
+    "HAL": {
+        "_embedded": {"orders": ROWS},
+        "_links": {"self": {"href": "u"}},
+        "page": {"size": 2, "totalElements": 2},
+    },
+    "JSON:API": {
+        "data": ROWS,
+        "included": [{"id": 9}],
+        "links": {"next": None},
+        "jsonapi": {"version": "1.0"},
+    },
+    "Elasticsearch": {
+        "took": 1,
+        "_shards": {"total": 1},
+        "hits": {"total": {"value": 2}, "hits": ROWS},
+    },
     "DynamoDB": {"Items": ROWS, "Count": 2, "ScannedCount": 2},
     "GeoJSON": {"type": "FeatureCollection", "features": ROWS, "bbox": [1, 2, 3, 4]},
     "World Bank": [{"page": 1, "pages": 1, "per_page": "50", "total": 2}, ROWS],
@@ -54,9 +73,15 @@ PAGES: dict[str, Any] = {
     "links as a list": {"links": [{"rel": "self", "href": "a"}], "records": ROWS},
     "error messages": {"Count": 2, "ErrorMessages": [{"text": "t"}] * 2, "Result": ROWS},
     "names of the columns": {"fields": [{"name": "n"}, {"name": "v"}], "data": [[1, 5], [2, 6]]},
-    "names of the columns of one thing": {"dataset": {"id": 1, "column_names": ["n", "v"], "data": [[1, 5], [2, 6]]}},
+    "names of the columns of one thing": {
+        "dataset": {"id": 1, "column_names": ["n", "v"], "data": [[1, 5], [2, 6]]}
+    },
     "the longest of several": {"lines": ROWS, "notes": [{"t": 1}]},
-    "several, and a count": {"result_count": 2, "images": ROWS, "related_searches": [{"q": "a"}, {"q": "b"}]},
+    "several, and a count": {
+        "result_count": 2,
+        "images": ROWS,
+        "related_searches": [{"q": "a"}, {"q": "b"}],
+    },
 }
 
 
@@ -95,24 +120,37 @@ def test_objects_by_days_numbers_or_codes_are_rows_and_the_key_is_the_first_colu
         frame, _ = read(document)
         assert [str(day)[:10] for day in frame["key"]] == [*days]
         assert frame["open"].tolist() == [1.5, 2.5]
-    assert read({"AAPL": {"p": 1}, "MSFT": {"p": 2}})[0].to_dict("list") == {"key": ["AAPL", "MSFT"], "p": [1, 2]}
+    assert read({"AAPL": {"p": 1}, "MSFT": {"p": 2}})[0].to_dict("list") == {
+        "key": ["AAPL", "MSFT"],
+        "p": [1, 2],
+    }
     assert read({f"key {word}": {"p": 1} for word in "abcdefghijk"})[0].shape == (11, 2)
 
 
 def test_what_pandas_writes_by_column_is_still_read_by_column() -> None:
     assert read({"Spend": {"0": 1, "1": 2}, "FQ": {"0": "a", "1": "b"}})[0].shape == (2, 2)
     assert read({"FQ": {"0": 1, "1": 2}, "PQ": {"0": 3, "1": 4}})[0]["FQ"].tolist() == [1, 2]
-    assert read({"columns": ["n"], "index": [0, 1], "data": [[1], [2]]})[0].attrs["funcs"]["shape"] == "split"
+    assert (
+        read({"columns": ["n"], "index": [0, 1], "data": [[1], [2]]})[0].attrs["funcs"]["shape"]
+        == "split"
+    )
 
 
 def test_the_observations_of_sdmx_have_the_values_of_their_dimensions() -> None:
     def dimension(name: str, *values: str) -> dict[str, Any]:
         return {"id": name, "values": [{"id": value, "name": value} for value in values]}
 
-    series = {"0:0": {"attributes": [0], "observations": {"0": [1.5, 0], "1": [2.5]}}, "0:1": {"observations": {}}}
+    series = {
+        "0:0": {"attributes": [0], "observations": {"0": [1.5, 0], "1": [2.5]}},
+        "0:1": {"observations": {}},
+    }
     dimensions = {"series": [dimension("FREQ", "D"), dimension("CURRENCY", "USD", "CHF")]}
     dimensions["observation"] = [dimension("TIME_PERIOD", "2026-01-01", "2026-01-02")]
-    document = {"header": {"id": "x"}, "dataSets": [{"series": series}], "structure": {"dimensions": dimensions}}
+    document = {
+        "header": {"id": "x"},
+        "dataSets": [{"series": series}],
+        "structure": {"dimensions": dimensions},
+    }
     for reply in (document, {"meta": {}, "data": document}):
         frame, _ = read(reply)
         assert [*frame.columns] == ["FREQ", "CURRENCY", "TIME_PERIOD", "value"]
@@ -189,21 +227,45 @@ def test_a_page_says_that_more_rows_follow(document: Any, headers: dict[str, str
 LAST: dict[str, tuple[Any, dict[str, str]]] = {
     "next: null": ({"results": ROWS, "next": None, "previous": "x", "count": 9}, {}),
     "next: empty": ({"items": ROWS, "nextPageToken": ""}, {}),
-    "next_cursor: empty": ({"ok": True, "channels": ROWS, "response_metadata": {"next_cursor": ""}}, {}),
+    "next_cursor: empty": (
+        {"ok": True, "channels": ROWS, "response_metadata": {"next_cursor": ""}},
+        {},
+    ),
     "has_more: false": ({"object": "list", "data": ROWS, "has_more": False, "total_count": 9}, {}),
-    "hasNextPage: false": ({"data": ROWS, "pageInfo": {"hasNextPage": False, "endCursor": "x"}}, {}),
-    "cursors without next": ({"data": ROWS, "paging": {"cursors": {"after": "x", "before": "y"}}}, {}),
+    "hasNextPage: false": (
+        {"data": ROWS, "pageInfo": {"hasNextPage": False, "endCursor": "x"}},
+        {},
+    ),
+    "cursors without next": (
+        {"data": ROWS, "paging": {"cursors": {"after": "x", "before": "y"}}},
+        {},
+    ),
     "all of the total": ({"total": 2, "items": ROWS}, {}),
-    "last: true": ({"content": ROWS, "totalPages": 3, "totalElements": 6, "last": True, "number": 2}, {}),
+    "last: true": (
+        {"content": ROWS, "totalPages": 3, "totalElements": 6, "last": True, "number": 2},
+        {},
+    ),
     "the last page": ({"current_page": 3, "data": ROWS, "last_page": 3, "total": 6}, {}),
-    "the last page of the World Bank": ([{"page": 3, "pages": 3, "per_page": 2, "total": 6}, ROWS], {}),
-    "the last page from 0": ({"hits": ROWS, "nbHits": 9, "page": 4, "nbPages": 5, "hitsPerPage": 2}, {}),
+    "the last page of the World Bank": (
+        [{"page": 3, "pages": 3, "per_page": 2, "total": 6}, ROWS],
+        {},
+    ),
+    "the last page from 0": (
+        {"hits": ROWS, "nbHits": 9, "page": 4, "nbPages": 5, "hitsPerPage": 2},
+        {},
+    ),
     "a page and its size": ({"items": ROWS, "total": 6, "page": 3, "per_page": 2}, {}),
     "an offset": ({"count": 9, "offset": 7, "limit": 2, "observations": ROWS}, {}),
-    "a start index": ({"totalResults": 9, "itemsPerPage": 2, "startIndex": 8, "Resources": ROWS}, {}),
+    "a start index": (
+        {"totalResults": 9, "itemsPerPage": 2, "startIndex": 8, "Resources": ROWS},
+        {},
+    ),
     "done: true": ({"totalSize": 2, "done": True, "records": ROWS}, {}),
     "a count of something else": ({"items": ROWS, "usage": {"total": 900}, "elapsed": 30}, {}),
-    "Link without next": (ROWS, {"link": '<https://a.example/?page=1>; rel="prev"', "x-total-count": "9"}),
+    "Link without next": (
+        ROWS,
+        {"link": '<https://a.example/?page=1>; rel="prev"', "x-total-count": "9"},
+    ),
     "X-Next-Page: empty": (ROWS, {"x-next-page": "", "x-total-count": "9"}),
     "Content-Range to the end": (ROWS, {"content-range": "items 7-8/9", ":status": "206"}),
     "a list": (ROWS, {":status": "200"}),
@@ -213,7 +275,9 @@ LAST: dict[str, tuple[Any, dict[str, str]]] = {
 
 @pytest.mark.fault(158)
 @pytest.mark.parametrize(("document", "headers"), LAST.values(), ids=LAST)
-def test_the_last_page_and_a_whole_list_warn_of_nothing(document: Any, headers: dict[str, str]) -> None:
+def test_the_last_page_and_a_whole_list_warn_of_nothing(
+    document: Any, headers: dict[str, str]
+) -> None:
     assert told_of_more(document, headers) == []
 
 

@@ -43,33 +43,53 @@ COLUMNS: dict[str, list[Any]] = {
     "nulls": [None],
     "mixed": [1, "1", True, None, [1]],
 }
-LONG = {name: [values[row % len(values)] for row in range(ROWS)] for name, values in COLUMNS.items()}
+LONG = {
+    name: [values[row % len(values)] for row in range(ROWS)] for name, values in COLUMNS.items()
+}
 RECORDS = [dict(zip(LONG, row, strict=True)) for row in zip(*LONG.values(), strict=True)]
 LONG_BODIES: dict[str, Any] = {
     "records": RECORDS,
     "nested records": [{"in": row, "deep": {"er": {"n": row["int64"]}}} for row in RECORDS],
     "a record of late keys": [*RECORDS, {"late": "x", "string": "2024-01-01"}],
     "a text among integers, late": [*RECORDS, {"int64": "x"}],
-    "columns": {name: {str(row): value for row, value in enumerate(values)} for name, values in LONG.items()},
+    "columns": {
+        name: {str(row): value for row, value in enumerate(values)} for name, values in LONG.items()
+    },
     "columns with row names": {
-        name: {f"r{row}": value for row, value in enumerate(values)} for name, values in LONG.items()
+        name: {f"r{row}": value for row, value in enumerate(values)}
+        for name, values in LONG.items()
     },
     "columns with gaps": {
         name: {str(row): value for row, value in enumerate(values) if (row + at) % 5}
         for at, (name, values) in enumerate(LONG.items())
     },
     "columns in the order of text": {
-        name: {key: values[int(key)] for key in sorted(map(str, range(ROWS)))} for name, values in LONG.items()
+        name: {key: values[int(key)] for key in sorted(map(str, range(ROWS)))}
+        for name, values in LONG.items()
     },
     "halves of pairs, NaN and backslashes": [
-        row | {"x": math.nan if at % 3 else at, "y": "\\" * (at % 4), "z": "\ud800\\ud800" * (at % 2) + '"NaN'}
+        row
+        | {
+            "x": math.nan if at % 3 else at,
+            "y": "\\" * (at % 4),
+            "z": "\ud800\\ud800" * (at % 2) + '"NaN',
+        }
         for at, row in enumerate(RECORDS)
     ],
-    "NaN in columns": {"x": dict.fromkeys(range(9 * ROWS), math.nan), "NaN": dict.fromkeys(range(9 * ROWS), "\\NaN")},
-    "objects and others": [row | {"x": {"a": at} if at % 2 else at} for at, row in enumerate(RECORDS)],
-    "objects that are absent": [{"x": {f"k{at % 5}": at} if at % 3 else None} for at in range(9 * ROWS)],
+    "NaN in columns": {
+        "x": dict.fromkeys(range(9 * ROWS), math.nan),
+        "NaN": dict.fromkeys(range(9 * ROWS), "\\NaN"),
+    },
+    "objects and others": [
+        row | {"x": {"a": at} if at % 2 else at} for at, row in enumerate(RECORDS)
+    ],
+    "objects that are absent": [
+        {"x": {f"k{at % 5}": at} if at % 3 else None} for at in range(9 * ROWS)
+    ],
     "short rows": [list(row.values())[: at % 9] for at, row in enumerate(RECORDS)],
-    "short rows and null": [list(row.values()) if at % 7 else None for at, row in enumerate(RECORDS, 1)],
+    "short rows and null": [
+        list(row.values()) if at % 7 else None for at, row in enumerate(RECORDS, 1)
+    ],
     "mostly nulls": [
         {name: value if at % 50 == n else None for n, (name, value) in enumerate(row.items())}
         for at, row in enumerate(RECORDS * 3)
@@ -82,7 +102,9 @@ LONG_BODIES: dict[str, Any] = {
             "zones": f"2024-01-01T00:{at % 60:02}:00" + ("Z", "+05:30", "-11:00")[at % 3],
             "ends": ("0001-01-01", "9999-12-31T23:59:59", "2024-02-30")[at % 2],
             "s": f"{2000 + at % 50}-01-01T00:{at // 60 % 60:02}:{at % 60:02}",
-            "like a second": f"2024-01-01T00:{at // 60 % 60:02}:{at % 60:02}" if at != ROWS else "2024-01-01 00:00:00",
+            "like a second": f"2024-01-01T00:{at // 60 % 60:02}:{at % 60:02}"
+            if at != ROWS
+            else "2024-01-01 00:00:00",
             "Z": f"2024-01-01T00:00:00.{at:03}Z",
             "no day": "2024-02-30" if at == ROWS else "2024-02-29",
         }
@@ -93,7 +115,11 @@ LONG_BODIES: dict[str, Any] = {
     "split": {"columns": list(LONG), "data": [list(row.values()) for row in RECORDS]},
     "index": {str(7 * row): record for row, record in enumerate(RECORDS)},
     "schema": {
-        "schema": {"float64": {"type": "float64"}, "texts without null": {"type": "str"}, "dates": {"type": "date"}},
+        "schema": {
+            "float64": {"type": "float64"},
+            "texts without null": {"type": "str"},
+            "dates": {"type": "date"},
+        },
         "data": RECORDS,
     },
     "list": LONG["string"],
@@ -101,8 +127,14 @@ LONG_BODIES: dict[str, Any] = {
 SHORT = {
     **{f"body: {name}": body for name, body in BODIES.items()},
     **{f"shape: {name}": json.dumps(body) for name, (body, *_) in SHAPES.items()},
-    **{f"dtype: {name}": json.dumps([{"x": value} for value in values]) for name, (values, _) in DTYPES.items()},
-    **{f"by column: {name}": json.dumps({"x": dict(enumerate(values))}) for name, (values, _) in DTYPES.items()},
+    **{
+        f"dtype: {name}": json.dumps([{"x": value} for value in values])
+        for name, (values, _) in DTYPES.items()
+    },
+    **{
+        f"by column: {name}": json.dumps({"x": dict(enumerate(values))})
+        for name, (values, _) in DTYPES.items()
+    },
     **{
         f"declared {name}, nullable {nullable}": declared(kind, values * 2, nullable).decode()
         for name, (kind, values, *_) in DECLARED.items()
@@ -115,9 +147,17 @@ SHORT = {
 
 def read() -> dict[str, str]:
     """Return what this interpreter makes of each reply, as text."""
-    read = {f"{name}, pieces of {piece}": outcome(text, piece) for name, text in SHORT.items() for piece in (None, 5)}
-    read |= {f"long {name}": outcome(reply(body), chunks._CHUNK) for name, body in LONG_BODIES.items()}
-    return read | {f"long {name}, whole": outcome(reply(body), None) for name, body in LONG_BODIES.items()}
+    read = {
+        f"{name}, pieces of {piece}": outcome(text, piece)
+        for name, text in SHORT.items()
+        for piece in (None, 5)
+    }
+    read |= {
+        f"long {name}": outcome(reply(body), chunks._CHUNK) for name, body in LONG_BODIES.items()
+    }
+    return read | {
+        f"long {name}, whole": outcome(reply(body), None) for name, body in LONG_BODIES.items()
+    }
 
 
 def storage() -> str:
@@ -145,7 +185,9 @@ assert not [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]
 def without() -> tuple[str, dict[str, str]]:
     """Return how an interpreter without pyarrow stores texts, and what it makes of each reply."""
     command = [sys.executable, "-c", WITHOUT]
-    run = subprocess.run(command, cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True)
+    run = subprocess.run(
+        command, cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stderr
     stored, read = json.loads(run.stdout)
     return stored, read
@@ -159,12 +201,16 @@ def test_without_pyarrow_every_reply_gives_the_same(without: tuple[str, dict[str
     assert storage() == "pyarrow"
     found = read()
     assert found.keys() == expected.keys()
-    differing = {name: (text, expected[name]) for name, text in found.items() if text != expected[name]}
+    differing = {
+        name: (text, expected[name]) for name, text in found.items() if text != expected[name]
+    }
     assert not differing
 
 
 @pytest.mark.slow
-def test_long_replies_give_the_same_in_pieces_and_whole(without: tuple[str, dict[str, str]]) -> None:
+def test_long_replies_give_the_same_in_pieces_and_whole(
+    without: tuple[str, dict[str, str]],
+) -> None:
     _, expected = without
     for name in LONG_BODIES:
         assert expected[f"long {name}"] == expected[f"long {name}, whole"]
@@ -174,7 +220,15 @@ def test_long_replies_give_the_same_in_pieces_and_whole(without: tuple[str, dict
 @pytest.mark.parametrize(
     "name",
     [
-        *("records", "nested records", "a record of late keys", "columns", "columns with gaps", "rows", "split"),
+        *(
+            "records",
+            "nested records",
+            "a record of late keys",
+            "columns",
+            "columns with gaps",
+            "rows",
+            "split",
+        ),
         *("columns in the order of text", "halves of pairs, NaN and backslashes", "NaN in columns"),
         *("objects and others", "objects that are absent", "empty objects", "mostly nulls"),
         *("short rows", "short rows and null"),

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 FEWER = settings(deadline=None, max_examples=examples(20))
 MANY = settings(
-    deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None,
+    max_examples=examples(40),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 
@@ -68,7 +70,9 @@ def of_list(document: list[Any]) -> tuple[str, Table]:
         return "records", of_records(document)
     if kinds == {list}:
         width = max(len(row or ()) for row in document)
-        columns = [[row[at] if row and at < len(row) else None for row in document] for at in range(width)]
+        columns = [
+            [row[at] if row and at < len(row) else None for row in document] for at in range(width)
+        ]
         return "rows", Table([str(at) for at in range(width)], columns, [*range(len(document))])
     return "list", Table(["Result"], [document], [*range(len(document))])
 
@@ -87,7 +91,9 @@ def of_object(document: dict[str, Any]) -> tuple[str, Table]:
             return "index", Table(table.names, table.columns, [int(key) for key in keys])
         keys = in_order([list(value) for value in values])
         labels = [int(key) for key in keys] if all(map(is_integer, keys)) else keys
-        return "columns", Table(list(document), [[value.get(key) for key in keys] for value in values], labels)
+        return "columns", Table(
+            list(document), [[value.get(key) for key in keys] for value in values], labels
+        )
     if all(isinstance(value, list) for value in values):
         return "lists", Table(list(document), values, [*range(len(values[0]))])
     return "record", of_records([document])
@@ -95,22 +101,30 @@ def of_object(document: dict[str, Any]) -> tuple[str, Table]:
 
 def of_records(rows: list[dict[str, Any] | None]) -> Table:
     names = list(dict.fromkeys(name for row in rows for name in row or ()))
-    spread = [part for name in names for part in dotted(name, [(row or {}).get(name) for row in rows])]
-    return Table([name for name, _ in spread], [values for _, values in spread], [*range(len(rows))])
+    spread = [
+        part for name in names for part in dotted(name, [(row or {}).get(name) for row in rows])
+    ]
+    return Table(
+        [name for name, _ in spread], [values for _, values in spread], [*range(len(rows))]
+    )
 
 
 def dotted(name: str, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     held = [value for value in values if value is not None]
     if any(held) and all(isinstance(value, dict) for value in held):
         for key in dict.fromkeys(key for value in held for key in value):
-            yield from dotted(f"{name}.{key}", [None if value is None else value.get(key) for value in values])
+            yield from dotted(
+                f"{name}.{key}", [None if value is None else value.get(key) for value in values]
+            )
     else:
         yield name, values
 
 
 def in_order(keys_by_column: list[list[str]]) -> list[str]:
     keys = list(dict.fromkeys(key for keys in keys_by_column for key in keys))
-    if all(map(is_integer, keys)) and all(keys in (sorted(keys), sorted(keys, key=int)) for keys in keys_by_column):
+    if all(map(is_integer, keys)) and all(
+        keys in (sorted(keys), sorted(keys, key=int)) for keys in keys_by_column
+    ):
         return sorted(keys, key=int)
     return keys
 
@@ -194,7 +208,11 @@ def nanoseconds(fields: list[str | None], decimals: str, zone: str) -> int:
 def within(count: int, unit: str) -> bool:
     if unit == "ns":
         return -(2**63) < count < 2**63
-    return dt.date(1, 1, 1).toordinal() <= count // (86_400 * 10**9) + 719_163 <= dt.date(9999, 12, 31).toordinal()
+    return (
+        dt.date(1, 1, 1).toordinal()
+        <= count // (86_400 * 10**9) + 719_163
+        <= dt.date(9999, 12, 31).toordinal()
+    )
 
 
 # What a frame holds
@@ -203,7 +221,8 @@ def within(count: int, unit: str) -> bool:
 def held(frame: pd.DataFrame) -> list[Any]:
     """Return names, dtypes, values and row labels, by a repr that distinguishes 1, 1.0, True and -0.0."""
     return [
-        [name, str(frame.dtypes.iloc[at]), cells(frame.iloc[:, at])] for at, name in enumerate(frame.columns)
+        [name, str(frame.dtypes.iloc[at]), cells(frame.iloc[:, at])]
+        for at, name in enumerate(frame.columns)
     ] + labelled(frame.index)
 
 
@@ -215,9 +234,15 @@ def labelled(index: Any) -> list[Any]:
 def cells(series: Any) -> list[Any]:
     if series.dtype.kind == "M":
         scale = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}[series.dt.unit]
-        return [None if missing else count * scale for missing, count in zip(series.isna(), asi8(series), strict=True)]
+        return [
+            None if missing else count * scale
+            for missing, count in zip(series.isna(), asi8(series), strict=True)
+        ]
     nan = series.dtype != object
-    return [None if value is None or (nan and pd.isna(value)) else value for value in series.astype(object)]
+    return [
+        None if value is None or (nan and pd.isna(value)) else value
+        for value in series.astype(object)
+    ]
 
 
 def asi8(series: Any) -> list[int]:
@@ -237,11 +262,61 @@ def due(table: Table) -> list[Any]:
 # Tables
 
 TEXTS = [
-    *("", " ", "007", "-0", "1E5", "NaN", "null", "true", "modified", "2024-01-01", "2024-01-01T00:00Z", "2024-1-1"),
-    *("2024-02-30", "20240101", "2024-01-01 ", "2024-01-01\n", "2024-01-01\n2024-01-02", "2024-01-01T24:00"),
+    *(
+        "",
+        " ",
+        "007",
+        "-0",
+        "1E5",
+        "NaN",
+        "null",
+        "true",
+        "modified",
+        "2024-01-01",
+        "2024-01-01T00:00Z",
+        "2024-1-1",
+    ),
+    *(
+        "2024-02-30",
+        "20240101",
+        "2024-01-01 ",
+        "2024-01-01\n",
+        "2024-01-01\n2024-01-02",
+        "2024-01-01T24:00",
+    ),
     *("0000-01-01", "2016-12-31T23:59:60", "١٢٣"),
-    *('"', '\\"', "\\", "\\\\", "\\u0041", "},{", "}, {", "], [", '","', ',"', '":{', "[{", "}]", "/", "\\/"),
-    *("\0", "\x1b[31m", "\x7f", "\u2028", "\u2029", "\u202e", "\ufeff", "é", "e\u0301", "😀", "\U0010ffff", "\n", "\t"),
+    *(
+        '"',
+        '\\"',
+        "\\",
+        "\\\\",
+        "\\u0041",
+        "},{",
+        "}, {",
+        "], [",
+        '","',
+        ',"',
+        '":{',
+        "[{",
+        "}]",
+        "/",
+        "\\/",
+    ),
+    *(
+        "\0",
+        "\x1b[31m",
+        "\x7f",
+        "\u2028",
+        "\u2029",
+        "\u202e",
+        "\ufeff",
+        "é",
+        "e\u0301",
+        "😀",
+        "\U0010ffff",
+        "\n",
+        "\t",
+    ),
 ]
 # Words of the shapes and of the envelope mean something as keys of a whole document; test_frame.py has their cases.
 WORDS = {"error", "body", "schema", "data", "columns", "index"}
@@ -256,14 +331,27 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 TEXT = st.sampled_from(TEXTS) | st.text(max_size=8)
 DATES = st.dates().map(dt.date.isoformat)
 SECONDS = st.sampled_from(["minutes", "seconds", "milliseconds", "microseconds"])
-NAIVE = st.builds(lambda moment, precision: moment.isoformat("T", precision), st.datetimes(), SECONDS)
-FINE = st.builds("{}T10:00:00.{:09d}".format, st.dates(dt.date(1680, 1, 1), dt.date(2260, 1, 1)), st.integers(0, 999))
+NAIVE = st.builds(
+    lambda moment, precision: moment.isoformat("T", precision), st.datetimes(), SECONDS
+)
+FINE = st.builds(
+    "{}T10:00:00.{:09d}".format,
+    st.dates(dt.date(1680, 1, 1), dt.date(2260, 1, 1)),
+    st.integers(0, 999),
+)
 ZONES = st.sampled_from(["Z", "+00:00", "+05:30", "-03:00", "+23:59"])
-ENDS = ["0001-01-01T00:00Z", "0001-01-01T00:00+05:30", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59-03:00"]
+ENDS = [
+    "0001-01-01T00:00Z",
+    "0001-01-01T00:00+05:30",
+    "9999-12-31T23:59:59.999999Z",
+    "9999-12-31T23:59-03:00",
+]
 ZONED = st.builds("{}{}".format, NAIVE, ZONES) | st.sampled_from(ENDS)
 SCALARS = st.none() | st.booleans() | SMALL | HUGE | FLOATS | TEXT
 NESTED = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=5
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=5,
 )
 KINDS: dict[str, st.SearchStrategy[Any]] = {
     "integers": SMALL,
@@ -286,7 +374,9 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
     "lists": st.lists(SMALL | TEXT, max_size=3),
     "lists of records": st.lists(st.dictionaries(NAMES, SCALARS, max_size=2), max_size=2),
     "objects": st.dictionaries(NAMES, SCALARS, max_size=3),
-    "objects of one kind": st.fixed_dictionaries({"x": SMALL, "y": st.none() | st.fixed_dictionaries({"z": DATES})}),
+    "objects of one kind": st.fixed_dictionaries(
+        {"x": SMALL, "y": st.none() | st.fixed_dictionaries({"z": DATES})}
+    ),
     "objects and scalars": st.dictionaries(NAMES, SCALARS, max_size=2) | SCALARS,
     "anything": NESTED,
 }
@@ -296,7 +386,9 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
 def tables(draw: st.DrawFn, *, unique: bool = True, least: int = 0) -> Table:
     """Draw a table with at least so many rows and columns."""
     count = draw(st.integers(least, 8) | st.integers(least, 40))
-    few = st.nothing() if unique else st.lists(st.sampled_from(["a", "a.1"]), min_size=3, max_size=5)
+    few = (
+        st.nothing() if unique else st.lists(st.sampled_from(["a", "a.1"]), min_size=3, max_size=5)
+    )
     names = draw(st.lists(NAMES, min_size=least, max_size=4, unique=unique) | few)
     columns = []
     for _ in names:
@@ -308,7 +400,8 @@ def tables(draw: st.DrawFn, *, unique: bool = True, least: int = 0) -> Table:
 
 
 ROW_KEYS = {
-    "integers": st.integers(-3, 120).map(str) | st.sampled_from(["9223372036854775807", "-9223372036854775808"]),
+    "integers": st.integers(-3, 120).map(str)
+    | st.sampled_from(["9223372036854775807", "-9223372036854775808"]),
     "texts": TEXT,
     "dates": DATES,
     "integers and texts": st.integers(0, 9).map(str)
@@ -325,7 +418,9 @@ def row_keys(draw: st.DrawFn, count: int) -> list[str]:
     few = 9 if kind == "integers and texts" else count
     keys = draw(st.lists(ROW_KEYS[kind], unique=True, min_size=min(count, few), max_size=count))
     keys += [str(row) for row in range(1000, 1000 + count - len(keys))]
-    return draw(st.sampled_from([keys, sorted(keys), sorted(keys, key=len), draw(st.permutations(keys))]))
+    return draw(
+        st.sampled_from([keys, sorted(keys), sorted(keys, key=len), draw(st.permutations(keys))])
+    )
 
 
 # The shapes
@@ -347,7 +442,10 @@ def as_ragged_records(table: Table, draw: Draw) -> Any:
 
 def as_nested_records(table: Table, draw: Draw) -> Any:
     """Draw columns of scalars nested in objects that may be null, empty or absent."""
-    depth = {name: draw(st.sampled_from([(), ("in",), ("in", "deep"), ("out",), ("a.b",)])) for name in table.names}
+    depth = {
+        name: draw(st.sampled_from([(), ("in",), ("in", "deep"), ("out",), ("a.b",)]))
+        for name in table.names
+    }
     rows = []
     for record in as_records(table, draw):
         row: dict[str, Any] = {}
@@ -360,19 +458,26 @@ def as_nested_records(table: Table, draw: Draw) -> Any:
             else:
                 if value is not None or draw(st.booleans()):
                     place[name] = value
-        rows.append({key: value or draw(st.sampled_from([value, None])) for key, value in row.items()})
+        rows.append(
+            {key: value or draw(st.sampled_from([value, None])) for key, value in row.items()}
+        )
     return rows
 
 
 def as_columns(table: Table, draw: Draw) -> Any:
     keys = draw(row_keys(len(table.labels)))
-    return {name: dict(zip(keys, values, strict=True)) for name, values in zip(table.names, table.columns, strict=True)}
+    return {
+        name: dict(zip(keys, values, strict=True))
+        for name, values in zip(table.names, table.columns, strict=True)
+    }
 
 
 def as_sparse_columns(table: Table, draw: Draw) -> Any:
     """Draw columns with omitted nulls, so that a row may first occur in any of them, or never."""
     return {
-        name: {key: value for key, value in column.items() if value is not None or draw(st.booleans())}
+        name: {
+            key: value for key, value in column.items() if value is not None or draw(st.booleans())
+        }
         for name, column in as_columns(table, draw).items()
     }
 
@@ -403,7 +508,9 @@ def as_split(table: Table, draw: Draw) -> Any:
 
 
 def as_split_with_labels(table: Table, draw: Draw) -> Any:
-    kind = draw(st.sampled_from([SMALL, SMALL | LARGE, FLOATS, DATES, TEXT, SMALL.map(str), SMALL | TEXT]))
+    kind = draw(
+        st.sampled_from([SMALL, SMALL | LARGE, FLOATS, DATES, TEXT, SMALL.map(str), SMALL | TEXT])
+    )
     count = len(table.labels)
     labels = draw(st.lists(kind, min_size=count, max_size=count))
     return as_split(table, draw) | {"index": labels}
@@ -417,7 +524,9 @@ def as_index(table: Table, draw: Draw) -> Any:
 
 def as_record(table: Table, draw: Draw) -> Any:
     record = (as_records(table, draw) or [{}])[0]
-    assume(not all(isinstance(value, list) for value in record.values()))  # it would be columns, of one length or none
+    assume(
+        not all(isinstance(value, list) for value in record.values())
+    )  # it would be columns, of one length or none
     return record
 
 
@@ -442,7 +551,15 @@ SHAPES: dict[str, Callable[[Table, Draw], Any]] = {
 }
 REPEATING = {"split", "split with labels"}
 # Those that name every column once.
-UNIQUE = ["records", "ragged records", "columns", "sparse columns", "shuffled columns", "lists", "split"]
+UNIQUE = [
+    "records",
+    "ragged records",
+    "columns",
+    "sparse columns",
+    "shuffled columns",
+    "lists",
+    "split",
+]
 
 
 # Declared types
@@ -461,24 +578,55 @@ DECLARED: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], Any], str, str
     "str": (TEXT | DATES, str, "string", "string"),
     "bytes": (TEXT | DATES, str.encode, "object", "object"),
     "datetime.date": (DATES, midnight, "datetime64[us]", "datetime64[us]"),
-    "np.datetime64[ns]": (st.integers(-(10**12), 9 * 10**12), (10**6).__mul__, "datetime64[ns]", "datetime64[ns]"),
+    "np.datetime64[ns]": (
+        st.integers(-(10**12), 9 * 10**12),
+        (10**6).__mul__,
+        "datetime64[ns]",
+        "datetime64[ns]",
+    ),
     "Int32": (SMALL | st.sampled_from([2**31 - 1, -(2**31)]), int, "Int32", "Int32"),
     "Int64": (SMALL | LARGE | WHOLE, int, "Int64", "Int64"),
     "boolean": (st.booleans(), bool, "boolean", "boolean"),
     "string": (TEXT | DATES, str, "string", "string"),
-    "datetime64[s]": (st.integers(-(10**9), 10**11), (10**9).__mul__, "datetime64[s]", "datetime64[s]"),
-    "datetime64[ms]": (st.integers(-(10**12), 10**14), (10**6).__mul__, "datetime64[ms]", "datetime64[ms]"),
-    "datetime64[us]": (st.integers(-(10**15), 10**17), (10**3).__mul__, "datetime64[us]", "datetime64[us]"),
-    "datetime64[ns]": (st.integers(-(2**63) + 1, 2**63 - 1), int, "datetime64[ns]", "datetime64[ns]"),
+    "datetime64[s]": (
+        st.integers(-(10**9), 10**11),
+        (10**9).__mul__,
+        "datetime64[s]",
+        "datetime64[s]",
+    ),
+    "datetime64[ms]": (
+        st.integers(-(10**12), 10**14),
+        (10**6).__mul__,
+        "datetime64[ms]",
+        "datetime64[ms]",
+    ),
+    "datetime64[us]": (
+        st.integers(-(10**15), 10**17),
+        (10**3).__mul__,
+        "datetime64[us]",
+        "datetime64[us]",
+    ),
+    "datetime64[ns]": (
+        st.integers(-(2**63) + 1, 2**63 - 1),
+        int,
+        "datetime64[ns]",
+        "datetime64[ns]",
+    ),
 }
 
 
 @st.composite
 def declared_tables(draw: st.DrawFn) -> tuple[dict[str, str], Table]:
     """Draw a table with declared types; some columns have none, and some declared ones are absent."""
-    types = draw(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(list(DECLARED)), min_size=1, max_size=4))
+    types = draw(
+        st.dictionaries(
+            st.sampled_from("abcdef"), st.sampled_from(list(DECLARED)), min_size=1, max_size=4
+        )
+    )
     count = draw(st.integers(0, 8) | st.integers(0, 40))
-    names = draw(st.permutations(draw(st.sampled_from([list(types), list(types)[1:], ["more", *types]]))))
+    names = draw(
+        st.permutations(draw(st.sampled_from([list(types), list(types)[1:], ["more", *types]])))
+    )
     columns = []
     for name in names:
         values = DECLARED[types[name]][0] if name in types else TEXT
@@ -488,7 +636,9 @@ def declared_tables(draw: st.DrawFn) -> tuple[dict[str, str], Table]:
     return types, Table(names, columns, [*range(count)])
 
 
-def due_as_declared(types: dict[str, str], nullable: dict[str, bool | None], table: Table) -> list[Any]:
+def due_as_declared(
+    types: dict[str, str], nullable: dict[str, bool | None], table: Table
+) -> list[Any]:
     """Return what `held` must be: declared columns first, in the declared order, absent ones null."""
     named = dict(zip(table.names, table.columns, strict=True))
     columns = []
@@ -496,7 +646,9 @@ def due_as_declared(types: dict[str, str], nullable: dict[str, bool | None], tab
         _, become, whole, holed = DECLARED[kind]
         values = named.pop(name, [None] * len(table.labels))
         dtype = holed if nullable.get(name) or None in values else whole
-        columns.append([name, dtype, [None if value is None else become(value) for value in values]])
+        columns.append(
+            [name, dtype, [None if value is None else become(value) for value in values]]
+        )
     return columns + due(Table(list(named), list(named.values()), table.labels))
 
 
@@ -549,9 +701,16 @@ def test_a_table_in_any_shape_comes_back_value_for_value(shape: str, data: st.Da
     assert outcome(reply, data.draw(PIECES)) == outcome(reply, None)
 
 
-@given(tables(least=1), styles(indents=False), st.sampled_from(["\n", "\r\n", "\n\n", " \n "]), st.booleans())
+@given(
+    tables(least=1),
+    styles(indents=False),
+    st.sampled_from(["\n", "\r\n", "\n\n", " \n "]),
+    st.booleans(),
+)
 @MANY
-def test_lines_are_the_list_of_their_documents(table: Table, dumps: Any, end: str, ended: bool) -> None:
+def test_lines_are_the_list_of_their_documents(
+    table: Table, dumps: Any, end: str, ended: bool
+) -> None:
     rows = [dict(zip(table.names, row, strict=True)) for row in zip(*table.columns, strict=True)]
     text = end.join(map(dumps, rows)) + (end if ended else "")
     frame = to_frame(text, lines=True)
@@ -562,7 +721,9 @@ def test_lines_are_the_list_of_their_documents(table: Table, dumps: Any, end: st
 @pytest.mark.parametrize("shape", UNIQUE)
 @given(st.data())
 @FEWER
-def test_declared_types_are_applied_to_a_table_in_any_shape(shape: str, data: st.DataObject) -> None:
+def test_declared_types_are_applied_to_a_table_in_any_shape(
+    shape: str, data: st.DataObject
+) -> None:
     """Given by the caller, or declared by the reply, which may say of each column whether it holds nulls."""
     types, table = data.draw(declared_tables())
     document = SHAPES[shape](table, data.draw)
@@ -572,8 +733,12 @@ def test_declared_types_are_applied_to_a_table_in_any_shape(shape: str, data: st
     assert repr(held(frame)) == repr(due_as_declared(types, {}, expected))
     assert frame.attrs["funcs"]["shape"] == name
 
-    never = {name for name, values in zip(table.names, table.columns, strict=True) if None not in values}
-    said = {name: data.draw(st.sampled_from([True, None, *[False] * (name in never)])) for name in types}
+    never = {
+        name for name, values in zip(table.names, table.columns, strict=True) if None not in values
+    }
+    said = {
+        name: data.draw(st.sampled_from([True, None, *[False] * (name in never)])) for name in types
+    }
     schema = {
         name: {"type": kind} if said[name] is None else {"nullable": said[name], "type": kind}
         for name, kind in types.items()
@@ -612,8 +777,12 @@ MISFITS: dict[str, list[Any]] = {
 @pytest.mark.parametrize("kind", MISFITS)
 @given(st.data())
 @FEWER
-def test_a_value_that_a_declared_type_cannot_hold_is_named_with_its_place(kind: str, data: st.DataObject) -> None:
-    values = data.draw(st.lists((DECLARED[kind][0] if kind in DECLARED else NAIVE) | st.none(), max_size=8))
+def test_a_value_that_a_declared_type_cannot_hold_is_named_with_its_place(
+    kind: str, data: st.DataObject
+) -> None:
+    values = data.draw(
+        st.lists((DECLARED[kind][0] if kind in DECLARED else NAIVE) | st.none(), max_size=8)
+    )
     row = data.draw(st.integers(0, len(values)))
     for misfit in MISFITS[kind]:
         words = f"^Column 'x' is declared as {re.escape(kind)} but contains {re.escape(quote(misfit))} in row {row}[.]"
@@ -644,7 +813,11 @@ def due_in_a_field(word: str, values: list[Any]) -> list[Any]:
 @given(st.data())
 @MANY
 def test_a_table_schema_gives_its_types_and_its_key(data: st.DataObject) -> None:
-    words = data.draw(st.dictionaries(st.sampled_from(["index", *"abcd"]), st.sampled_from(list(FIELDS)), min_size=1))
+    words = data.draw(
+        st.dictionaries(
+            st.sampled_from(["index", *"abcd"]), st.sampled_from(list(FIELDS)), min_size=1
+        )
+    )
     count = data.draw(st.integers(0, 8))
     columns = {}
     for name, word in words.items():
@@ -658,7 +831,9 @@ def test_a_table_schema_gives_its_types_and_its_key(data: st.DataObject) -> None
         schema["primaryKey"] = data.draw(st.sampled_from([key, [key]]))
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     reply, _ = data.draw(replies({"schema": schema, "data": rows}))
-    expected = [[name, *due_in_a_field(word, columns[name])] for name, word in words.items() if name != key]
+    expected = [
+        [name, *due_in_a_field(word, columns[name])] for name, word in words.items() if name != key
+    ]
     index = ["int64", [*range(count)]] if key is None else due_in_a_field(words[key], columns[key])
     frame = to_frame(reply)
     # A key of integers that pandas finds to be a range, it makes one; their dtype is the same.
@@ -690,7 +865,10 @@ def test_a_frame_that_pandas_writes_as_a_table_comes_back() -> None:
 def outcome(reply: bytes | str, piece: int | None, schema: dict[str, str] | None = None) -> str:
     """Return the frame or the error of a reply, and the warnings; read whole if `piece` is None."""
     long, piece = (2**62, 1) if piece is None else (0, piece)
-    with patch.multiple(chunks, LONG=long, _CHUNK=piece), warnings.catch_warnings(record=True) as warned:
+    with (
+        patch.multiple(chunks, LONG=long, _CHUNK=piece),
+        warnings.catch_warnings(record=True) as warned,
+    ):
         warnings.simplefilter("always")
         try:
             frame = to_frame(reply, schema=schema)
@@ -704,27 +882,126 @@ def outcome(reply: bytes | str, piece: int | None, schema: dict[str, str] | None
 # The first piece is a sixteenth of the others, so that only the larger ones begin with several elements.
 PIECES = st.integers(1, 64) | st.sampled_from([400, 800, 1600])
 # Texts of elements, one kind a shape: mostly alike, and each of the others breaks what the first ones promise.
-ALIKE = ['{"a": 1, "b": {"x": 1, "y": "t"}}', '{"a":2,"b":{"x":-3,"y":""}}', '{"a": null, "b": {"x": 4}}', '{"a": 5}']
+ALIKE = [
+    '{"a": 1, "b": {"x": 1, "y": "t"}}',
+    '{"a":2,"b":{"x":-3,"y":""}}',
+    '{"a": null, "b": {"x": 4}}',
+    '{"a": 5}',
+]
 VALUES = [
     *["NaN", "Infinity", "-Infinity", "-NaN", "NaNs", '"NaN"', r'"\" NaN"', r'"\\", NaN'],
-    *("1", "-0", "-0.0", "0.5", "1e3", "9007199254740993", "18446744073709551615", "1" + "0" * 30, "true", "null"),
-    *('""', '"t"', '"007"', '"2024-01-01"', '"2024-01-01T00:00Z"', '"2024-02-30"', '"\u2028"', '"\\u2028"'),
-    *('"\\ud83d\\ude00"', '"},{"', '"}, {"', '"],["', '"], ["', '",\\""', '"a,"', '"[{"', '"}]"', '"é"', '"😀"'),
+    *(
+        "1",
+        "-0",
+        "-0.0",
+        "0.5",
+        "1e3",
+        "9007199254740993",
+        "18446744073709551615",
+        "1" + "0" * 30,
+        "true",
+        "null",
+    ),
+    *(
+        '""',
+        '"t"',
+        '"007"',
+        '"2024-01-01"',
+        '"2024-01-01T00:00Z"',
+        '"2024-02-30"',
+        '"\u2028"',
+        '"\\u2028"',
+    ),
+    *(
+        '"\\ud83d\\ude00"',
+        '"},{"',
+        '"}, {"',
+        '"],["',
+        '"], ["',
+        '",\\""',
+        '"a,"',
+        '"[{"',
+        '"}]"',
+        '"é"',
+        '"😀"',
+    ),
     *('"\\\\"', '"\\\\\\""', '"\\\\\\\\"'),
-    *("[]", "[1,2]", "[[1],[2]]", '["a","b"]', '[{"x":1},{"x":2}]', '[{"x": 1}, {"x": 2}]', "{}", '{"x": 1}'),
-    *('{"x": {"z": 1}, "w": [{}, {}]}', '{"x": null}', '{"x": "s", "y": 0}', '{"x":{"0":1},"y":{"0":2}}'),
-    *("NaN", "-Infinity", "1e999", '"\\ud800"', "1" * 4301, "tru", "01", "'a'", '"\t"', "[1", "{", ""),
+    *(
+        "[]",
+        "[1,2]",
+        "[[1],[2]]",
+        '["a","b"]',
+        '[{"x":1},{"x":2}]',
+        '[{"x": 1}, {"x": 2}]',
+        "{}",
+        '{"x": 1}',
+    ),
+    *(
+        '{"x": {"z": 1}, "w": [{}, {}]}',
+        '{"x": null}',
+        '{"x": "s", "y": 0}',
+        '{"x":{"0":1},"y":{"0":2}}',
+    ),
+    *(
+        "NaN",
+        "-Infinity",
+        "1e999",
+        '"\\ud800"',
+        "1" * 4301,
+        "tru",
+        "01",
+        "'a'",
+        '"\t"',
+        "[1",
+        "{",
+        "",
+    ),
 ]
 RECORDS = [
-    *("null", "{}", "[]", "[1]", "1", '"a"', "", '{"c": 1}', '{"b": {"z": 1}, "a": 1}', '{"a": 1, "a": "two"}'),
-    *('{"a": {"x": 1}, "a": 2}', '{"b": {"x": 1}, "b": {"y": 2}}', '{"b": {"x": 1, "x": {}}}', '{"": 1, "b.x": 2}'),
+    *(
+        "null",
+        "{}",
+        "[]",
+        "[1]",
+        "1",
+        '"a"',
+        "",
+        '{"c": 1}',
+        '{"b": {"z": 1}, "a": 1}',
+        '{"a": 1, "a": "two"}',
+    ),
+    *(
+        '{"a": {"x": 1}, "a": 2}',
+        '{"b": {"x": 1}, "b": {"y": 2}}',
+        '{"b": {"x": 1, "x": {}}}',
+        '{"": 1, "b.x": 2}',
+    ),
     *('{"a": 1,}', '{"a" 1}', '{"a": 1}}', '[{"a": 1}]', "{'a': 1}", "{a: 1}"),
 ]
 KEYS = [
-    *("-0", "007", "00", "+1", "1.0", "1e2", " 1", "", "x", "-1", "9223372036854775807", "9223372036854775808"),
+    *(
+        "-0",
+        "007",
+        "00",
+        "+1",
+        "1.0",
+        "1e2",
+        " 1",
+        "",
+        "x",
+        "-1",
+        "9223372036854775807",
+        "9223372036854775808",
+    ),
     "\\u0031",
 ]
-BRACKETS = [*[("[", "]"), ("[ ", " ]"), (" [\n", "\n] ")] * 10, ("[", ",]"), ("[,", "]"), ("[", "]]"), ("", "]")]
+BRACKETS = [
+    *[("[", "]"), ("[ ", " ]"), (" [\n", "\n] ")] * 10,
+    ("[", ",]"),
+    ("[,", "]"),
+    ("[", "]]"),
+    ("", "]"),
+]
 COMMAS = st.sampled_from([*[",", ", ", " ,\n", ",\n  ", "\t,\r\n"] * 5, ",\x0b"])
 
 
@@ -754,10 +1031,15 @@ def keyed(draw: st.DrawFn) -> str:
     """Draw columns that have the same row keys, apart from drawn changes."""
     keys = [str(row) for row in range(draw(st.integers(0, 8)))]
     columns = []
-    for name in draw(st.lists(st.sampled_from(["a", "b", "c", "0", "error", "x,"]), min_size=1, max_size=3)):
+    for name in draw(
+        st.lists(st.sampled_from(["a", "b", "c", "0", "error", "x,"]), min_size=1, max_size=3)
+    ):
         alike = draw(st.sampled_from(["1", '"t"', "0.5", "true"]))
         values = draw(mostly([alike, alike, alike, "null"], VALUES))
-        members = [f'"{key}": {value}' for key, value in zip(keys, [*values, *[alike] * len(keys)], strict=False)]
+        members = [
+            f'"{key}": {value}'
+            for key, value in zip(keys, [*values, *[alike] * len(keys)], strict=False)
+        ]
         if draw(st.integers(0, 7)) == 0:
             odd = f'"{draw(st.sampled_from(KEYS + keys))}": {alike}'
             members.insert(draw(st.integers(0, len(members))), odd)
@@ -766,10 +1048,17 @@ def keyed(draw: st.DrawFn) -> str:
 
 
 RECORD_LISTS = lists_of(
-    mostly(ALIKE, RECORDS, [f'{{"a": {value}}}' for value in VALUES], [f'{{"b": {value}, "a": 1}}' for value in VALUES])
+    mostly(
+        ALIKE,
+        RECORDS,
+        [f'{{"a": {value}}}' for value in VALUES],
+        [f'{{"b": {value}, "a": 1}}' for value in VALUES],
+    )
 )
 ROWS = ['[1, "t"]', '[2,""]', "[null, null]"]
-ROW_LISTS = lists_of(mostly(ROWS, RECORDS, ["[]", "[1]", '[1,"t",3]'], [f"[{value}, 1]" for value in VALUES]))
+ROW_LISTS = lists_of(
+    mostly(ROWS, RECORDS, ["[]", "[1]", '[1,"t",3]'], [f"[{value}, 1]" for value in VALUES])
+)
 PLAIN_LISTS = lists_of(mostly(["1", "2"], VALUES))
 LABELS = lists_of(mostly(["1", "2"], ['"x"', '"1"', "0.5", "null", "[1]"]))
 SPLITS = st.builds(
@@ -780,8 +1069,18 @@ SPLITS = st.builds(
 )
 SCHEMAS = st.sampled_from(
     [
-        *('{"a": {"type": "int64"}}', '{"a": {"type": "int64", "nullable": false}}', '{"b": {"type": "str"}}'),
-        *('{"a": {"type": "float64"}, "c": {"type": "bool"}}', '{"a": {"type": "odd"}}', '{"a": 1}', "{}", "5"),
+        *(
+            '{"a": {"type": "int64"}}',
+            '{"a": {"type": "int64", "nullable": false}}',
+            '{"b": {"type": "str"}}',
+        ),
+        *(
+            '{"a": {"type": "float64"}, "c": {"type": "bool"}}',
+            '{"a": {"type": "odd"}}',
+            '{"a": 1}',
+            "{}",
+            "5",
+        ),
         '{"fields": [{"name": "a", "type": "integer"}], "primaryKey": ["a"]}',
     ]
 )
@@ -860,9 +1159,13 @@ BODIES: dict[str, str] = {
     "NaN by column": '{"a": {"0": 1, "1": NaN}, "b": {"0": "NaN", "1": "x"}}',
     "numbers near the largest float": f"[{'1.5e+300, 1E299, 1e300, ' * 5}7, -0.0, NaN, 1.7976931348623157e308]",
     "numbers near the largest float, and a larger one": f"[{'1e300, ' * 9}1e309]",
-    "records near the largest float": "[" + '{"a": 1e300, "b": [1E299]}, ' * 9 + '{"a": -1.7976931348623157e308}]',
+    "records near the largest float": "["
+    + '{"a": 1e300, "b": [1E299]}, ' * 9
+    + '{"a": -1.7976931348623157e308}]',
     "rows near the largest float, and a larger one": f"[{'[1e300, 0.1], ' * 9}[1, -1e309]]",
-    "columns near the largest float": json.dumps({"a": {str(n): (n + 0.1) * 1e299 for n in range(12)}}),
+    "columns near the largest float": json.dumps(
+        {"a": {str(n): (n + 0.1) * 1e299 for n in range(12)}}
+    ),
     "NaN and a NUL": '[{"a": NaN}, {"a": \0}]',
     "1e999 late": '[{"a": 1}, {"a": 2}, {"a": 1e999}]',
     "too many digits late": f'[{{"a": 1}}, {{"a": {"1" * 4301}}}]',
@@ -1030,7 +1333,8 @@ def test_pieces_of_any_size_give_what_the_whole_gives(shape: str, data: st.DataO
 
 
 @pytest.mark.parametrize(
-    "reply", ['{"schema": {"a": 1}, "data": [{"a": 1}], "retrievalTime": NaN}', '[[1, "t"], ["u", NaN, 1]]']
+    "reply",
+    ['{"schema": {"a": 1}, "data": [{"a": 1}], "retrievalTime": NaN}', '[[1, "t"], ["u", NaN, 1]]'],
 )
 def test_what_is_read_twice_warns_once(reply: str) -> None:
     """A reply that is no table after all is read again as a whole, and a chunk with a longer row as other rows."""
@@ -1041,8 +1345,37 @@ def test_what_is_read_twice_warns_once(reply: str) -> None:
 
 # What may come into a text, and lead astray whoever looks for its ends.
 WEDGES = [
-    *(b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"},{", b"],[", b"\\n", b"\n", b"\x0b", b"\x0c", b"\0", b" "),
-    *(b"\xff", b"\xc3", b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"1", b"-", b".", b"e", b"n", b"null"),
+    *(
+        b'"',
+        b"\\",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b",",
+        b":",
+        b"},{",
+        b"],[",
+        b"\\n",
+        b"\n",
+        b"\x0b",
+        b"\x0c",
+        b"\0",
+        b" ",
+    ),
+    *(
+        b"\xff",
+        b"\xc3",
+        b"\xe2\x80\xa8",
+        b"\xed\xa0\x80",
+        b"\xef\xbb\xbf",
+        b"1",
+        b"-",
+        b".",
+        b"e",
+        b"n",
+        b"null",
+    ),
     b"NaN",
 ]
 
@@ -1050,7 +1383,9 @@ WEDGES = [
 @pytest.mark.parametrize("shape", TEXTS_BY_SHAPE)
 @given(st.data())
 @MANY
-def test_pieces_of_a_broken_text_are_refused_in_the_words_of_the_whole(shape: str, data: st.DataObject) -> None:
+def test_pieces_of_a_broken_text_are_refused_in_the_words_of_the_whole(
+    shape: str, data: st.DataObject
+) -> None:
     reply = bytearray(data.draw(enveloped(data.draw(TEXTS_BY_SHAPE[shape]))).encode())
     place = data.draw(st.integers(0, len(reply) - 1))
     match data.draw(st.sampled_from(["cut", "insert", "delete", "replace", "flip"])):

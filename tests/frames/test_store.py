@@ -30,7 +30,9 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 def assert_same(found: pd.DataFrame, frame: pd.DataFrame) -> None:
     """Hold a frame to be another one, down to the types of its labels and of its objects."""
     # The names of no columns have a type of no meaning.
-    pd.testing.assert_frame_equal(found, frame, check_column_type=len(frame.columns) > 0, check_freq=False)
+    pd.testing.assert_frame_equal(
+        found, frame, check_column_type=len(frame.columns) > 0, check_freq=False
+    )
     assert list(map(repr, found.dtypes)) == list(map(repr, frame.dtypes))
     assert type(found.index) is type(frame.index)
     assert found.index.names == frame.index.names
@@ -57,7 +59,9 @@ def put(segments: Segments, key: str, frame: pd.DataFrame) -> None:
 
 def table(number: int, rows: int = 3) -> pd.DataFrame:
     return to_frame(
-        json.dumps([{"Symbol": f"S{number}", "Value": number + row / 4, "Row": row} for row in range(rows)])
+        json.dumps(
+            [{"Symbol": f"S{number}", "Value": number + row / 4, "Row": row} for row in range(rows)]
+        )
     )
 
 
@@ -119,17 +123,25 @@ CELLS = [
     st.integers() | st.text() | st.booleans(),
 ]
 VALUES = st.dictionaries(st.text(), st.sampled_from(CELLS), max_size=4).flatmap(
-    lambda kinds: st.lists(st.fixed_dictionaries({name: kind | st.none() for name, kind in kinds.items()}), max_size=6)
+    lambda kinds: st.lists(
+        st.fixed_dictionaries({name: kind | st.none() for name, kind in kinds.items()}), max_size=6
+    )
 )
 
 
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(replies=st.lists(VALUES, min_size=1, max_size=4))
-def test_any_frames_of_one_file_come_back_exactly(replies: list[Any], tmp_path_factory: Any) -> None:
+def test_any_frames_of_one_file_come_back_exactly(
+    replies: list[Any], tmp_path_factory: Any
+) -> None:
     """Whatever a service sends, alone or beside others of the same columns, comes back as `to_frame` read it."""
     folder = tmp_path_factory.mktemp("segments")
-    frames = {f"{at}{turn}": to_frame(json.dumps(reply)) for at, reply in enumerate(replies) for turn in "ab"}
+    frames = {
+        f"{at}{turn}": to_frame(json.dumps(reply))
+        for at, reply in enumerate(replies)
+        for turn in "ab"
+    }
     segments = stored(folder, frames)
     found = segments.read(list(frames))
     for key, frame in frames.items():
@@ -186,8 +198,13 @@ def test_what_would_change_is_not_kept(frame: pd.DataFrame, tmp_path: Path) -> N
 
 def test_single_columns_are_read(tmp_path: Path) -> None:
     """Of a result only the columns named are read, in its order; its index and length stay, whatever the names."""
-    frames = {str(at): to_frame(json.dumps([{f"c{at}": at, "a": 1, "\0": 2, "a.b": 3}] * 2)) for at in range(12)}
-    frames["labels"] = to_frame('{"columns": ["a", "b"], "index": ["x", null], "data": [[1, 2], [3, 4]]}')
+    frames = {
+        str(at): to_frame(json.dumps([{f"c{at}": at, "a": 1, "\0": 2, "a.b": 3}] * 2))
+        for at in range(12)
+    }
+    frames["labels"] = to_frame(
+        '{"columns": ["a", "b"], "index": ["x", null], "data": [[1, 2], [3, 4]]}'
+    )
     segments = stored(tmp_path, frames)
     for wanted in ([], ["a"], ["a.b", "a"], ["\0", "c3"]):
         for key, frame in segments.read(list(frames), wanted).items():
@@ -219,11 +236,15 @@ def test_results_of_many_layouts_are_few_files(tmp_path: Path) -> None:
     for key, frame in segments.read(list(frames)).items():
         assert_same(frame, frames[key])
     plain = stored(tmp_path / "plain", frames, plain=True)
-    assert {name for path in plain.files for name in pq.read_schema(path).names} == {f"c{at}" for at in range(60)}
+    assert {name for path in plain.files for name in pq.read_schema(path).names} == {
+        f"c{at}" for at in range(60)
+    }
     assert plain.read(["59"]).keys() == {"59"}
 
 
-def test_a_long_sweep_is_kept_in_files_of_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_sweep_is_kept_in_files_of_bounded_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file is closed after so many results, bytes or seconds: a kernel that is killed loses what came since."""
     monkeypatch.setattr(store, "SEGMENT_RESULTS", 10)
     segments = Segments(tmp_path)
@@ -281,7 +302,9 @@ def test_many_small_files_become_one(tmp_path: Path) -> None:
         assert frame.attrs["funcs"]["number"] == number
         assert frame["Symbol"].iloc[0] == f"S{number}"
     assert pq.ParquetFile(segments.files[0]).num_row_groups == 15
-    assert segments.files[0].read_bytes().count(b"jupyter_funcs.attrs") == 1  # none of the footers it is made of
+    assert (
+        segments.files[0].read_bytes().count(b"jupyter_funcs.attrs") == 1
+    )  # none of the footers it is made of
     again = segments.files
     segments.tidy()
     assert segments.files == again
@@ -367,7 +390,9 @@ def test_a_footer_that_was_changed_is_not_believed(tmp_path: Path) -> None:
     assert Segments(tmp_path).read(["1"]) == {}
 
 
-def test_a_file_of_another_version_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_version_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a later version writes in another way is none of ours to read."""
     with monkeypatch.context() as later:
         later.setattr(parquet, "_FORMAT", 2)
@@ -386,7 +411,9 @@ def test_files_that_are_not_ours_stay(tmp_path: Path) -> None:
     segments.tidy()
     segments.trim(0)
     segments.clear()
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "results-folder.parquet"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [*names, "results-folder.parquet"]
+    )
     assert segments.all == {}
 
 
@@ -425,14 +452,25 @@ writer.close()
 
 @pytest.mark.fault(154)
 @pytest.mark.parametrize(
-    "options", [*(pytest.param(options, marks=pytest.mark.slow) for options in ({"repair": True}, {"plain": True})), {}]
+    "options",
+    [
+        *(
+            pytest.param(options, marks=pytest.mark.slow)
+            for options in ({"repair": True}, {"plain": True})
+        ),
+        {},
+    ],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
-def test_what_a_killed_process_has_left_is_removed_at_the_next_start(tmp_path: Path, options: dict[str, bool]) -> None:
+def test_what_a_killed_process_has_left_is_removed_at_the_next_start(
+    tmp_path: Path, options: dict[str, bool]
+) -> None:
     """At once, however young it is; the file of a process that is alive stays, however old, and becomes complete."""
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", HALF_WRITTEN, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-c", HALF_WRITTEN, str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         for _ in range(2)
     ]
@@ -455,7 +493,9 @@ def test_what_a_killed_process_has_left_is_removed_at_the_next_start(tmp_path: P
 
 
 @pytest.mark.fault(154)
-def test_where_no_file_can_be_locked_its_age_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_file_can_be_locked_its_age_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An unfinished file of an hour ago goes; one that may still be written stays."""
     monkeypatch.setattr(files, "lock", lambda *_, **__: None)
     for name, ago in {"results-old.part": 7200, "results-new.part": 60}.items():
@@ -473,7 +513,9 @@ def test_files_that_others_download_into_the_folder_stay(tmp_path: Path) -> None
     (tmp_path / "target").write_bytes(b"1")
     (tmp_path / "results-link.part").symlink_to(tmp_path / "target")
     Segments(tmp_path, repair=True)
-    assert {"film.mkv.part", "results-folder.part", "target"} <= {path.name for path in tmp_path.iterdir()}
+    assert {"film.mkv.part", "results-folder.part", "target"} <= {
+        path.name for path in tmp_path.iterdir()
+    }
 
 
 def test_a_text_that_no_file_may_hold_is_in_none(tmp_path: Path) -> None:
@@ -585,6 +627,10 @@ print("intact")
 def test_a_full_disk_at_any_byte_leaves_the_others_intact(tmp_path: Path) -> None:
     """FAULTS.md 117: a disk that fills at any byte of a file leaves no part of it, and what was there before."""
     done = subprocess.run(
-        [sys.executable, "-c", FILLS, str(tmp_path)], check=False, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", FILLS, str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert (done.stdout, done.stderr) == ("intact\n", ""), done.stderr

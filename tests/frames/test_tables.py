@@ -21,11 +21,19 @@ SHOWN = "import jupyter_funcs as jf; print(jf.connect().get_panel_daily.describe
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 110, 300])
-@pytest.mark.parametrize("program", [LIST, ["-c", SHOWN]], ids=["jupyter funcs list", "print(fn.describe())"])
-def test_a_listing_in_a_terminal_is_as_wide_as_it_is_and_cuts_nothing(program: list[str], width: int) -> None:
+@pytest.mark.parametrize(
+    "program", [LIST, ["-c", SHOWN]], ids=["jupyter funcs list", "print(fn.describe())"]
+)
+def test_a_listing_in_a_terminal_is_as_wide_as_it_is_and_cuts_nothing(
+    program: list[str], width: int
+) -> None:
     """Every word of every text is shown, at any width."""
-    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # which would count for the width
-    child = pexpect.spawn(sys.executable, program, dimensions=(50, width), env=env, encoding="utf-8", timeout=60)
+    env = {
+        name: value for name, value in os.environ.items() if name != "COLUMNS"
+    }  # which would count for the width
+    child = pexpect.spawn(
+        sys.executable, program, dimensions=(50, width), env=env, encoding="utf-8", timeout=60
+    )
     child.expect(pexpect.EOF)
     lines = child.before.splitlines()
     assert 50 < max(map(len, lines)) <= width
@@ -42,7 +50,9 @@ def test_a_listing_in_a_terminal_is_as_wide_as_it_is_and_cuts_nothing(program: l
 @pytest.mark.slow
 def test_a_listing_that_is_piped_has_a_line_a_function() -> None:
     """Without a terminal, each function is on one line, for grep."""
-    done = subprocess.run([sys.executable, *LIST], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, *LIST], capture_output=True, text=True, timeout=60, check=True
+    )
     assert len(done.stdout.splitlines()) == 8
 
 
@@ -56,16 +66,25 @@ def test_a_listing_is_not_typeset() -> None:
 
 def test_a_table_shares_its_width_so_that_it_is_low() -> None:
     """Long columns get the most width, the first column stays whole if possible, numbers are right-aligned."""
-    columns = [["name", "Get It", ""], ["rows", "7", "1,000"], ["about", "one two three four five six", ""]]
+    columns = [
+        ["name", "Get It", ""],
+        ["rows", "7", "1,000"],
+        ["about", "one two three four five six", ""],
+    ]
     assert table_text(columns, [False, True, False], 30).splitlines() == [
         "name     rows  about",
         "Get It      7  one two three",
         "               four five six",
         "        1,000",
     ]
-    assert table_text(columns, [False, True, False], 80).splitlines()[1] == "Get It      7  one two three four five six"
+    assert (
+        table_text(columns, [False, True, False], 80).splitlines()[1]
+        == "Get It      7  one two three four five six"
+    )
     assert table_text([["a", "", "b"]], [False], 80) == "a\n\nb"
-    names = table_text([["report_time_unit"], ["immeasurably"], ["uncharacteristically"]], [False] * 3, 40)
+    names = table_text(
+        [["report_time_unit"], ["immeasurably"], ["uncharacteristically"]], [False] * 3, 40
+    )
     assert names.splitlines()[0] == "report_time_unit  immeasurab  uncharacte"  # the name is whole
 
 
@@ -73,7 +92,9 @@ TEXT = st.text(st.sampled_from("ab é-界"), max_size=40).map(lambda text: " ".j
 
 
 @given(
-    st.integers(1, 5).flatmap(lambda n: st.lists(st.lists(TEXT, min_size=n, max_size=n), min_size=1)),
+    st.integers(1, 5).flatmap(
+        lambda n: st.lists(st.lists(TEXT, min_size=n, max_size=n), min_size=1)
+    ),
     st.integers(1, 90),
 )
 def test_any_table_keeps_its_letters_and_its_width(rows: list[list[str]], width: int) -> None:

@@ -118,8 +118,12 @@ RECEIVED: list[tuple[Any, Any, Any]] = [
 
 
 @pytest.mark.fault(155)
-@pytest.mark.parametrize(("annotation", "given", "received"), RECEIVED, ids=[f"{row[0]} {row[1]}" for row in RECEIVED])
-def test_a_function_receives_the_same_either_way(way: Way, annotation: Any, given: Any, received: Any) -> None:
+@pytest.mark.parametrize(
+    ("annotation", "given", "received"), RECEIVED, ids=[f"{row[0]} {row[1]}" for row in RECEIVED]
+)
+def test_a_function_receives_the_same_either_way(
+    way: Way, annotation: Any, given: Any, received: Any
+) -> None:
     """Of every kind of annotation, with white space, repeats and empty items."""
     seen: list[Any] = []
 
@@ -214,7 +218,11 @@ def test_arguments_of_any_number_are_a_list(way: Way) -> None:
         return sep.join([first, *map(str, rest)])
 
     run = way(join)
-    assert [(field.name, field.required) for field in run.fields] == [("first", True), ("rest", False), ("sep", False)]
+    assert [(field.name, field.required) for field in run.fields] == [
+        ("first", True),
+        ("rest", False),
+        ("sep", False),
+    ]
     assert run(first="a", rest=[2, 1, 2], sep="+")["Result"].tolist() == ["a+2+1+2"]
     assert run(first="a")["Result"].tolist() == ["a"]
 
@@ -222,7 +230,9 @@ def test_arguments_of_any_number_are_a_list(way: Way) -> None:
 def test_the_docstring_and_the_markers_describe_either_way(way: Way) -> None:
     """In numpy style here; other styles are read as well."""
 
-    def daily_of_fq(day: dt.date, count: Annotated[int, Help("How many.")] = 2, unit: str = "d") -> None:
+    def daily_of_fq(
+        day: dt.date, count: Annotated[int, Help("How many.")] = 2, unit: str = "d"
+    ) -> None:
         """Sum one day.
 
         Args:
@@ -263,7 +273,9 @@ def test_objects_of_the_kernel_are_passed_by_reference() -> None:
     assert form.errors.keys() == {"n"}
     asked = jf.connect([merge]).merge.request(left=frame, right=frame, how="left")
     assert asked["arguments"] == {"left": "<DataFrame>", "right": "<DataFrame>", "how": "left"}
-    parameters = [Parameter.of_python(each, "") for each in inspect.signature(merge).parameters.values()]
+    parameters = [
+        Parameter.of_python(each, "") for each in inspect.signature(merge).parameters.values()
+    ]
     assert [parameter.takes_objects for parameter in parameters] == [True, True, False, False]
     for parameter in parameters:
         assert not parameter.takes_objects or parameter.adapter.validate_python(frame) is frame
@@ -276,7 +288,9 @@ def test_infinity_is_null_in_json_with_one_warning(way: Way) -> None:
         return [{"a": float("inf")}, {"a": 0.5}, {"a": float("-inf")}]
 
     run = way(ratios)
-    with pytest.warns(UserWarning, match=r"^The result has 2 infinite numbers, which JSON doesn't have") as warned:
+    with pytest.warns(
+        UserWarning, match=r"^The result has 2 infinite numbers, which JSON doesn't have"
+    ) as warned:
         assert run()["a"].isna().tolist() == [True, False, True]
     assert len(warned) == 1
 
@@ -284,7 +298,9 @@ def test_infinity_is_null_in_json_with_one_warning(way: Way) -> None:
 class Sale(TypedDict):
     day: dt.date
     color: Color
-    spend: Annotated[Decimal, pydantic.Field(description="Card spend.", json_schema_extra={"unit": "USD"})]
+    spend: Annotated[
+        Decimal, pydantic.Field(description="Card spend.", json_schema_extra={"unit": "USD"})
+    ]
     cards: int | None
     name: str
 
@@ -316,10 +332,18 @@ def test_what_a_function_is_annotated_to_return_is_declared(way: Way, python: An
     kinds = {name: str(dtype) for name, dtype in frame.dtypes.items()}
     assert kinds == DECLARED_SALE
     assert frame["spend"].tolist() == [Decimal("1.50")]
-    assert frame.attrs["funcs"]["columns"] == {"spend": {"description": "Card spend.", "unit": "USD"}}
+    assert frame.attrs["funcs"]["columns"] == {
+        "spend": {"description": "Card spend.", "unit": "USD"}
+    }
 
 
-DECLARED_SALE = {"day": "datetime64[us]", "color": "category", "spend": "object", "cards": "Int64", "name": "string"}
+DECLARED_SALE = {
+    "day": "datetime64[us]",
+    "color": "category",
+    "spend": "object",
+    "cards": "Int64",
+    "name": "string",
+}
 
 
 def test_no_row_still_has_the_columns_that_a_function_is_annotated_to_return(way: Way) -> None:

@@ -30,9 +30,13 @@ DEMO = companies.reference()
 SYMBOL = ListedBy("Get Universe", Reference.symbol, "symbols")
 
 
-def parameter(annotation: Any, default: Any = inspect.Parameter.empty, name: str = "P") -> Parameter:
+def parameter(
+    annotation: Any, default: Any = inspect.Parameter.empty, name: str = "P"
+) -> Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
-    return Parameter.published(inspect.Parameter(name, kind, default=default, annotation=annotation))
+    return Parameter.published(
+        inspect.Parameter(name, kind, default=default, annotation=annotation)
+    )
 
 
 ANNOTATIONS = [
@@ -58,7 +62,9 @@ ANNOTATIONS = [
     ANNOTATIONS,
     ids=[inspect.formatannotation(annotation) for annotation, *_ in ANNOTATIONS],
 )
-def test_a_parameter_is_read_from_its_annotation(annotation: Any, code: int, many: bool, type_: type) -> None:
+def test_a_parameter_is_read_from_its_annotation(
+    annotation: Any, code: int, many: bool, type_: type
+) -> None:
     found = parameter(annotation)
     assert (found.code, found.many, found.type, found.required) == (code, many, type_, True)
     optional = parameter(annotation, None)
@@ -66,10 +72,14 @@ def test_a_parameter_is_read_from_its_annotation(annotation: Any, code: int, man
 
 
 @pytest.mark.parametrize(
-    "annotation", [range, Reference, list[range], range | None, Callable[[int], int]], ids=inspect.formatannotation
+    "annotation",
+    [range, Reference, list[range], range | None, Callable[[int], int]],
+    ids=inspect.formatannotation,
 )
 def test_an_annotation_that_is_not_for_json_is_refused_when_published(annotation: Any) -> None:
-    with pytest.raises(TypeError, match=r"(?s)Parameter P is annotated .*\. Use str, int, float, bool, date"):
+    with pytest.raises(
+        TypeError, match=r"(?s)Parameter P is annotated .*\. Use str, int, float, bool, date"
+    ):
         parameter(annotation)
 
 
@@ -101,7 +111,11 @@ DESCRIPTIONS = [
         (),
         "[Optional] Must be at least 0.5 and at most 9. Must be a number. If none, N defaults to '1'.",
     ),
-    (parameter(bool, default=True), (), "[Optional] Options are 'Yes', 'No'. If none, P defaults to 'Yes'."),
+    (
+        parameter(bool, default=True),
+        (),
+        "[Optional] Options are 'Yes', 'No'. If none, P defaults to 'Yes'.",
+    ),
     (parameter(list[str], ["a", "b"]), (), "[Optional] If none, P defaults to 'a', 'b'."),
     (parameter(list[str], []), (), "[Optional]"),
     (
@@ -110,12 +124,20 @@ DESCRIPTIONS = [
         "[Required] Use function 'Get Store Regions' to get list of available store regions.",
     ),
     (parameter(date, None), (), "[Optional] Format is YYYY-MM-DD."),
-    (parameter(Annotated[list[str], Options("a", "b")], None), (), "[Optional] Options are 'a', 'b'."),
+    (
+        parameter(Annotated[list[str], Options("a", "b")], None),
+        (),
+        "[Optional] Options are 'a', 'b'.",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("found", "rules", "text"), DESCRIPTIONS, ids=[row_id(text) for *_, text in DESCRIPTIONS])
-def test_the_description_is_in_the_services_own_wording(found: Parameter, rules: Any, text: str) -> None:
+@pytest.mark.parametrize(
+    ("found", "rules", "text"), DESCRIPTIONS, ids=[row_id(text) for *_, text in DESCRIPTIONS]
+)
+def test_the_description_is_in_the_services_own_wording(
+    found: Parameter, rules: Any, text: str
+) -> None:
     assert found.description(rules) == text
 
 
@@ -134,10 +156,15 @@ INVALID_DEFAULTS = [
 @pytest.mark.parametrize(
     ("annotation", "default"),
     INVALID_DEFAULTS,
-    ids=[f"{inspect.formatannotation(annotation)} {default}" for annotation, default in INVALID_DEFAULTS],
+    ids=[
+        f"{inspect.formatannotation(annotation)} {default}"
+        for annotation, default in INVALID_DEFAULTS
+    ],
 )
 def test_an_invalid_default_is_refused_when_published(annotation: Any, default: Any) -> None:
-    with pytest.raises(TypeError, match=r"Parameter P has the default .*, which is not a valid value"):
+    with pytest.raises(
+        TypeError, match=r"Parameter P has the default .*, which is not a valid value"
+    ):
         parameter(annotation, default)
 
 
@@ -183,14 +210,23 @@ NULL = {"type": "null"}
 SCHEMAS = [
     (parameter(str), TEXT_SCHEMA),
     (parameter(str | None, None), {"anyOf": [TEXT_SCHEMA, NULL]}),
-    (parameter(list[int] | None, [1]), {"anyOf": [{"type": "array", "items": WHOLE}, NULL], "default": [1]}),
+    (
+        parameter(list[int] | None, [1]),
+        {"anyOf": [{"type": "array", "items": WHOLE}, NULL], "default": [1]},
+    ),
     (parameter(int | None, 5), {"anyOf": [WHOLE, NULL], "default": 5}),
     (parameter(int | str), {"anyOf": [WHOLE, TEXT_SCHEMA]}),
     (parameter(Annotated[str, Help("The name.")]), CHOSEN),
     (parameter(Annotated[str, Help("The name.")], "x"), TEXT_SCHEMA | {"default": "x"}),
     (parameter(Literal["", "a"]), TEXT_SCHEMA | {"enum": ["", "a"]}),
-    (parameter(Color, Color.RED), {"type": "string", "title": "Color", "enum": ["red", "blue"], "default": "red"}),
-    (parameter(Decimal, Decimal("1.50")), {"type": ["number", "string"], "format": "decimal", "default": "1.50"}),
+    (
+        parameter(Color, Color.RED),
+        {"type": "string", "title": "Color", "enum": ["red", "blue"], "default": "red"},
+    ),
+    (
+        parameter(Decimal, Decimal("1.50")),
+        {"type": ["number", "string"], "format": "decimal", "default": "1.50"},
+    ),
     (parameter(datetime, None), TEXT_SCHEMA | {"format": "date-time"}),
     (parameter(Annotated[int, pydantic.Field(ge=1)], 2), WHOLE | {"minimum": 1, "default": 2}),
     (parameter(str, "x"), TEXT_SCHEMA | {"default": "x"}),
@@ -206,7 +242,10 @@ SCHEMAS = [
     (parameter(Literal["a", "b"], "b"), CHOSEN | {"enum": ["a", "b"], "default": "b"}),
     (parameter(Literal[1, 2], 1), {"type": "integer", "enum": [1, 2], "default": 1}),
     (parameter(Annotated[int, Options("01", "2")], None), TEXT_SCHEMA | {"enum": ["01", "2"]}),
-    (parameter(Annotated[float, Options("0.5", "1")], 1), TEXT_SCHEMA | {"enum": ["0.5", "1"], "default": "1"}),
+    (
+        parameter(Annotated[float, Options("0.5", "1")], 1),
+        TEXT_SCHEMA | {"enum": ["0.5", "1"], "default": "1"},
+    ),
     (parameter(Annotated[str, Options(lambda _: ("a", "b"))]), CHOSEN | {"enum": ["a", "b"]}),
     (parameter(date, date(2024, 2, 29)), TEXT_SCHEMA | {"format": "date", "default": "2024-02-29"}),
     (parameter(Annotated[str, SYMBOL], None), CHOSEN),
@@ -218,18 +257,29 @@ SCHEMAS = [
     ),
     (
         parameter(list[Annotated[int, Between(1, 9)]], [1, 2]),
-        {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}, "default": [1, 2]},
+        {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1, "maximum": 9},
+            "default": [1, 2],
+        },
     ),
     (
         parameter(dict[str, int] | None, {"a": 1}),
         {"anyOf": [{"type": "object", "additionalProperties": WHOLE}, NULL], "default": {"a": 1}},
     ),
-    (parameter(list[list[float]]), {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}),
+    (
+        parameter(list[list[float]]),
+        {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("found", "schema"), SCHEMAS, ids=[row_id(schema) for _, schema in SCHEMAS])
-def test_a_schema_declares_what_the_annotation_and_the_default_say(found: Parameter, schema: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("found", "schema"), SCHEMAS, ids=[row_id(schema) for _, schema in SCHEMAS]
+)
+def test_a_schema_declares_what_the_annotation_and_the_default_say(
+    found: Parameter, schema: dict[str, Any]
+) -> None:
     assert found.schema(DEMO) == schema
     Draft202012Validator.check_schema(schema)
     if "default" in schema:
@@ -250,18 +300,30 @@ FROM_JSON = [
 ]
 
 
-@pytest.mark.parametrize(("found", "sent", "value"), FROM_JSON, ids=[row_id(sent) for _, sent, _ in FROM_JSON])
-def test_objects_and_nested_lists_are_read_from_json(found: Parameter, sent: Any, value: Any) -> None:
+@pytest.mark.parametrize(
+    ("found", "sent", "value"), FROM_JSON, ids=[row_id(sent) for _, sent, _ in FROM_JSON]
+)
+def test_objects_and_nested_lists_are_read_from_json(
+    found: Parameter, sent: Any, value: Any
+) -> None:
     assert found.read(sent, DEMO) == (value, [])
 
 
 NOT_FROM_JSON = [
     (ORDERS, "pen", "P is not valid: Invalid JSON: expected value at line 1 column 1."),
     (ORDERS, '[{"pieces": 1}]', "P is not valid at '0.item': Field required."),
-    (ORDERS, '[{"item": "pen", "pieces": "1"}]', "P is not valid at '0.pieces': Input should be a valid integer."),
+    (
+        ORDERS,
+        '[{"item": "pen", "pieces": "1"}]',
+        "P is not valid at '0.pieces': Input should be a valid integer.",
+    ),
     (ORDERS, 7, "P is not valid: Input should be a valid list."),
     (ORDERS, "{}", "P is not valid: Input should be a valid array."),
-    (ORDERS, "[" * 500_000, "P is not valid: Invalid JSON: recursion limit exceeded at line 1 column"),
+    (
+        ORDERS,
+        "[" * 500_000,
+        "P is not valid: Invalid JSON: recursion limit exceeded at line 1 column",
+    ),
     (parameter(Order), None, "P is required. Must be JSON."),
     (
         parameter(dict[str, int]),
@@ -271,8 +333,12 @@ NOT_FROM_JSON = [
 ]
 
 
-@pytest.mark.parametrize(("found", "sent", "text"), NOT_FROM_JSON, ids=[row_id(sent) for _, sent, _ in NOT_FROM_JSON])
-def test_json_that_does_not_fit_is_refused_with_its_place(found: Parameter, sent: Any, text: str) -> None:
+@pytest.mark.parametrize(
+    ("found", "sent", "text"), NOT_FROM_JSON, ids=[row_id(sent) for _, sent, _ in NOT_FROM_JSON]
+)
+def test_json_that_does_not_fit_is_refused_with_its_place(
+    found: Parameter, sent: Any, text: str
+) -> None:
     _, [message] = found.read(sent, DEMO)
     assert message.startswith(text)
 
@@ -281,19 +347,29 @@ def test_an_object_is_described_with_its_default_as_json_and_takes_no_options() 
     assert parameter(Order, Order("pen")).description() == (
         """[Optional] Must be JSON. If none, P defaults to '{"item":"pen","pieces":1}'."""
     )
-    for annotation, default in [(Annotated[dict[str, str], Options("a")], None), (Order, {"item": "pen"})]:
+    for annotation, default in [
+        (Annotated[dict[str, str], Options("a")], None),
+        (Order, {"item": "pen"}),
+    ]:
         with pytest.raises(TypeError, match="Parameter P"):
             parameter(annotation, default)
 
 
 @pytest.mark.parametrize(
     ("sent", "shown"),
-    [('[{"item": "pencil"}]', "[…]"), ('["pencil"', "pencil"), ("[" * 5000 + '"pencil"' + "]" * 5000, "pencil")],
+    [
+        ('[{"item": "pencil"}]', "[…]"),
+        ('["pencil"', "pencil"),
+        ("[" * 5000 + '"pencil"' + "]" * 5000, "pencil"),
+    ],
     ids=row_id,
 )
 def test_the_values_in_json_are_hidden_in_a_trace(sent: str, shown: str) -> None:
     """JSON that is broken or nested too deeply is refused before anything could quote a part of it."""
-    assert redacted_trace(ValueError("there is no 'pencil'"), [sent]) == f"ValueError: there is no '{shown}'"
+    assert (
+        redacted_trace(ValueError("there is no 'pencil'"), [sent])
+        == f"ValueError: there is no '{shown}'"
+    )
 
 
 PLACE = "at /data/panels/prices.py, line 15, in get_panels: prices-2024 has no panels2"
@@ -310,10 +386,18 @@ PLACE = "at /data/panels/prices.py, line 15, in get_panels: prices-2024 has no p
         (["Panels"], "no 'PANELS', panels!", "no '[…]', […]!"),
         (["panels"], "no panels.csv, panels/a or a-panels", "no panels.csv, panels/a or a-panels"),
         (["/data/own.csv"], "No such file: '/data/own.csv'", "No such file: '[…]'"),
-        (["2024-01-01"], "no 2024-01-01, and no 2024-01-01T00:00", "no […], and no 2024-01-01T00:00"),
+        (
+            ["2024-01-01"],
+            "no 2024-01-01, and no 2024-01-01T00:00",
+            "no […], and no 2024-01-01T00:00",
+        ),
         ([1234567], "1234567 is not 12345678", "[…] is not 12345678"),
         (["a secret\nof two lines"], "it was 'a secret of  two lines'", "it was '[…]'"),
-        ([["first one", {"key of it": "second one"}]], "first one, key of it, second one", "[…], […], […]"),
+        (
+            [["first one", {"key of it": "second one"}]],
+            "first one, key of it, second one",
+            "[…], […], […]",
+        ),
         (["short"], "short stays", "short stays"),
         (["secret part"], "a secret part of it", "a […] of it"),
         (["x" * 3000], f"it was {'x' * 3000} there", "it was […] there"),
@@ -323,7 +407,9 @@ PLACE = "at /data/panels/prices.py, line 15, in get_panels: prices-2024 has no p
     ],
     ids=str,
 )
-def test_only_whole_arguments_are_hidden_in_a_trace(arguments: list[Any], message: str, shown: str) -> None:
+def test_only_whole_arguments_are_hidden_in_a_trace(
+    arguments: list[Any], message: str, shown: str
+) -> None:
     """Of at least six characters: digits, names and paths in a message stay readable."""
     assert redacted_trace(ValueError(message), arguments) == f"ValueError: {shown}"
 
@@ -339,7 +425,9 @@ def test_the_lines_of_a_trace_stay_as_they_are() -> None:
 
     with pytest.raises(ValueError, match="not") as caught:
         fails("value1")
-    trace = redacted_trace(caught.value, ["value1", "1", "5", "fails", "parameters", Path(__file__).name])
+    trace = redacted_trace(
+        caught.value, ["value1", "1", "5", "fails", "parameters", Path(__file__).name]
+    )
     assert f'File "{__file__}", line {caught.tb.tb_next.tb_lineno}, in fails' in trace  # type: ignore[union-attr]
     assert trace.endswith('ValueError: not […]\n  File "/data/team.py", line 15, in fails')
 
@@ -430,7 +518,9 @@ def test_a_wire_value_becomes_a_python_value(found: Parameter, sent: Any, value:
 
 @pytest.mark.parametrize("sent", [None, "", "  ", [], [""], [None, ""]], ids=row_id)
 @pytest.mark.parametrize("found", KINDS.values(), ids=KINDS)
-def test_an_absent_or_empty_value_of_the_first_wire_means_the_default(found: Parameter, sent: Any) -> None:
+def test_an_absent_or_empty_value_of_the_first_wire_means_the_default(
+    found: Parameter, sent: Any
+) -> None:
     """White space is content where any text is valid."""
     if sent == "  " and found in (TEXT, TEXTS):
         return
@@ -487,13 +577,19 @@ NOT_TYPED = [
     (parameter(list[str], ["x"]), ["a", None], "P must be text, not null."),
     (parameter(list[int]), [1, ""], "P must be a whole number, not ''."),
     (parameter(Annotated[str, Help("The name.")]), "", "P is required."),
-    (parameter(Order), "{}", "P is not valid: Input should be a dictionary or an instance of Order."),
+    (
+        parameter(Order),
+        "{}",
+        "P is not valid: Input should be a dictionary or an instance of Order.",
+    ),
     (parameter(Decimal), "x", "P is not valid: Input should be a valid decimal."),
     (parameter(int | str), None, "P is not valid at 'int': Input should be a valid integer."),
 ]
 
 
-@pytest.mark.parametrize(("found", "sent", "text"), NOT_TYPED, ids=[row_id(text) for *_, text in NOT_TYPED])
+@pytest.mark.parametrize(
+    ("found", "sent", "text"), NOT_TYPED, ids=[row_id(text) for *_, text in NOT_TYPED]
+)
 def test_typed_json_that_does_not_fit_is_refused(found: Parameter, sent: Any, text: str) -> None:
     _, errors = found.read(sent, DEMO, typed=True)
     assert errors[0] == text
@@ -516,8 +612,16 @@ INVALID_VALUES = [
     (NUMBER, ["1"], "P must be a single value, not a list."),
     (TEXT, {"a": 1}, "P must be text, not an object."),
     (TEXTS, [["a"]], "P must be text, not a list."),
-    (parameter(int), "9" * 19, "P must be between -9223372036854775808 and 9223372036854775807, not '9999"),
-    (parameter(Annotated[int, Between(0, math.inf)]), "9" * 19, "P must be between 0 and inf, not '9999"),
+    (
+        parameter(int),
+        "9" * 19,
+        "P must be between -9223372036854775808 and 9223372036854775807, not '9999",
+    ),
+    (
+        parameter(Annotated[int, Between(0, math.inf)]),
+        "9" * 19,
+        "P must be between 0 and inf, not '9999",
+    ),
     (NUMBER, "9" * 5000, "P must be a whole number, not '9999"),
     (NUMBER, "1_0", "P must be a whole number, not '1_0'."),
     (RATIO, "nan", "P must be a number, not 'nan'."),
@@ -529,7 +633,11 @@ INVALID_VALUES = [
     (ONE_OR_TWO, "3", "P has no option '3'. Options are '1', '2'."),
     (parameter(Color), "green", "P is not valid: Input should be 'red' or 'blue'."),
     (parameter(datetime), "soon", "P is not valid: Input should be a valid datetime"),
-    (parameter(list[datetime]), ["soon"], "P is not valid at '0': Input should be a valid datetime"),
+    (
+        parameter(list[datetime]),
+        ["soon"],
+        "P is not valid at '0': Input should be a valid datetime",
+    ),
     (DAY, "20240229", "P must be a date (YYYY-MM-DD), not '20240229'."),
     (DAY, "86400", "P must be a date (YYYY-MM-DD), not '86400'."),
     (NUMBER, "\uff11", "P must be a whole number, not '\uff11'."),
@@ -547,7 +655,9 @@ INVALID_VALUES = [
     INVALID_VALUES,
     ids=[row_id(f"{found.type.__name__} {sent}") for found, sent, _ in INVALID_VALUES],
 )
-def test_an_invalid_value_is_named_with_what_is_valid(found: Parameter, sent: Any, text: str) -> None:
+def test_an_invalid_value_is_named_with_what_is_valid(
+    found: Parameter, sent: Any, text: str
+) -> None:
     _, [message] = found.read(sent, DEMO)
     assert message.startswith(text)
 
@@ -560,7 +670,9 @@ JSON = st.recursive(
 
 
 @given(found=st.sampled_from([*KINDS.values()]), sent=JSON)
-def test_any_json_is_either_read_or_refused_in_one_printable_line(found: Parameter, sent: Any) -> None:
+def test_any_json_is_either_read_or_refused_in_one_printable_line(
+    found: Parameter, sent: Any
+) -> None:
     value, errors = found.read(sent, DEMO)
     assert all(text.startswith("P ") and text.isprintable() for text in errors)
     if errors or value == found.default:
@@ -593,7 +705,13 @@ def test_an_integer_is_accepted_only_within_its_bounds(number: int) -> None:
 )
 @pytest.mark.parametrize(
     "sent",
-    ["1" * 1_000_000, "0." + "1" * 1_000_000, "1e-" + "9" * 1_000_000, "0." + "1" * 400, "a " * 500_000],
+    [
+        "1" * 1_000_000,
+        "0." + "1" * 1_000_000,
+        "1e-" + "9" * 1_000_000,
+        "0." + "1" * 400,
+        "a " * 500_000,
+    ],
     ids=["digits", "decimals", "an exponent", "400 decimals", "words"],
 )
 def test_a_long_value_is_refused_before_it_is_converted(found: Parameter, sent: str) -> None:
@@ -615,7 +733,9 @@ def test_numbers_whose_hashes_collide_take_no_longer_than_others() -> None:
     """FAULTS.md 133: Python's tables of numbers take quadratic time for the numbers of somebody who knows them."""
     mask, at = 2**17 - 1, 1
     numbers = []
-    for _ in range(43_800):  # one place after the other, in the order in which the table looks for a free one
+    for _ in range(
+        43_800
+    ):  # one place after the other, in the order in which the table looks for a free one
         numbers.append(at)
         at = (5 * at + 1) & mask
     taken = frozenset(numbers)
@@ -641,7 +761,9 @@ def test_many_values_of_many_options_are_read_in_linear_time() -> None:
     """FAULTS.md 133."""
 
     def read(number: int) -> None:
-        found = parameter(Annotated[list[str], Options(*(f"Store {at}" for at in range(number // 10)))])
+        found = parameter(
+            Annotated[list[str], Options(*(f"Store {at}" for at in range(number // 10)))]
+        )
         value, errors = found.read([f"store {number // 10 - 1}"] * number, None)
         assert {*value} == {f"Store {number // 10 - 1}"}
         assert not errors

@@ -35,7 +35,9 @@ class Form:
 
     def __str__(self) -> str:
         """Return its name in the file and in the tests, in which nothing depends on versions."""
-        given = self.text or ", ".join(f"{name}={told(value)}" for name, value in self.values.items())
+        given = self.text or ", ".join(
+            f"{name}={told(value)}" for name, value in self.values.items()
+        )
         text = f"{self.source} {self.function} {self.way}: {given}".replace("\n", " ; ")
         return text.encode("ascii", "backslashreplace").decode()
 
@@ -66,7 +68,9 @@ class Forms:
 
     def unchecked_kinds(self, function: str, kinds: str) -> None:
         for kind in kinds.split():
-            self.passed(function, *({kind: value} for value in KINDS[kind].unchecked), way="unchecked")
+            self.passed(
+                function, *({kind: value} for value in KINDS[kind].unchecked), way="unchecked"
+            )
 
 
 def of_the_demo() -> Forms:
@@ -112,7 +116,12 @@ def of_the_demo() -> Forms:
         "PanelName: Demo\nBrand: [A,\nB]\nPoPLookback: $seven",
         way="cell",
     )
-    every = {"PoPGrowth": True, "PoPLookback": 3, "Dimensions": ["Region", "Brand"], "Brand": ["A", "B"]}
+    every = {
+        "PoPGrowth": True,
+        "PoPLookback": 3,
+        "Dimensions": ["Region", "Brand"],
+        "Brand": ["A", "B"],
+    }
     add.passed(
         "Get Panel Daily",
         daily,
@@ -139,15 +148,22 @@ def of_the_demo() -> Forms:
         daily | {"PoPGrowth": False, "Brand": [7, True]},
         way="unchecked",
     )
-    add.passed("Get Panel Daily", daily | every, daily | {"Brand": None, "PoPLookback": ""}, way="form")
+    add.passed(
+        "Get Panel Daily", daily | every, daily | {"Brand": None, "PoPLookback": ""}, way="form"
+    )
     add.passed(
         "Get Panel FQ",
         daily,
         daily | every | {"UseReportedForCurrentPeriod": False, "PeriodToDate": "Yes"},
         daily | {"UseReportedForCurrentPeriod": np.False_},
     )
-    add.entered("Get Panel FQ", "PanelName=Demo Symbol=BKQU PeriodToDate=Y UseReportedForCurrentPeriod=false")
-    add.passed("Get KPIs", {"Symbol": "BKQU"}, {"Symbol": "BKQU", "PrimaryOnly": False} | panel, panel)
+    add.entered(
+        "Get Panel FQ",
+        "PanelName=Demo Symbol=BKQU PeriodToDate=Y UseReportedForCurrentPeriod=false",
+    )
+    add.passed(
+        "Get KPIs", {"Symbol": "BKQU"}, {"Symbol": "BKQU", "PrimaryOnly": False} | panel, panel
+    )
     add.entered("Get KPIs", "Symbol=BKQU PrimaryOnly=no", "Symbol=BKQU PrimaryOnly=0")
     report = {"report_id": "RPT-101"}
     add.passed(
@@ -172,7 +188,9 @@ def of_the_demo() -> Forms:
         "report_id=RPT-101 report_time_after=01/03/2026",
         "report_id=RPT-101 report_time_after=$day brands=Lodgmoor",
     )
-    add.passed("Get Report", report | {"report_time_after": "soon", "brands": ["None"]}, way="unchecked")
+    add.passed(
+        "Get Report", report | {"report_time_after": "soon", "brands": ["None"]}, way="unchecked"
+    )
     return add
 
 
@@ -192,9 +210,19 @@ def of_published_functions() -> Forms:
         {"name": "a"},
     )
     add.passed("Published Needs", {"name": "a"}, needed | {"on": None, "count": 0}, way="unchecked")
-    add.entered("Published Needs", "name=a count=2 wanted=p on=no when=2026-03-01", "name=a count=2 wanted=[] on=no")
-    add.passed("Published Defaults", {}, dict.fromkeys(["name", "count", "wanted", "on", "when", "ratio"]))
-    add.passed("Published Defaults", {"name": "", "count": 0, "wanted": [], "on": False, "ratio": 0}, way="form")
+    add.entered(
+        "Published Needs",
+        "name=a count=2 wanted=p on=no when=2026-03-01",
+        "name=a count=2 wanted=[] on=no",
+    )
+    add.passed(
+        "Published Defaults", {}, dict.fromkeys(["name", "count", "wanted", "on", "when", "ratio"])
+    )
+    add.passed(
+        "Published Defaults",
+        {"name": "", "count": 0, "wanted": [], "on": False, "ratio": 0},
+        way="form",
+    )
     add.entered(
         "Published Defaults",
         '{"name": null, "count": 0, "wanted": [], "on": false, "ratio": 1}',
@@ -235,14 +263,28 @@ def of_bodies() -> list[Forms]:
     """Return forms of operations with a body."""
     kinds = Forms("openapi-body")
     kinds.entered_kinds("POST /kinds", "number moment numbers maybe either wording point anything")
-    kinds.passed_kinds("POST /kinds", "text number grade numbers maybe either wording point anything")
+    kinds.passed_kinds(
+        "POST /kinds", "text number grade numbers maybe either wording point anything"
+    )
     kinds.unchecked_kinds("POST /kinds", "text number flag choice point anything")
     kinds.passed(
         "POST /kinds",
         {},
-        {"text": "a", "whole": 1, "flag": True, "day": DAY, "texts": ["a"], "point": {"x": 1}, "anything": "a"},
+        {
+            "text": "a",
+            "whole": 1,
+            "flag": True,
+            "day": DAY,
+            "texts": ["a"],
+            "point": {"x": 1},
+            "anything": "a",
+        },
     )
-    kinds.passed("POST /kinds", {"text": "", "maybe": None, "texts": [], "anything": [], "point": {}}, way="form")
+    kinds.passed(
+        "POST /kinds",
+        {"text": "", "maybe": None, "texts": [], "anything": [], "point": {}},
+        way="form",
+    )
     kinds.entered(
         "POST /kinds",
         '{"text": "7", "whole": 7, "either": "7", "wording": 7, "maybe": null, "texts": [], "anything": "1E5"}',
@@ -252,32 +294,62 @@ def of_bodies() -> list[Forms]:
     add = Forms("openapi-bodies")
     add.passed("POST /required", {"a": 1}, {"b": "x"}, {"a": None})
     add.passed("POST /required", {"b": "x"}, {}, way="unchecked")
-    add.passed("POST /const", {}, {"kind": "card"}, {"kind": "other"}, {"n": 7}, {"n": "7"}, {"level": None})
+    add.passed(
+        "POST /const",
+        {},
+        {"kind": "card"},
+        {"kind": "other"},
+        {"n": 7},
+        {"n": "7"},
+        {"level": None},
+    )
     add.entered("POST /const", "kind=card n=7", "level=3")
     mixed: list[Any] = [1, "1", None, True, "auto", "true", 2]
     add.passed("POST /mixed-enum", *({"value": value} for value in mixed))
     add.entered("POST /mixed-enum", "value=1", "value=auto", "value=null", "value=true")
-    add.passed("POST /nullable", {"text": None}, {"text": ""}, {"text": "null"}, {"texts": None}, {"texts": []})
-    add.entered("POST /nullable", "text=null", 'text=""', "texts=null", "texts=[]", "text=json:null")
-    add.passed("POST /one-of", *({"value": value} for value in (1, True, [1, 2], "1", "yes", 1.0, "[1]")))
+    add.passed(
+        "POST /nullable",
+        {"text": None},
+        {"text": ""},
+        {"text": "null"},
+        {"texts": None},
+        {"texts": []},
+    )
+    add.entered(
+        "POST /nullable", "text=null", 'text=""', "texts=null", "texts=[]", "text=json:null"
+    )
+    add.passed(
+        "POST /one-of", *({"value": value} for value in (1, True, [1, 2], "1", "yes", 1.0, "[1]"))
+    )
     add.entered("POST /one-of", "value=1", "value=true", "value=[1, 2]", "value=[]")
     nested = {"point": {"x": 1}, "lines": [{"x": 1, "y": 2}, {"x": 3}]}
-    add.passed("POST /nested", {"order": nested}, {"order": {"lines": []}}, {"order": {"point": {"x": "a"}}})
+    add.passed(
+        "POST /nested",
+        {"order": nested},
+        {"order": {"lines": []}},
+        {"order": {"point": {"x": "a"}}},
+    )
     add.passed("POST /nested", {"order.point": {"x": 1}}, {"order": {"point": Point(1)}})
     add.passed("POST /flags", {"flags": [True, "no", np.True_]}, {"flags": [1]}, {"flags": True})
     add.entered("POST /flags", "flags=[true, No]", "flags=yes")
     add.passed("POST /listed", {"grades": [1, "2"]}, {"grades": 3}, {"rates": [1, 1]})
-    add.passed("POST /matrix", {"rows": [[1, 2], []]}, {"rows": np.eye(2, dtype=int)}, {"rows": [1]})
+    add.passed(
+        "POST /matrix", {"rows": [[1, 2], []]}, {"rows": np.eye(2, dtype=int)}, {"rows": [1]}
+    )
     add.entered("POST /matrix", "rows=[[1, 2], [3]]", "rows=[[01]]")
     whole: list[Any] = [{"a": 1}, [1, "a"], 7, "7", "text", True, [], {}, ""]
     add.passed("POST /anything", *({"body": value} for value in whole))
-    add.entered("POST /anything", "body=7", "body=text", 'body={"a": 1}', "body=[1, 2]", "body=null")
+    add.entered(
+        "POST /anything", "body=7", "body=text", 'body={"a": 1}', "body=[1, 2]", "body=null"
+    )
     add.passed("POST /no-schema", {}, {"body": {"a": 1}}, {"body": "7"})
     add.passed("POST /list", {"body": [1, 2]}, {"body": 1}, {"body": []}, {"body": ["1"]})
     add.entered("POST /list", "body=[1, 2]", "body=[]")
     add.passed("POST /text", {"body": "a"}, {"body": 7}, {"body": " "})
     add.passed("POST /free", {"body": {"a": DAY, "b": None}}, {"body": {}}, {"body": "{}"})
-    add.passed("POST /union", {"body": {"x": 1}}, {"body": {"text": 7}}, {"body": {"x": 1, "text": "a"}})
+    add.passed(
+        "POST /union", {"body": {"x": 1}}, {"body": {"text": 7}}, {"body": {"x": 1, "text": "a"}}
+    )
     add.passed("POST /optional", {}, {"a": 1})
     add.passed(
         "POST /form",
@@ -292,9 +364,18 @@ def of_bodies() -> list[Forms]:
     add.passed("POST /vendor", {"a": 1})
     add.passed("POST /several", {"a": 1})
     add.passed("POST /upload", {"file": "a"})
-    add.passed("PUT /put/{id}", {"id": 7, "body.id": "b", "a": 1, "q": "x", "X-Mode": "fast"}, {"id": 0})
+    add.passed(
+        "PUT /put/{id}", {"id": 7, "body.id": "b", "a": 1, "q": "x", "X-Mode": "fast"}, {"id": 0}
+    )
     older = Forms("openapi-3.0")
-    older.passed("POST /nullable", {"whole": None}, {"whole": 7}, {"choice": None}, {"choice": "a"}, {"choice": "null"})
+    older.passed(
+        "POST /nullable",
+        {"whole": None},
+        {"whole": 7},
+        {"choice": None},
+        {"choice": "a"},
+        {"choice": "null"},
+    )
     older.entered("POST /nullable", "whole=null", "choice=null")
     older.passed("GET /bounds", {"n": 0}, {"n": 1}, {"n": "10"})
     older.passed("GET /bounds", {"n": 0}, way="unchecked")
@@ -306,11 +387,21 @@ def of_addresses() -> list[Forms]:
     kinds = Forms("openapi-query")
     kinds.entered_kinds("GET /kinds", "anything")
     kinds.passed_kinds("GET /kinds", "anything")
-    kinds.passed("GET /kinds", {"text": "a b", "whole": 7, "flag": True, "day": DAY, "texts": ["a", "b,c"]})
+    kinds.passed(
+        "GET /kinds", {"text": "a b", "whole": 7, "flag": True, "day": DAY, "texts": ["a", "b,c"]}
+    )
     add = Forms("openapi-styles")
-    add.passed("GET /form", {"ids": [1, 2]}, {"o": {"x": 1, "y": 0.5}}, {"words": ["a b", "c&d", ""]}, {"ids": []})
+    add.passed(
+        "GET /form",
+        {"ids": [1, 2]},
+        {"o": {"x": 1, "y": 0.5}},
+        {"words": ["a b", "c&d", ""]},
+        {"ids": []},
+    )
     add.entered("GET /form", "ids=[1, 2] words=[a, a]", "ids=1")
-    add.passed("GET /csv", {"ids": [1, 2]}, {"words": ["a,b", "c"]}, {"words": [""]}, {"ids": np.arange(3)})
+    add.passed(
+        "GET /csv", {"ids": [1, 2]}, {"words": ["a,b", "c"]}, {"words": [""]}, {"ids": np.arange(3)}
+    )
     add.passed("GET /pairs", {"o": {"x": 1, "y": 0.5}})
     add.passed("GET /pipes", {"ids": ["a|b", "c"]})
     add.passed("GET /spaces", {"ids": ["a", "b c"]})
@@ -322,7 +413,9 @@ def of_addresses() -> list[Forms]:
     add.passed("GET /empty", {"q": ""}, {"reserved": "a/b?c"})
     add.passed("GET /need", {"q": "a"}, {"page": 2}, {"q": "a", "page": 0}, {"q": 7, "page": "2"})
     add.passed("GET /need", {}, {"q": "a", "page": 0}, way="unchecked")
-    add.passed("GET /simple/{id}", {"id": "a/b c"}, {"id": 7}, {"id": ".."}, {"id": ""}, {"id": DAY})
+    add.passed(
+        "GET /simple/{id}", {"id": "a/b c"}, {"id": 7}, {"id": ".."}, {"id": ""}, {"id": DAY}
+    )
     add.entered("GET /simple/{id}", "id=007", "id=1E5", "id=é")
     add.passed("GET /simple-ids/{ids}", {"ids": [1, 2]}, {"ids": []})
     add.passed("GET /simple-object/{o}", {"o": {"x": 1, "y": 2}})
@@ -331,7 +424,14 @@ def of_addresses() -> list[Forms]:
     add.passed("GET /matrix/{id}", {"id": "a"})
     add.passed("GET /untyped/{id}", {"id": "1E5"}, {"id": 1e5}, {"id": "007"}, {"id": [1, 2]})
     add.entered("GET /untyped/{id}", "id=1E5", "id=007", "id=true")
-    add.passed("GET /header", {"X-Text": " a "}, {"X-Ids": [1, 2]}, {"X-Whole": 7}, {"X-Text": "a\nb"}, {"X-Text": "é"})
+    add.passed(
+        "GET /header",
+        {"X-Text": " a "},
+        {"X-Ids": [1, 2]},
+        {"X-Whole": 7},
+        {"X-Text": "a\nb"},
+        {"X-Text": "é"},
+    )
     add.passed("GET /cookie", {"q": "a"}, {"session": "a"})
     untyped: list[Any] = ["1E5", 1e5, "007", 7, True, [1, 2], {"a": 1}, DAY, "null"]
     add.passed("GET /untyped", *({"q": value} for value in untyped), {"r": "1E5"})
@@ -345,20 +445,47 @@ def of_tools() -> Forms:
     add.entered_kinds("kinds", "anything")
     add.passed_kinds("kinds", "maybe anything")
     add.unchecked_kinds("kinds", "anything")
-    add.passed("kinds", {}, {"day": DAY, "moment": MOMENT, "choice": "week", "grade": 1, "counts": {"a": 1}})
     add.passed(
-        "needs", {"name": "a", "count": 1, "unlisted": "x"}, {"name": "a", "count": 1, "unlisted": 7}, {"name": "a"}
+        "kinds",
+        {},
+        {"day": DAY, "moment": MOMENT, "choice": "week", "grade": 1, "counts": {"a": 1}},
+    )
+    add.passed(
+        "needs",
+        {"name": "a", "count": 1, "unlisted": "x"},
+        {"name": "a", "count": 1, "unlisted": 7},
+        {"name": "a"},
     )
     add.passed("needs", {"name": "a"}, way="unchecked")
-    add.passed("nested", {"order": {"point": {"x": 1}, "ids": [1]}}, {"order": {"ids": ["a"]}}, {"order": {}})
+    add.passed(
+        "nested",
+        {"order": {"point": {"x": 1}, "ids": [1]}},
+        {"order": {"ids": ["a"]}},
+        {"order": {}},
+    )
     add.entered("nested", 'order={"ids": [1, 2]}')
     several: list[Any] = [[1, 2], 1, None, [], "1", "[1]"]
     add.passed("unions", *({"several": value} for value in several))
     add.passed("unions", *({"mixed": value} for value in ("7", 7, True, "true", "", None)))
     add.passed(
-        "unions", {"pair": [1, "a"]}, {"ref": "red"}, {"ref": None}, {"ref": "green"}, {"const": 7}, {"const": 8}
+        "unions",
+        {"pair": [1, "a"]},
+        {"ref": "red"},
+        {"ref": None},
+        {"ref": "green"},
+        {"const": 7},
+        {"const": 8},
     )
-    add.entered("unions", "several=[1, 2]", "several=1", "mixed=7", "mixed=true", "pair=[1, a]", "ref=red", "ref=null")
+    add.entered(
+        "unions",
+        "several=[1, 2]",
+        "several=1",
+        "mixed=7",
+        "mixed=true",
+        "pair=[1, a]",
+        "ref=red",
+        "ref=null",
+    )
     add.passed("whole", {"arguments": {"a": 1}}, {"arguments": {"b": 7}})
     add.passed("open", {})
     add.passed("nothing", {})
@@ -370,7 +497,11 @@ def of_python_functions() -> Forms:
     add = Forms("python")
     add.entered_kinds("Kinds", "either anything")
     add.passed_kinds("Kinds", "moment maybe either anything")
-    add.passed("Kinds", {}, {"day": DAY, "choice": "week", "grade": 1, "counts": {"a": 1}, "point": Point(1, 2)})
+    add.passed(
+        "Kinds",
+        {},
+        {"day": DAY, "choice": "week", "grade": 1, "counts": {"a": 1}, "point": Point(1, 2)},
+    )
     odd: list[dict[str, Any]] = [
         {"color": "red"},
         {"color": Color.BLUE},
@@ -409,10 +540,41 @@ def of_python_functions() -> Forms:
         {"mapping": {1: DAY}},
     ]
     add.passed("More Kinds", *odd)
-    add.entered("More Kinds", "color=RED", "exact=1.50", "span=2:00", "names=[a, b]", "any_value=1E5", "several=[1, a]")
-    add.passed("Guessed", {"count": "7"}, {"ratio": 1}, {"name": 7}, {"on": "no"}, {"items": ["a"]}, {"nothing": "7"})
+    add.entered(
+        "More Kinds",
+        "color=RED",
+        "exact=1.50",
+        "span=2:00",
+        "names=[a, b]",
+        "any_value=1E5",
+        "several=[1, a]",
+    )
+    add.passed(
+        "Guessed",
+        {"count": "7"},
+        {"ratio": 1},
+        {"name": 7},
+        {"on": "no"},
+        {"items": ["a"]},
+        {"nothing": "7"},
+    )
     add.entered("Guessed", "count=7", "ratio=1", "name=007", "on=no", "items=[1, 2]", "nothing=7")
-    bare: list[Any] = [7, "7", "1E5", " a ", "", None, [0.5, 0.5], [], (1, 2), {"a": {1}}, DAY, Point(1), b"a", True]
+    bare: list[Any] = [
+        7,
+        "7",
+        "1E5",
+        " a ",
+        "",
+        None,
+        [0.5, 0.5],
+        [],
+        (1, 2),
+        {"a": {1}},
+        DAY,
+        Point(1),
+        b"a",
+        True,
+    ]
     bare += [
         float("nan"),
         float("-inf"),
@@ -425,14 +587,29 @@ def of_python_functions() -> Forms:
     add.passed("Bare", *({"value": value} for value in bare))
     add.passed("Bare", {}, {"value": "7"}, {"value": pd.DataFrame({"a": [1]})}, way="unchecked")
     add.passed("Bare", {"value": None}, {"value": "1E5"}, way="form")
-    add.entered("Bare", "value=7", "value=$seven", "value=$column", "value=$nothing", "value=[1, a]")
-    add.passed("Starred", {"first": 1}, {"first": 1, "rest": [2, 3]}, {"first": 1, "last": "a"}, {"rest": [2]})
+    add.entered(
+        "Bare", "value=7", "value=$seven", "value=$column", "value=$nothing", "value=[1, a]"
+    )
+    add.passed(
+        "Starred",
+        {"first": 1},
+        {"first": 1, "rest": [2, 3]},
+        {"first": 1, "last": "a"},
+        {"rest": [2]},
+    )
     add.passed("Starred", {"first": 1, "more": {"b": "c"}}, {"first": 1, "b": "c"})
     return add
 
 
 def all_forms() -> Iterator[Form]:
-    every = [of_the_demo(), of_published_functions(), *of_bodies(), *of_addresses(), of_tools(), of_python_functions()]
+    every = [
+        of_the_demo(),
+        of_published_functions(),
+        *of_bodies(),
+        *of_addresses(),
+        of_tools(),
+        of_python_functions(),
+    ]
     for forms in every:
         yield from forms.forms
 

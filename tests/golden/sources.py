@@ -59,7 +59,11 @@ class Recording(httpx.AsyncBaseTransport):
         """Note the method, the address, the headers that parameters make, and the body; JSON is the usual one."""
         parts = [request.method, request.url.raw_path.decode("ascii"), request.content.decode()]
         for name, value in sorted(request.headers.items()):
-            if name.startswith("x-") or name == "cookie" or (name == "content-type" and value != JSON_BODY):
+            if (
+                name.startswith("x-")
+                or name == "cookie"
+                or (name == "content-type" and value != JSON_BODY)
+            ):
                 parts.append(f"({name}: {value})")
         self.seen.append(" ".join(filter(None, parts)))
 
@@ -107,8 +111,12 @@ received: Seen = []
 
 def arrived(given: dict[str, Any], **defaults: Any) -> list[dict[str, str]]:
     """Note the arguments that aren't the defaults."""
-    differing = {name: value for name, value in given.items() if told(value) != told(defaults.get(name))}
-    received.append(f"received: {', '.join(f'{name}={told(value)}' for name, value in differing.items())}".rstrip())
+    differing = {
+        name: value for name, value in given.items() if told(value) != told(defaults.get(name))
+    }
+    received.append(
+        f"received: {', '.join(f'{name}={told(value)}' for name, value in differing.items())}".rstrip()
+    )
     return [{"arrived": "yes"}]
 
 
@@ -132,7 +140,9 @@ def published_kinds(
 
 
 @function(asset="a")
-def published_needs(name: str, count: Annotated[int, Between(1, 9)], wanted: list[str], on: bool, when: dt.date) -> Any:
+def published_needs(
+    name: str, count: Annotated[int, Between(1, 9)], wanted: list[str], on: bool, when: dt.date
+) -> Any:
     """Note what arrived."""
     return arrived(locals())
 
@@ -147,7 +157,9 @@ def published_defaults(
     ratio: float = 0.5,
 ) -> Any:
     """Note what arrived."""
-    return arrived(locals(), name="x", count=3, wanted=["p"], on=True, when=dt.date(2026, 1, 1), ratio=0.5)
+    return arrived(
+        locals(), name="x", count=3, wanted=["p"], on=True, when=dt.date(2026, 1, 1), ratio=0.5
+    )
 
 
 @function(asset="a")
@@ -223,7 +235,9 @@ def get(*params: dict[str, Any]) -> dict[str, Any]:
     return {"get": {"parameters": list(params), "responses": REPLY}}
 
 
-def post(schema: Any, kind: str = JSON_BODY, *, required: bool = True, **about: Any) -> dict[str, Any]:
+def post(
+    schema: Any, kind: str = JSON_BODY, *, required: bool = True, **about: Any
+) -> dict[str, Any]:
     body = {"required": required, "content": {kind: {"schema": schema, **about}}}
     return {"post": {"requestBody": body, "responses": REPLY}}
 
@@ -242,8 +256,15 @@ def properties(**schemas: Any) -> dict[str, Any]:
 QUERY = {"/kinds": get(*(param(name, schema=schema or None) for name, schema in SCHEMAS.items()))}
 BODY = {"/kinds": post(properties(**SCHEMAS))}
 STYLES = {
-    "/form": get(param("ids", schema=ARRAY), param("o", schema=POINT), param("words", schema=SCHEMAS["texts"])),
-    "/csv": get(param("ids", schema=ARRAY, explode=False), param("words", schema=SCHEMAS["texts"], explode=False)),
+    "/form": get(
+        param("ids", schema=ARRAY),
+        param("o", schema=POINT),
+        param("words", schema=SCHEMAS["texts"]),
+    ),
+    "/csv": get(
+        param("ids", schema=ARRAY, explode=False),
+        param("words", schema=SCHEMAS["texts"], explode=False),
+    ),
     "/pairs": get(param("o", schema=POINT, explode=False)),
     "/pipes": get(param("ids", schema=SCHEMAS["texts"], style="pipeDelimited", explode=False)),
     "/spaces": get(param("ids", schema=SCHEMAS["texts"], style="spaceDelimited", explode=False)),
@@ -252,7 +273,9 @@ STYLES = {
     "/json-text": get({"name": "o", "in": "query", "content": {JSON_BODY: {"schema": TEXT}}}),
     "/objects": get(param("several", schema={"type": "array", "items": POINT})),
     "/empty": get(param("q", allowEmptyValue=True), param("reserved", allowReserved=True)),
-    "/need": get(param("q", required=True), param("page", schema=WHOLE | {"minimum": 1, "default": 1})),
+    "/need": get(
+        param("q", required=True), param("page", schema=WHOLE | {"minimum": 1, "default": 1})
+    ),
     "/simple/{id}": get(param("id", "path")),
     "/simple-ids/{ids}": get(param("ids", "path", ARRAY)),
     "/simple-object/{o}": get(param("o", "path", POINT)),
@@ -260,20 +283,36 @@ STYLES = {
     "/label/{id}": get(param("id", "path", style="label")),
     "/matrix/{id}": get(param("id", "path", style="matrix")),
     "/untyped/{id}": get(param("id", "path", None)),
-    "/header": get(param("X-Text", "header"), param("X-Ids", "header", ARRAY), param("X-Whole", "header", WHOLE)),
+    "/header": get(
+        param("X-Text", "header"),
+        param("X-Ids", "header", ARRAY),
+        param("X-Whole", "header", WHOLE),
+    ),
     "/cookie": get(param("session", "cookie"), param("q")),
     "/untyped": get(param("q", schema=None), param("r", schema=True)),
 }
 BODIES = {
     "/required": post(properties(a=WHOLE, b=TEXT) | {"required": ["a"]}),
-    "/const": post(properties(kind={"const": "card"}, n={"const": 7}, level=WHOLE | {"default": 3})),
+    "/const": post(
+        properties(kind={"const": "card"}, n={"const": 7}, level=WHOLE | {"default": 3})
+    ),
     "/mixed-enum": post(properties(value={"enum": [1, "1", None, True, "auto"]})),
-    "/nullable": post(properties(text={"type": ["string", "null"]}, texts={"type": ["array", "null"], "items": TEXT})),
-    "/one-of": post(properties(value={"oneOf": [WHOLE, {"type": "boolean"}, {"type": "array", "items": WHOLE}]})),
-    "/nested": post(properties(order=properties(point=POINT, lines={"type": "array", "items": POINT}))),
+    "/nullable": post(
+        properties(
+            text={"type": ["string", "null"]}, texts={"type": ["array", "null"], "items": TEXT}
+        )
+    ),
+    "/one-of": post(
+        properties(value={"oneOf": [WHOLE, {"type": "boolean"}, {"type": "array", "items": WHOLE}]})
+    ),
+    "/nested": post(
+        properties(order=properties(point=POINT, lines={"type": "array", "items": POINT}))
+    ),
     "/flags": post(properties(flags={"type": "array", "items": {"type": "boolean"}})),
     "/listed": post(
-        properties(grades={"type": "array", "items": {"enum": [1, 2]}}, rates=ARRAY | {"uniqueItems": True})
+        properties(
+            grades={"type": "array", "items": {"enum": [1, 2]}}, rates=ARRAY | {"uniqueItems": True}
+        )
     ),
     "/matrix": post(properties(rows={"type": "array", "items": ARRAY})),
     "/anything": post({}),
@@ -284,17 +323,25 @@ BODIES = {
     "/union": post({"oneOf": [POINT, properties(text=TEXT)]}),
     "/optional": post(properties(a=WHOLE), required=False),
     "/form": post(
-        properties(**{name: SCHEMAS[name] for name in ("text", "whole", "flag", "texts", "point")}), FORM_BODY
+        properties(**{name: SCHEMAS[name] for name in ("text", "whole", "flag", "texts", "point")}),
+        FORM_BODY,
     ),
     "/form-styles": post(
         properties(ids=ARRAY, o=POINT),
         FORM_BODY,
-        encoding={"ids": {"style": "spaceDelimited", "explode": False}, "o": {"style": "deepObject", "explode": True}},
+        encoding={
+            "ids": {"style": "spaceDelimited", "explode": False},
+            "o": {"style": "deepObject", "explode": True},
+        },
     ),
     "/vendor": post(properties(a=WHOLE), "application/vnd.api+json"),
     "/several": {
         "post": {
-            "requestBody": {"content": {kind: {"schema": properties(a=WHOLE)} for kind in (FORM_BODY, JSON_BODY)}},
+            "requestBody": {
+                "content": {
+                    kind: {"schema": properties(a=WHOLE)} for kind in (FORM_BODY, JSON_BODY)
+                }
+            },
             "responses": REPLY,
         }
     },
@@ -308,8 +355,12 @@ BODIES = {
     },
 }
 OLDER = {
-    "/nullable": post(properties(whole=WHOLE | {"nullable": True}, choice={"enum": ["a", None], "nullable": True})),
-    "/bounds": get(param("n", schema=WHOLE | {"minimum": 0, "exclusiveMinimum": True, "maximum": 9})),
+    "/nullable": post(
+        properties(whole=WHOLE | {"nullable": True}, choice={"enum": ["a", None], "nullable": True})
+    ),
+    "/bounds": get(
+        param("n", schema=WHOLE | {"minimum": 0, "exclusiveMinimum": True, "maximum": 9})
+    ),
 }
 DOCUMENTS = {
     "openapi-query": {"openapi": "3.1.0", "paths": QUERY},
@@ -342,7 +393,8 @@ def openapi(name: str) -> Iterator[Source]:
 TOOLS = {
     "kinds": properties(**SCHEMAS),
     "needs": properties(name=TEXT, count=WHOLE) | {"required": ["name", "count", "unlisted"]},
-    "nested": properties(order={"$ref": "#/$defs/Order"}) | {"$defs": {"Order": properties(point=POINT, ids=ARRAY)}},
+    "nested": properties(order={"$ref": "#/$defs/Order"})
+    | {"$defs": {"Order": properties(point=POINT, ids=ARRAY)}},
     "unions": properties(
         several={"anyOf": [ARRAY, WHOLE, {"type": "null"}]},
         mixed={"type": ["string", "integer", "boolean"]},
@@ -371,7 +423,9 @@ def mcp() -> Iterator[Source]:
 
     async def call_tool(_: Any, params: Any) -> Any:
         seen.append(f"{params.name} {json.dumps(params.arguments)}")
-        return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text='[{"arrived": "yes"}]')])
+        return mcp_types.CallToolResult(
+            content=[mcp_types.TextContent(type="text", text='[{"arrived": "yes"}]')]
+        )
 
     server = Server("golden", on_list_tools=list_tools, on_call_tool=call_tool)
     with serving(server.streamable_http_app(), lifespan="on") as url:
@@ -408,7 +462,14 @@ def kinds(
 ) -> Any:
     """Note what arrived."""
     return arrived(
-        locals(), text="unset", whole=0, number=0, maybe=5, either="unset", wording="unset", anything="unset"
+        locals(),
+        text="unset",
+        whole=0,
+        number=0,
+        maybe=5,
+        either="unset",
+        wording="unset",
+        anything="unset",
     )
 
 

@@ -42,7 +42,9 @@ def recorded() -> Iterator[Records]:
         return
     records: Records = {}
     yield records
-    FILE.write_text("".join(f"{name} => {record}\n" for name, record in sorted(records.items())), "ascii")
+    FILE.write_text(
+        "".join(f"{name} => {record}\n" for name, record in sorted(records.items())), "ascii"
+    )
 
 
 @pytest.fixture(scope="module")

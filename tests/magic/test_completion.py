@@ -73,10 +73,14 @@ def shell() -> Iterator[InteractiveShell]:
     with interactive_shell() as shell:
         shell.run_line_magic("load_ext", "jupyter_funcs")
         sessions = extension.of(shell).sessions
-        sessions._current = jf.connect("http://localhost", token=embedded().token, transport=Counting())
+        sessions._current = jf.connect(
+            "http://localhost", token=embedded().token, transport=Counting()
+        )
         shell.user_ns |= {
             "funcs": sessions._current,
-            "unlisted": jf.connect("http://localhost", token=embedded().token, transport=Counting()),
+            "unlisted": jf.connect(
+                "http://localhost", token=embedded().token, transport=Counting()
+            ),
             "symbol": SYMBOL,
             "held": {"here": sessions._current},
             "daily_runs": pd.DataFrame({"Symbol": [SYMBOL], "popgrowth": ["Yes"]}),
@@ -105,11 +109,27 @@ def asked(shell: InteractiveShell, text: str, at: int | None = None) -> Any:
     """Return what our matcher alone gives at the end of a text, or in another of its lines."""
     *above, line = text.split("\n")
     place = len(above) if at is None else at
-    context = CompletionContext(token="", full_text=text, cursor_position=len(line), cursor_line=place, limit=500)
-    return next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)(context)
+    context = CompletionContext(
+        token="", full_text=text, cursor_position=len(line), cursor_line=place, limit=500
+    )
+    return next(
+        one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__
+    )(context)
 
 
-COMMANDS = ["find", "list", "describe", "call", "run", "sweep", "panel", "result", "connect", "status", "refresh"]
+COMMANDS = [
+    "find",
+    "list",
+    "describe",
+    "call",
+    "run",
+    "sweep",
+    "panel",
+    "result",
+    "connect",
+    "status",
+    "refresh",
+]
 # What is before the cursor, and what is offered first; "…" where more may follow.
 CASES: dict[str, list[str]] = {
     # Lines
@@ -121,14 +141,28 @@ CASES: dict[str, list[str]] = {
     "df = %funcs call get_k": ["get_kpis"],
     "df = %funcs call GET_K": ["get_kpis"],
     "x = 1\nfor _ in y:\n    df = %funcs run get_k": ["get_kpis"],
-    '%funcs call "Get P': ['"Get Panels"', '"Get Panel Dimensions"', '"Get Panel Daily"', '"Get Panel FQ"'],
-    "%funcs call 'Get P‸'": ["'Get Panels", "'Get Panel Dimensions", "'Get Panel Daily", "'Get Panel FQ"],
+    '%funcs call "Get P': [
+        '"Get Panels"',
+        '"Get Panel Dimensions"',
+        '"Get Panel Daily"',
+        '"Get Panel FQ"',
+    ],
+    "%funcs call 'Get P‸'": [
+        "'Get Panels",
+        "'Get Panel Dimensions",
+        "'Get Panel Daily",
+        "'Get Panel FQ",
+    ],
     "%funcs call “Get K": ["“Get KPIs”"],
     "%funcs call Get Panel D": ["Dimensions", "Daily"],
     "%funcs panel get_panel_daily ": [f"{name}=" for name in OF_DAILY],
     "%funcs call 'Get Panel Daily' po": ["PoPGrowth=", "PoPLookback="],
     "%funcs call Get Panel Daily po": ["PoPGrowth=", "PoPLookback="],
-    "%funcs call get_panel_daily Symbol=x PoPGrowth=Yes ‸ Dimensions=[a]": ["PanelName=", "Brand=", "PoPLookback="],
+    "%funcs call get_panel_daily Symbol=x PoPGrowth=Yes ‸ Dimensions=[a]": [
+        "PanelName=",
+        "Brand=",
+        "PoPLookback=",
+    ],
     "%funcs call -q get_panel_daily --timeout 3 Sy": ["Symbol="],
     "%funcs call get_panel_daily PanelName=": [f'"{name}"' for name in PANELS],
     '%funcs call get_panel_daily PanelName="Demo D': ['"Demo Debit Panel"'],
@@ -137,28 +171,47 @@ CASES: dict[str, list[str]] = {
     '%funcs call get_panel_daily "PanelN': ["PanelName="],
     '%funcs call get_panel_daily "PanelName=Demo D': ['Demo Debit Panel"'],
     "%funcs call get_panel_daily Symbol=x 'PanelName=demo d‸'": ["Demo Debit Panel"],
-    f'%funcs call get_panel_daily "PanelName={PANEL}" Brand=Bulk': ["Bulkandry", '"Bulkandry Fuel"'],
+    f'%funcs call get_panel_daily "PanelName={PANEL}" Brand=Bulk': [
+        "Bulkandry",
+        '"Bulkandry Fuel"',
+    ],
     "%funcs call get_panel_daily Symbol=BKQ": [f'"{SYMBOL}"'],
     "%funcs call get_panel_daily PoPGrowth=": ["Yes", "No"],
     "%funcs call get_panel_daily PoPLookback=": ["1"],
-    f"%funcs call get_panel_daily PanelName='{PANEL}' Brand=Bulk": ["Bulkandry", '"Bulkandry Fuel"'],
+    f"%funcs call get_panel_daily PanelName='{PANEL}' Brand=Bulk": [
+        "Bulkandry",
+        '"Bulkandry Fuel"',
+    ],
     f"%funcs call get_panel_daily PanelName='{PANEL}' Brand=[Bulkandry, Bulk": ['"Bulkandry Fuel"'],
     "%funcs call get_panel_daily Dimensions=[": ['"Age Group"', "Region", "Brand"],
     "%funcs call get_panel_daily Dimensions=[Region, 'Age Group', ": ["Brand"],
     "%funcs call get_panel_daily Dimensions=['Region', \"A": ['"Age Group"'],
     "%funcs call get_panel_daily Symbol=$sym": ["$symbol"],
-    "%funcs call get_panel_daily --": ["--output", "--quiet", "--dry-run", "--timeout", "…", "--help"],
+    "%funcs call get_panel_daily --": [
+        "--output",
+        "--quiet",
+        "--dry-run",
+        "--timeout",
+        "…",
+        "--help",
+    ],
     "%funcs find -": ["…", "-q", "…"],
     "%funcs sw": ["sweep"],
     "%funcs sweep get_k": ["get_kpis"],
     "%funcs sweep get_panel_daily ": [f"{name}=" for name in OF_DAILY],
     "%funcs sweep get_panel_daily $da": ["$daily_runs"],
     "%funcs sweep get_panel_daily $daily_runs P": ["PanelName=", "PoPLookback="],
-    "%funcs sweep $daily_runs get_panel_daily ‸ PanelName=x": ["Brand=", "PoPLookback=", "Dimensions="],
+    "%funcs sweep $daily_runs get_panel_daily ‸ PanelName=x": [
+        "Brand=",
+        "PoPLookback=",
+        "Dimensions=",
+    ],
     "%funcs sweep Get Panel Daily $daily_runs Dimensions=[[": ['"Age Group"', "Region", "Brand"],
     "%funcs sweep get_panel_daily Symbol=[BKQ": [f'"{SYMBOL}"'],
     "%funcs sweep get_panel_daily PanelName=['Demo Card Panel', ": ['"Demo Debit Panel"'],
-    f"%funcs sweep get_panel_daily PanelName=['{PANEL}', x] Brand=[Bulkandry, Bulk": ['"Bulkandry Fuel"'],
+    f"%funcs sweep get_panel_daily PanelName=['{PANEL}', x] Brand=[Bulkandry, Bulk": [
+        '"Bulkandry Fuel"'
+    ],
     "%funcs sweep get_panel_daily Dimensions=[[Region], [Region, ": ['"Age Group"', "Brand"],
     "%funcs sweep get_panel_daily Dimensions=[[Region, Brand], ['Ag": ["'Age Group'"],
     "%funcs sweep get_panel_daily --p": ["--pairs", "--profile"],
@@ -183,7 +236,9 @@ CASES: dict[str, list[str]] = {
     "%%funcs call 'Get Panel Daily' Symbol=x\n  pop": ["PoPGrowth: ", "PoPLookback: "],
     "%%funcs call get_panel_daily\nP‸\nPoPGrowth: Yes\nSymbol: x": ["PanelName: ", "PoPLookback: "],
     "%%funcs call get_panel_daily\nPanelName: ": PANELS,
-    "%%funcs call get_panel_daily\nSymbol: x\nPanelName: Demo D‸\nPoPGrowth: Yes": ["Demo Debit Panel"],
+    "%%funcs call get_panel_daily\nSymbol: x\nPanelName: Demo D‸\nPoPGrowth: Yes": [
+        "Demo Debit Panel"
+    ],
     f"%%funcs call get_panel_daily\nBrand: Bulkandry F‸\nPanelName: {PANEL}": ["Bulkandry Fuel"],
     "%%funcs call get_panel_daily\nDimensions: [Region, 'Ag": ["'Age Group'"],
     "%%funcs call get_panel_daily\nSymbol: $sy": ["$symbol"],
@@ -196,15 +251,24 @@ CASES: dict[str, list[str]] = {
     "%%funcs call get_panel_daily\n{": [f'"{name}": ' for name in OF_DAILY],
     '%%funcs call get_panel_daily\n{"Sym': ['"Symbol": '],
     '%%funcs call get_panel_daily\n{"pop‸"}': ['"PoPGrowth', '"PoPLookback'],
-    '%%funcs call get_panel_daily\n{\n  "Symbol": "a, {",\n  Pan‸\n  "PoPGrowth": "Yes"\n}': ['"PanelName": '],
+    '%%funcs call get_panel_daily\n{\n  "Symbol": "a, {",\n  Pan‸\n  "PoPGrowth": "Yes"\n}': [
+        '"PanelName": '
+    ],
     '%%funcs call get_panel_daily\n{"PanelName": ': [f'"{name}"' for name in PANELS],
     '%%funcs call get_panel_daily\n{"PanelName": "Demo D': ['"Demo Debit Panel"'],
     '%%funcs call get_panel_daily\n{"Symbol": "x", "PanelName": "demo d‸"}': ['"Demo Debit Panel'],
-    f'%%funcs call get_panel_daily\n{{"PanelName": "{PANEL}", "Brand": "Bulkandry F': ['"Bulkandry Fuel"'],
-    f'%%funcs call get_panel_daily PanelName="{PANEL}"\n{{"Brand": ["Bulkandry", "Bulk': ['"Bulkandry Fuel"'],
+    f'%%funcs call get_panel_daily\n{{"PanelName": "{PANEL}", "Brand": "Bulkandry F': [
+        '"Bulkandry Fuel"'
+    ],
+    f'%%funcs call get_panel_daily PanelName="{PANEL}"\n{{"Brand": ["Bulkandry", "Bulk': [
+        '"Bulkandry Fuel"'
+    ],
     '%%funcs call get_panel_daily\n{"Dimensions": ["Region", ': ['"Age Group"', '"Brand"'],
     '%%funcs call get_panel_daily\n{"PoPGrowth": ': ['"Yes"', '"No"'],
-    '%%funcs sweep get_panel_daily\n{"Dimensions": [["Region"], ["Region", ': ['"Age Group"', '"Brand"'],
+    '%%funcs sweep get_panel_daily\n{"Dimensions": [["Region"], ["Region", ': [
+        '"Age Group"',
+        '"Brand"',
+    ],
     # Python
     "funcs.": [*FUNCTIONS, "…"],
     "x = [funcs.get_k": ["get_kpis"],
@@ -216,7 +280,10 @@ CASES: dict[str, list[str]] = {
     "funcs.panel('Get K": ["'Get KPIs'"],
     "funcs.panel('Get Panel Daily', Sy": ["Symbol="],
     "funcs.get_panel_daily(": [f"{name}=" for name in OF_DAILY],
-    "df = funcs.get_panel_daily(\n    Symbol=f(1, 2),  # it's (\n    pop": ["PoPGrowth=", "PoPLookback="],
+    "df = funcs.get_panel_daily(\n    Symbol=f(1, 2),  # it's (\n    pop": [
+        "PoPGrowth=",
+        "PoPLookback=",
+    ],
     "funcs.get_panel_daily(P‸, PoPGrowth=True)": ["PanelName=", "PoPLookback="],
     "funcs['Get Panel Daily'](Sy": ["Symbol="],
     "daily(Sy": ["Symbol="],
@@ -240,7 +307,9 @@ CASES: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize(("text", "offered"), CASES.items(), ids=map(row_id, CASES))
-def test_tab_offers_what_fits_and_sends_nothing(shell: InteractiveShell, text: str, offered: list[str]) -> None:
+def test_tab_offers_what_fits_and_sends_nothing(
+    shell: InteractiveShell, text: str, offered: list[str]
+) -> None:
     """Tab offers what fits at the cursor and nothing else, in order, and sends no request."""
     sent = len(Counting.requests)
     completions = tab(shell, text)
@@ -258,34 +327,70 @@ def test_tab_offers_what_fits_and_sends_nothing(shell: InteractiveShell, text: s
 
 
 NOT_OURS = [
-    *("", "x = 'it", "import js", "%time", "%funcsy ca", "%funcs call get_panel_daily --timeout ", "%funcs find -o d"),
+    *(
+        "",
+        "x = 'it",
+        "import js",
+        "%time",
+        "%funcsy ca",
+        "%funcs call get_panel_daily --timeout ",
+        "%funcs find -o d",
+    ),
     *("'funcs.get_panel_daily(", "# funcs.get_panel_daily(", "funcs.get_panel_daily(Symbol=x + "),
-    *("funcs.get_panel_daily(Symbol='x' + 'BK", "funcs.get_panel_daily(f(", "funcs.get_panel_daily('"),
+    *(
+        "funcs.get_panel_daily(Symbol='x' + 'BK",
+        "funcs.get_panel_daily(f(",
+        "funcs.get_panel_daily('",
+    ),
     *("print('funcs.", "symbol.", "nothing.get_panel_daily(", "nothing['"),
 ]
 
 
 NOTHING_FITS = [
-    *("%funcs call get_panel_daily Nothing=", "%funcs call get_panel_daily PoPLookback=2", "%funcs call nothing x"),
-    *("%funcs describe get_panel_daily ", "%funcs find Get", "%funcs connect work ", "%funcs history on "),
-    *("%funcs cache clear ", "%funcs again ", "%funcs call --profile work get_k", "%%funcs call nothing\nSym"),
+    *(
+        "%funcs call get_panel_daily Nothing=",
+        "%funcs call get_panel_daily PoPLookback=2",
+        "%funcs call nothing x",
+    ),
+    *(
+        "%funcs describe get_panel_daily ",
+        "%funcs find Get",
+        "%funcs connect work ",
+        "%funcs history on ",
+    ),
+    *(
+        "%funcs cache clear ",
+        "%funcs again ",
+        "%funcs call --profile work get_k",
+        "%%funcs call nothing\nSym",
+    ),
     *("%%funcs call get_panel_daily\n# Pan", "%%funcs call get_panel_daily\nPoPLookback: 2"),
     *('%%funcs call get_panel_daily Symbol=x\n{"s‸"}', "%%funcs call get_panel_daily\n{'Pan"),
-    *('%%funcs call get_panel_daily\n{"Nothing": "', '%%funcs call get_panel_daily\n{"Symbol": {"Pan'),
+    *(
+        '%%funcs call get_panel_daily\n{"Nothing": "',
+        '%%funcs call get_panel_daily\n{"Symbol": {"Pan',
+    ),
     *('%%funcs call get_panel_daily\n{"Symbol": "x" "Pan', '%%funcs call get_panel_daily\n[{"Pan'),
-    *('%%funcs call get_panel_daily\n{"Dimensions": ["Region" ', "funcs.get_panel_daily(PanelName='nothing"),
+    *(
+        '%%funcs call get_panel_daily\n{"Dimensions": ["Region" ',
+        "funcs.get_panel_daily(PanelName='nothing",
+    ),
 ]
 
 
 @pytest.mark.parametrize("text", NOTHING_FITS, ids=row_id)
-def test_where_nothing_fits_what_others_offer_does_not_either(shell: InteractiveShell, text: str) -> None:
+def test_where_nothing_fits_what_others_offer_does_not_either(
+    shell: InteractiveShell, text: str
+) -> None:
     """Python's hundreds of names would mislead there: Tab offers one empty text, which changes nothing."""
     at = len(text.partition("‸")[0])
     assert [(one.text, one.start, one.end) for one in tab(shell, text)] == [("", at, at)]
 
 
 @pytest.mark.parametrize("text", NOT_OURS, ids=row_id)
-def test_elsewhere_nothing_of_ours_is_offered(shell: InteractiveShell, text: str, capsys: Any) -> None:
+def test_elsewhere_nothing_of_ours_is_offered(
+    shell: InteractiveShell, text: str, capsys: Any
+) -> None:
     """Elsewhere other completers work as usual."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # of jedi and Python about this code
@@ -295,33 +400,61 @@ def test_elsewhere_nothing_of_ours_is_offered(shell: InteractiveShell, text: str
 
 @pytest.mark.usefixtures("no_hang")
 @pytest.mark.parametrize(
-    "piece", ["(", "[", "()", "[]", "a.", "a", "'", '"""', "\\", "f(x=", "f(x=[", ",", "# (\n", "é", " "]
+    "piece",
+    ["(", "[", "()", "[]", "a.", "a", "'", '"""', "\\", "f(x=", "f(x=[", ",", "# (\n", "é", " "],
 )
 @pytest.mark.parametrize(
-    "begin", ["daily", "%funcs call ", "%%funcs call get_panel_daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"]
+    "begin",
+    [
+        "daily",
+        "%funcs call ",
+        "%%funcs call get_panel_daily\n",
+        "%funcs call get_kpis a=[",
+        "daily(Symbol='",
+    ],
 )
-def test_long_hostile_text_is_read_in_one_go(shell: InteractiveShell, begin: str, piece: str) -> None:
+def test_long_hostile_text_is_read_in_one_go(
+    shell: InteractiveShell, begin: str, piece: str
+) -> None:
     """The time is linear in the length, and the nesting is bounded."""
     assert isinstance(asked(shell, begin + piece * (20_000 // len(piece)))["completions"], list)
 
 
-@pytest.mark.parametrize("piece", ["# (\n", '"a": 1,\n', '"a": [', "a: 1\n", "a: [1,\n", "[", "'", "\\"])
+@pytest.mark.parametrize(
+    "piece", ["# (\n", '"a": 1,\n', '"a": [', "a: 1\n", "a: [1,\n", "[", "'", "\\"]
+)
 @pytest.mark.parametrize("begin", ["", "{"])
-def test_a_long_body_of_a_cell_takes_linear_time(shell: InteractiveShell, begin: str, piece: str) -> None:
+def test_a_long_body_of_a_cell_takes_linear_time(
+    shell: InteractiveShell, begin: str, piece: str
+) -> None:
     """A body is JSON or lines, and has no bound."""
-    assert_linear(lambda size: asked(shell, f"%%funcs call get_panel_daily\n{begin}{piece * size}"), 200_000)
+    assert_linear(
+        lambda size: asked(shell, f"%%funcs call get_panel_daily\n{begin}{piece * size}"), 200_000
+    )
 
 
 UNLISTED = [
-    *("unlisted.", "unlisted.get_panel_daily(", "unlisted.get_panel_daily.", "unlisted.get_panel_daily(PanelName='"),
-    *("unlisted['", "unlisted['Get Panel Daily'](", "unlisted['Get Panel Daily'].", "unlisted.catalog."),
+    *(
+        "unlisted.",
+        "unlisted.get_panel_daily(",
+        "unlisted.get_panel_daily.",
+        "unlisted.get_panel_daily(PanelName='",
+    ),
+    *(
+        "unlisted['",
+        "unlisted['Get Panel Daily'](",
+        "unlisted['Get Panel Daily'].",
+        "unlisted.catalog.",
+    ),
     *("unlisted.names[0].", "for fn in unlisted:\n    fn.", "a, b = unlisted\na."),
     *("fn = unlisted.get_panel_daily\nfn(", "(lambda: unlisted.get_panel_daily)()."),
 ]
 
 
 @pytest.mark.parametrize("text", UNLISTED)
-def test_a_catalog_that_is_not_known_is_not_asked_for(shell: InteractiveShell, text: str, capsys: Any) -> None:
+def test_a_catalog_that_is_not_known_is_not_asked_for(
+    shell: InteractiveShell, text: str, capsys: Any
+) -> None:
     """Neither the matcher nor jedi nor IPython, which look up attributes, makes a session send a request."""
     sent = len(Counting.requests)
     tab(shell, text)
@@ -382,15 +515,32 @@ def test_a_matcher_that_fails_is_silent(shell: InteractiveShell, capsys: Any) ->
 
 def test_hostile_names_are_not_put_into_a_line(answering: Any, shell: InteractiveShell) -> None:
     """Names with control characters are not offered, and quotes within a value are escaped."""
-    names = ["Plain", "It's", 'Say "it"', "Both ' and \"", "Bad \x1b[31m", "New\nline", "\u202eabc", "a\\b"]
+    names = [
+        "Plain",
+        "It's",
+        'Say "it"',
+        "Both ' and \"",
+        "Bad \x1b[31m",
+        "New\nline",
+        "\u202eabc",
+        "a\\b",
+    ]
     shell.user_ns["hostile"] = session = answering(
-        lambda _: httpx.Response(200, json=[{"id": at + 1, "name": name} for at, name in enumerate(names)])
+        lambda _: httpx.Response(
+            200, json=[{"id": at + 1, "name": name} for at, name in enumerate(names)]
+        )
     )
     assert len(session.names) == len(names)
     text = "hostile['"
     offered = after_tab(text, tab(shell, text))
     assert offered == ["'Plain'", "'It\\'s'", "'Say \"it\"'", "'Both \\' and \"'", "'a\\\\b'"]
-    assert [session[eval(one)].name for one in offered] == ["Plain", "It's", 'Say "it"', "Both ' and \"", "a\\b"]
+    assert [session[eval(one)].name for one in offered] == [
+        "Plain",
+        "It's",
+        'Say "it"',
+        "Both ' and \"",
+        "a\\b",
+    ]
     del shell.user_ns["hostile"]
 
 
@@ -408,14 +558,18 @@ async def counted(scope: Any, receive: Any, send: Any) -> None:
 def values_of(client: BlockingKernelClient, name: str) -> list[str]:
     """Return what Tab offers for an argument: nothing until the reply that lists its values was read."""
     code = f"%funcs call get_panel_daily PanelName='{PANEL}' {name}="
-    return [one for one in client.complete(code, reply=True, timeout=60)["content"]["matches"] if one]
+    return [
+        one for one in client.complete(code, reply=True, timeout=60)["content"]["matches"] if one
+    ]
 
 
 @pytest.fixture(
     scope="module",
     params=[
         sys.executable,
-        pytest.param(OLD, marks=pytest.mark.skipif(not OLD, reason="FUNCS_TEST_OLD_PYTHON names no Python")),
+        pytest.param(
+            OLD, marks=pytest.mark.skipif(not OLD, reason="FUNCS_TEST_OLD_PYTHON names no Python")
+        ),
     ],
     ids=["this", "old"],
 )
@@ -424,13 +578,20 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
     path = str(Path(jf.__file__).parent.parent)
     with (
         serving(counted) as url,
-        live_kernel(request.param, PYTHONPATH=path, FUNCS_BASE_URL=url, FUNCS_TOKEN=embedded().token) as client,
+        live_kernel(
+            request.param, PYTHONPATH=path, FUNCS_BASE_URL=url, FUNCS_TOKEN=embedded().token
+        ) as client,
     ):
         run(client, "%load_ext jupyter_funcs\nimport jupyter_funcs as jf; unlisted = jf.connect()")
         run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
-        run(client, "from jupyter_funcs.magic import extension; funcs = extension.of(get_ipython()).sessions.current")
+        run(
+            client,
+            "from jupyter_funcs.magic import extension; funcs = extension.of(get_ipython()).sessions.current",
+        )
         wait_until(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
-        wait_until(lambda: all(values_of(client, name) for name in ("PanelName", "Symbol", "Brand")))
+        wait_until(
+            lambda: all(values_of(client, name) for name in ("PanelName", "Symbol", "Brand"))
+        )
         yield client
         SERVED.clear()
 
@@ -475,7 +636,12 @@ def test_a_plain_call_lists_the_values_of_the_next(kernel: BlockingKernelClient)
     run(kernel, f"other = jf.connect(); call = dict(PanelName={PANEL!r}, Symbol={SYMBOL!r})")
     run(kernel, "df = other.get_panel_daily(**call)")
     text = f"other.get_panel_daily(PanelName={PANEL!r}, Brand='Bulkandry F"
-    wait_until(lambda: kernel.complete(text, reply=True, timeout=60)["content"]["matches"] == ["'Bulkandry Fuel'"])
+    wait_until(
+        lambda: (
+            kernel.complete(text, reply=True, timeout=60)["content"]["matches"]
+            == ["'Bulkandry Fuel'"]
+        )
+    )
     assert len(SERVED) == sent + 5  # the listing, the run, and three that list values
     run(kernel, "df = other.get_panel_daily(**call)")
     run(kernel, "import asyncio; from jupyter_funcs.core import background")

@@ -60,7 +60,11 @@ def test_loading_into_a_kernel_imports_nothing_but_itself(kernel: BlockingKernel
         # Without what IPython imports for its own magics.
         print(sorted(name for name in set(sys.modules) - before if not name.startswith("IPython.")))
     """
-    assert answer(kernel, added.format("%load_ext jupyter_funcs")) == [OURS, f"{OURS}.magic", f"{OURS}.magic.extension"]
+    assert answer(kernel, added.format("%load_ext jupyter_funcs")) == [
+        OURS,
+        f"{OURS}.magic",
+        f"{OURS}.magic.extension",
+    ]
     assert answer(kernel, added.format("%reload_ext jupyter_funcs")) == []
     used = answer(kernel, added.format("request = %funcs call get_panels --dry-run"), last=True)
     assert {f"{OURS}.magic.subcommands", f"{OURS}.client.client"} <= set(used)
@@ -100,12 +104,18 @@ def test_a_run_in_the_background_is_a_line_that_follows_it(kernel: BlockingKerne
         lines = [each["content"]["data"] for each in shown if "data" in each["content"]]
         displays = [each for each in shown if "display" in each["msg_type"]]
         assert len({each["content"]["transient"].get("display_id") for each in displays}) == 1
-        assert [each["msg_type"] for each in displays][:2] == ["display_data", "update_display_data"]
+        assert [each["msg_type"] for each in displays][:2] == [
+            "display_data",
+            "update_display_data",
+        ]
         assert all("<b>Nap</b> · running · " in each["text/html"] for each in lines[:2])
         assert "<b>Nap</b> · done · " in lines[-1]["text/html"]  # once more, after the cell
         [ended] = [each["text/plain"] for each in lines if "text/plain" in each]
         assert ": done, " in ended  # a job that has ended is shown as any object
-    assert answer(kernel, "%funcs connect -q -o again\nprint(frame['Result'].tolist())") == [0.7, 0.8]
+    assert answer(kernel, "%funcs connect -q -o again\nprint(frame['Result'].tolist())") == [
+        0.7,
+        0.8,
+    ]
 
 
 # What an extension could leave behind in a kernel, as plain data.
@@ -127,10 +137,16 @@ LEFT = """
 """
 
 
-def test_reloading_leaves_one_of_everything_and_unloading_nothing(kernel: BlockingKernelClient) -> None:
+def test_reloading_leaves_one_of_everything_and_unloading_nothing(
+    kernel: BlockingKernelClient,
+) -> None:
     """Twenty reloads in a kernel in use change nothing; an unload then removes magic and matcher (FAULTS 98)."""
     answer(kernel, "%reload_ext jupyter_funcs")  # loads it, unless an earlier test has
-    answer(kernel, f"{LEFT}\n    frame = %funcs call get_panels -q\n    panel = %funcs panel get_panels", last=True)
+    answer(
+        kernel,
+        f"{LEFT}\n    frame = %funcs call get_panels -q\n    panel = %funcs panel get_panels",
+        last=True,
+    )
     loaded = answer(kernel, LEFT)
     assert loaded[0] == [OURS]
     assert loaded[1] == [["line", "funcs"], ["cell", "funcs"]]
@@ -164,13 +180,17 @@ TRANSPORT = httpx.ASGITransport(embedded().app)
 
 def offered(shell: InteractiveShell, text: str) -> list[str]:
     with provisionalcompleter():
-        return [one.text for one in shell.Completer.completions(text, len(text)) if one._origin == OURS]
+        return [
+            one.text for one in shell.Completer.completions(text, len(text)) if one._origin == OURS
+        ]
 
 
 def test_the_connection_and_the_panels_result_outlive_a_reload(shell: InteractiveShell) -> None:
     """The connection and the frame of the panel opened last survive %reload_ext."""
     session = shell.run_line_magic("funcs", "refresh")
-    panel = shell.run_line_magic("funcs", f"panel get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
+    panel = shell.run_line_magic(
+        "funcs", f"panel get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'"
+    )
     panel.run()
     frame = panel.result(60)
     shell.run_line_magic("reload_ext", OURS)
@@ -211,7 +231,9 @@ def test_unloading_puts_back_a_magic_of_the_same_name(kinds: list[str]) -> None:
     assert extension.of(shell).sessions is not None
     assert shell.magics_manager.magics[kinds[0]]["funcs"] is not ours
     shell.run_line_magic("unload_ext", OURS)
-    assert {kind: list(table.items()) for kind, table in shell.magics_manager.magics.items()} == before
+    assert {
+        kind: list(table.items()) for kind, table in shell.magics_manager.magics.items()
+    } == before
     assert shell.configurables == configurables
 
 

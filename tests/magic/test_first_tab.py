@@ -30,7 +30,9 @@ def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator
     """The configured service of a notebook that has used no `%funcs` yet."""
     shell.meta.pop("jupyter_funcs").unload()
     shell.run_line_magic("reload_ext", "jupyter_funcs")
-    monkeypatch.setattr(sessions, "_TAB_SECONDS", 60.0)  # a busy machine may take longer than the usual 0.3
+    monkeypatch.setattr(
+        sessions, "_TAB_SECONDS", 60.0
+    )  # a busy machine may take longer than the usual 0.3
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", CANARY)
@@ -41,7 +43,9 @@ def offered(shell: InteractiveShell, text: str = CALL) -> list[str]:
     return [one.text for one in tab(shell, text) if one.text]
 
 
-def test_the_first_tab_connects_and_the_first_use_sends_nothing_more(shell: Any, server: Faulty, capfd: Any) -> None:
+def test_the_first_tab_connects_and_the_first_use_sends_nothing_more(
+    shell: Any, server: Faulty, capfd: Any
+) -> None:
     """A fast service completes at once; `%load_ext` and other lines than those of functions connect to nothing."""
     for line in ("%funcs ", "%funcs connect ", "%funcs again ", "%funcs history "):
         tab(shell, line)
@@ -53,7 +57,9 @@ def test_the_first_tab_connects_and_the_first_use_sends_nothing_more(shell: Any,
     assert len(server.requests) == 1
 
 
-def test_only_the_first_tab_waits(shell: InteractiveShell, server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_first_tab_waits(
+    shell: InteractiveShell, server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While the service is slow, the first Tab waits a moment and all offer nothing; later they offer the names."""
     go, waited = threading.Event(), []
     wait = futures.wait
@@ -79,7 +85,10 @@ def test_only_the_first_tab_waits(shell: InteractiveShell, server: Faulty, monke
 
 
 def test_a_failure_is_silent_until_the_first_use(
-    shell: InteractiveShell, server: Faulty, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    shell: InteractiveShell,
+    server: Faulty,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Tab shows nothing, be it the service's failure or the configuration's."""
     server.tell(*[reply(b"", "401 No")] * 2)
@@ -94,7 +103,9 @@ def test_a_failure_is_silent_until_the_first_use(
         shell.run_line_magic("funcs", "find")
 
 
-def test_what_is_configured_after_a_tab_is_used(shell: Any, server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_configured_after_a_tab_is_used(
+    shell: Any, server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Tab may be pressed before the cell that says which service to use."""
     assert offered(shell)
     with faulty() as other:
@@ -112,7 +123,10 @@ def test_shift_tab_shows_a_listed_function(shell: InteractiveShell, server: Faul
     said = shell.object_inspect_mime("f", detail_level=1)
     assert said["text/plain"].startswith("f(*, a: str | None = None)")
     assert "a : str" in said["text/plain"]
-    assert set(said) == {"text/plain", "text/html"}  # ipykernel removes the second one where it isn't wanted
+    assert set(said) == {
+        "text/plain",
+        "text/html",
+    }  # ipykernel removes the second one where it isn't wanted
     shell.user_ns["f"] = len
     assert "builtin" in shell.object_inspect_mime("f")["text/plain"]
     del shell.user_ns["f"]
@@ -166,8 +180,13 @@ def test_in_a_new_kernel() -> None:
         run("%load_ext jupyter_funcs", timeout=60)
         assert not ask("inspect", "%funcs call get_panel_daily")["found"]
         wait_until(lambda: "get_panel_daily" in names(CALL))
-        assert "PanelName : str" in ask("inspect", "%funcs call get_panel_daily")["data"]["text/plain"]
-        assert run("import jupyter_funcs as jf\nfuncs = jf.connect()", timeout=60)["content"]["status"] == "ok"
+        assert (
+            "PanelName : str" in ask("inspect", "%funcs call get_panel_daily")["data"]["text/plain"]
+        )
+        assert (
+            run("import jupyter_funcs as jf\nfuncs = jf.connect()", timeout=60)["content"]["status"]
+            == "ok"
+        )
         listed = ["get_panels", "get_panel_dimensions", "get_panel_daily", "get_panel_fq"]
         wait_until(lambda: names("funcs.get_") == listed)
         assert "PanelName : str" in ask("inspect", "funcs.get_panel_daily(")["data"]["text/plain"]

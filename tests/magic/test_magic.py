@@ -22,7 +22,15 @@ import jupyter_funcs as jf
 from jupyter_funcs.core.errors import _last
 from jupyter_funcs.core.warn import MissingRowsWarning
 from jupyter_funcs.magic import extension, subcommands
-from jupyter_funcs.magic.usage import ALIASES, NAMES, OPTIONS, SUBCOMMANDS, taken_by, usage, usage_of
+from jupyter_funcs.magic.usage import (
+    ALIASES,
+    NAMES,
+    OPTIONS,
+    SUBCOMMANDS,
+    taken_by,
+    usage,
+    usage_of,
+)
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL
@@ -69,7 +77,9 @@ def test_find_gives_the_catalog_as_a_table(run: Any, line: str) -> None:
     assert next(iter(frame["name"])) == "Get Panel Daily"
 
 
-@pytest.mark.parametrize("name", ["get_panel_daily", '"Get Panel Daily"', "Get Panel Daily", "'Get Panel Daily'"])
+@pytest.mark.parametrize(
+    "name", ["get_panel_daily", '"Get Panel Daily"', "Get Panel Daily", "'Get Panel Daily'"]
+)
 def test_describe_gives_the_parameters(run: Any, name: str) -> None:
     """%funcs describe takes the slug or the name, with or without quotes."""
     assert list(run(f"%funcs describe {name}")["name"])[:2] == ["PanelName", "Symbol"]
@@ -104,7 +114,9 @@ def test_a_cells_body_holds_the_arguments(run: Any, body: str) -> None:
 def test_the_other_commands_with_a_body_take_it_too(run: Any) -> None:
     """%%funcs run and %%funcs panel combine the arguments on the line with those in the body."""
     assert len(run(f"%%funcs run get_panel_daily Symbol=BKQU\nPanelName: {PANEL}")) == 1826
-    panel = run(f"%%funcs panel Get Panel Daily Symbol='{SYMBOL}' -o opened\nPanelName: '{PANEL}'\n# no more")
+    panel = run(
+        f"%%funcs panel Get Panel Daily Symbol='{SYMBOL}' -o opened\nPanelName: '{PANEL}'\n# no more"
+    )
     assert panel is None
     panel = run("opened")
     assert panel.form.args == {"PanelName": PANEL, "Symbol": SYMBOL}
@@ -124,7 +136,10 @@ def test_a_variable_is_passed_as_an_object(run: Any) -> None:
 
 def test_dry_run_prints_what_would_be_sent(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """--dry-run prints the JSON of the request and runs nothing; with -o it assigns it and prints nothing."""
-    request = {"FunctionName": "Get Panel Daily", "Args": {"PanelName": PANEL, "Symbol": SYMBOL, "PoPLookback": 2}}
+    request = {
+        "FunctionName": "Get Panel Daily",
+        "Args": {"PanelName": PANEL, "Symbol": SYMBOL, "PoPLookback": 2},
+    }
     assert run(f"%funcs call {DAILY} PoPLookback=2 --dry-run") is None
     assert json.loads(capsys.readouterr().out) == request
     assert run(f"%funcs call {DAILY} PoPLookback=2 --dry-run -o request") is None
@@ -143,7 +158,9 @@ def test_dry_run_prints_what_would_be_sent(run: Any, capsys: pytest.CaptureFixtu
     ],
     ids=["line", "table", "body", "json", "column"],
 )
-def test_dry_run_of_a_sweep_says_how_many_runs_and_shows_the_first(run: Any, capsys: Any, cell: str) -> None:
+def test_dry_run_of_a_sweep_says_how_many_runs_and_shows_the_first(
+    run: Any, capsys: Any, cell: str
+) -> None:
     """A list, also pasted as a column, a list of lists if the parameter takes a list; a table has no name."""
     run("import pandas as pd; runs = pd.DataFrame({'symbol': ['BKQU', 'NVRA']})")
     run("sets = [['Region'], ('Region', 'Brand')]")
@@ -155,12 +172,16 @@ def test_dry_run_of_a_sweep_says_how_many_runs_and_shows_the_first(run: Any, cap
     requests = run("requests")
     assert [json.loads(line) for line in shown] == requests[:3]
     assert [(one["Args"]["Symbol"], one["Args"]["Dimensions"]) for one in requests] == [
-        (symbol, names) for symbol in ("BKQU", "NVRA") for names in (["Region"], ["Region", "Brand"])
+        (symbol, names)
+        for symbol in ("BKQU", "NVRA")
+        for names in (["Region"], ["Region", "Brand"])
     ]
     assert {one["Args"]["PanelName"] for one in requests} == {PANEL}
 
 
-def test_dry_run_of_a_sweep_follows_its_options(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dry_run_of_a_sweep_follows_its_options(
+    run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """--pairs pairs the lists; too many runs are an error with their number."""
     line = f"%funcs sweep get_panel_daily PanelName='{PANEL}' Symbol=[BKQU, NVRA] PoPLookback=[1, 2] --dry-run"
     run(f"{line} --pairs")
@@ -174,12 +195,16 @@ def test_dry_run_of_a_sweep_follows_its_options(run: Any, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("option", ["", "--concurrency 1", "--no-cache --most-runs 4", "--executor $pool"])
+@pytest.mark.parametrize(
+    "option", ["", "--concurrency 1", "--no-cache --most-runs 4", "--executor $pool"]
+)
 def test_a_sweep_gives_the_frame_that_python_gives(run: Any, option: str) -> None:
     """One block per run, with the swept arguments first, wherever the runs take place."""
     run("from concurrent.futures import ThreadPoolExecutor; pool = ThreadPoolExecutor(2)")
     run(f"symbols = ['BKQU', 'NVRA']; panel = {PANEL!r}")
-    frame = run(f"%funcs sweep get_panel_fq PanelName=$panel Symbol=$symbols PoPLookback=[1, 2] -q {option} -o df\ndf")
+    frame = run(
+        f"%funcs sweep get_panel_fq PanelName=$panel Symbol=$symbols PoPLookback=[1, 2] -q {option} -o df\ndf"
+    )
     fn = jf.connect().get_panel_fq.with_options(progress=False)
     again = fn.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"], PoPLookback=[1, 2])
     pd.testing.assert_frame_equal(frame, again)
@@ -190,7 +215,9 @@ def test_a_sweep_gives_the_frame_that_python_gives(run: Any, option: str) -> Non
 
 def test_a_sweep_takes_pairs_and_a_table(run: Any) -> None:
     """Each row of a table is a run; -o assigns the frame."""
-    run("import pandas as pd; table = pd.DataFrame({'symbol': ['BKQU', 'NVRA'], 'PoPLookback': [1, 2]})")
+    run(
+        "import pandas as pd; table = pd.DataFrame({'symbol': ['BKQU', 'NVRA'], 'PoPLookback': [1, 2]})"
+    )
     assert run(f"%funcs sweep get_panel_fq $table PanelName='{PANEL}' -q -o df") is None
     pairs = f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, NVRA] PoPLookback=[1, 2] --pairs -q"
     pd.testing.assert_frame_equal(run("df"), run(pairs))
@@ -205,7 +232,9 @@ def test_a_sweep_takes_pairs_and_a_table(run: Any) -> None:
         ("panel", "force=1", "--force"),
     ],
 )
-def test_an_option_given_as_an_argument_is_named(run: Any, command: str, option: str, written: str) -> None:
+def test_an_option_given_as_an_argument_is_named(
+    run: Any, command: str, option: str, written: str
+) -> None:
     """The error says how to write it as an option; options of other subcommands aren't considered."""
     with pytest.raises(jf.ArgumentError) as caught:
         run(f"%funcs {command} get_panels {option}")
@@ -220,7 +249,9 @@ def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
     """A failed run is a warning with the first error, with -q too, and an entry in attrs."""
     line = f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ, NVRA]"
     for quiet in ("", " -q"):
-        with pytest.warns(MissingRowsWarning, match=r"1 of 3 runs of Get Panel FQ failed(.|\n)*ZZZZ"):
+        with pytest.warns(
+            MissingRowsWarning, match=r"1 of 3 runs of Get Panel FQ failed(.|\n)*ZZZZ"
+        ):
             frame = run(f"df = {line}{quiet}\ndf")
     assert sorted(frame["Symbol"].unique()) == ["BKQU", "NVRA"]
     assert frame.attrs["errors"][0]["args"] == {"PanelName": PANEL, "Symbol": "ZZZZ"}
@@ -235,13 +266,17 @@ def warned(run: Any, cell: str) -> list[warnings.WarningMessage]:
 
 
 @pytest.mark.fault(127)
-def test_q_hides_no_warning_that_rows_may_be_missing(run: Any, answering: Any, shell: InteractiveShell) -> None:
+def test_q_hides_no_warning_that_rows_may_be_missing(
+    run: Any, answering: Any, shell: InteractiveShell
+) -> None:
     """A reply that may be cut is reported, whether one run asks for it or a sweep; other warnings are hidden."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
             return httpx.Response(200, json=[{"name": "Get It", "params": [{"name": "Of"}]}])
-        return httpx.Response(200, content=b'{"n": NaN}', headers={"content-type": "application/x-ndjson"})
+        return httpx.Response(
+            200, content=b'{"n": NaN}', headers={"content-type": "application/x-ndjson"}
+        )
 
     extension.of(shell).sessions._current = answering(answer)
     for line in ("call get_it Of=1", "sweep get_it Of=[2, 3]"):
@@ -255,11 +290,17 @@ def test_q_hides_no_warning_that_rows_may_be_missing(run: Any, answering: Any, s
 def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a cell a warning has no file name and no source line, whether of a magic or a call; elsewhere it has both."""
     shown: list[str] = []
-    monkeypatch.setattr(warnings, "showwarning", lambda *said: shown.append(warnings.formatwarning(*said[:4])))
+    monkeypatch.setattr(
+        warnings, "showwarning", lambda *said: shown.append(warnings.formatwarning(*said[:4]))
+    )
     before = warnings.formatwarning
     run(f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ]")
-    run(f"import jupyter_funcs as jf; jf.connect().get_panel_fq.sweep(PanelName='{PANEL}', Symbol=['BKQU', 'YYYY'])")
-    assert [text.partition(" failed")[0] for text in shown] == ["MissingRowsWarning: 1 of 2 runs of Get Panel FQ"] * 2
+    run(
+        f"import jupyter_funcs as jf; jf.connect().get_panel_fq.sweep(PanelName='{PANEL}', Symbol=['BKQU', 'YYYY'])"
+    )
+    assert [text.partition(" failed")[0] for text in shown] == [
+        "MissingRowsWarning: 1 of 2 runs of Get Panel FQ"
+    ] * 2
     assert all(text.count("\n") == 1 for text in shown)
     jf.connect().get_panel_fq.sweep(PanelName=PANEL, Symbol=["BKQU", "XXXX"])
     assert __file__ in shown[-1]
@@ -271,7 +312,9 @@ def test_a_terminal_is_told_that_it_shows_no_panel() -> None:
     """A terminal's IPython says so, and what to use instead."""
     typed = "%load_ext jupyter_funcs\n%funcs\n"
     program = [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--quick"]
-    said = subprocess.run(program, input=typed, capture_output=True, text=True, check=True, timeout=60).stdout
+    said = subprocess.run(
+        program, input=typed, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     assert "A terminal can't show the panel. Use %funcs find, describe and call" in said
 
 
@@ -290,7 +333,9 @@ def test_a_panel_opens_filled_and_its_result_is_at_hand(run: Any) -> None:
     panel.close()
 
 
-def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connect_changes_the_service(
+    run: Any, service_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """%funcs connect takes a URL whose token is in the environment; alone, it uses the configured service."""
     monkeypatch.setenv("FUNCS_BASE_URL", service_url)
     monkeypatch.setenv("FUNCS_TOKEN", embedded().token)
@@ -305,7 +350,9 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
     monkeypatch.delenv("FUNCS_BASE_URL")
     monkeypatch.delenv("FUNCS_TOKEN")
     assert run("%funcs connect").service == "demo"
-    with pytest.raises(jf.ConfigError, match=r"no profile 'nowhere'(?s:.*)Until then, .* demo, with synthetic data"):
+    with pytest.raises(
+        jf.ConfigError, match=r"no profile 'nowhere'(?s:.*)Until then, .* demo, with synthetic data"
+    ):
         run("%funcs connect nowhere")
 
 
@@ -323,7 +370,9 @@ def test_a_refresh_says_what_has_changed(run: Any, answering: Any, shell: Any, c
     assert not capsys.readouterr().out
 
 
-def test_connecting_lists_the_functions_once_and_says_who_asks(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connecting_lists_the_functions_once_and_says_who_asks(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The session shows the user and the number of functions, and the next line doesn't request them again."""
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
@@ -360,13 +409,17 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
     monkeypatch.setenv("FUNCS_TOKEN", embedded().token)
     working = run("%funcs connect")
     monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
-    with pytest.raises(jf.AuthenticationError, match=f"Until then, %funcs uses '{working.service}'"):
+    with pytest.raises(
+        jf.AuthenticationError, match=f"Until then, %funcs uses '{working.service}'"
+    ):
         run("%funcs connect")
     assert extension.of(shell).sessions.current is working
 
     sessions = extension.of(shell).sessions
     sessions._current = None  # as in a new kernel
-    with pytest.raises(jf.AuthenticationError, match=r"connect again\.$"):  # the next line fails the same way
+    with pytest.raises(
+        jf.AuthenticationError, match=r"connect again\.$"
+    ):  # the next line fails the same way
         run("%funcs connect")
     with pytest.raises(jf.ConfigError, match=f"Until then, %funcs uses '{working.service}'"):
         run("%funcs connect nowhere")
@@ -459,10 +512,13 @@ BAD: dict[type[jf.FuncsError], dict[str, str]] = {
 
 
 @pytest.mark.parametrize(
-    ("cell", "error", "said"), [(cell, error, said) for error, cells in BAD.items() for cell, said in cells.items()]
+    ("cell", "error", "said"),
+    [(cell, error, said) for error, cells in BAD.items() for cell, said in cells.items()],
 )
 @pytest.mark.usefixtures("profile")
-def test_bad_lines_say_what_to_do(run: Any, capsys: Any, cell: str, error: type[jf.FuncsError], said: str) -> None:
+def test_bad_lines_say_what_to_do(
+    run: Any, capsys: Any, cell: str, error: type[jf.FuncsError], said: str
+) -> None:
     """A bad line is an error of one to three lines without a traceback, and the session still works."""
     run("%funcs refresh -o session\nmine = 'Demo Card Panel'")  # which knows its functions
     with pytest.raises(error, match=said):
@@ -500,7 +556,9 @@ def test_the_guide_is_read_in_the_notebook(run: Any) -> None:
 
 def test_each_subcommand_has_a_function() -> None:
     """A row of the table in usage.py is run by the function of its name in subcommands.py."""
-    assert [name for name in SUBCOMMANDS if not inspect.isfunction(getattr(subcommands, name, None))] == []
+    assert [
+        name for name in SUBCOMMANDS if not inspect.isfunction(getattr(subcommands, name, None))
+    ] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -544,7 +602,10 @@ def test_a_profile_is_asked_for_one_line(run: Any, profile: str) -> None:
     assert frame.attrs["funcs"]["service"] == "work"
     assert run("%funcs refresh --profile work") is run("%funcs refresh --profile 'work'")
     assert run("%funcs status --profile work").address == profile
-    assert (run("%funcs status").service, run("%funcs call get_panels").attrs["funcs"]["service"]) == ("demo", "demo")
+    assert (
+        run("%funcs status").service,
+        run("%funcs call get_panels").attrs["funcs"]["service"],
+    ) == ("demo", "demo")
     panel = run("%funcs --profile work")
     assert panel._state.session.service == "work"
     panel.close()
@@ -553,7 +614,9 @@ def test_a_profile_is_asked_for_one_line(run: Any, profile: str) -> None:
     assert run("%funcs refresh --profile other") is not work
 
 
-def test_a_semicolon_silences_and_an_assignment_has_its_value(run: Any, shell: Any, capsys: Any) -> None:
+def test_a_semicolon_silences_and_an_assignment_has_its_value(
+    run: Any, shell: Any, capsys: Any
+) -> None:
     """A semicolon ends a line as in Python; a quoted or escaped one is text."""
     for cell in (
         "%funcs call get_panels; # the ones I can see",
@@ -584,12 +647,17 @@ def test_waiting_runs_the_panel_in_the_cell(run: Any, capsys: pytest.CaptureFixt
         run("%funcs --wait")
 
 
-def test_force_sends_to_a_service_that_is_left_alone(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_force_sends_to_a_service_that_is_left_alone(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After five failures in a row requests are paused, and the error says until when; --force sends anyway."""
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
-        listing, failure = reply(LISTING, Connection="close"), reply(b"", "500 Failed", Connection="close")
+        listing, failure = (
+            reply(LISTING, Connection="close"),
+            reply(b"", "500 Failed", Connection="close"),
+        )
         server.script = [listing, *[failure] * 5]
         run("%funcs connect")
         for _ in range(5):
@@ -612,7 +680,13 @@ def test_the_last_error_is_shown_whole(run: Any, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     assert run("%funcs lasterror") is None
     shown = capsys.readouterr().out
-    for line in ("    {}['key']\n", "KeyError: 'key'\n", "direct cause", "ConfigError('W.') from e", "ConfigError: W."):
+    for line in (
+        "    {}['key']\n",
+        "KeyError: 'key'\n",
+        "direct cause",
+        "ConfigError('W.') from e",
+        "ConfigError: W.",
+    ):
         assert line in shown
     assert "run_code" not in shown
     assert run("%funcs lasterror -o text") is None
@@ -625,7 +699,9 @@ def test_the_last_error_is_shown_whole(run: Any, capsys: pytest.CaptureFixture[s
     assert "ConfigError" not in run("text")
 
 
-def test_the_last_error_shows_no_token(run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+def test_the_last_error_shows_no_token(
+    run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
     """Neither a token in use, nor one in the cell, the environment or a cause, nor text that looks like one."""
     jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
     monkeypatch.setenv("FUNCS_API_KEY", "c4n4ry-of-the-environment")
@@ -654,7 +730,9 @@ def test_the_last_error_shows_no_token(run: Any, capsys: pytest.CaptureFixture[s
     assert "jf.connect" in shown
 
 
-def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering: Any, shell: Any) -> None:
+def test_a_warning_of_a_run_names_the_line_that_waits_for_it(
+    run: Any, answering: Any, shell: Any
+) -> None:
     """It names the cell's line, whether the run is called, awaited or started by the magic, and is shown once."""
     listing = {"functions": [{"name": "Get It", "params": []}]}
 
@@ -679,7 +757,9 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering
     assert not warned(run, "%funcs call get_it -q")
 
 
-def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(run: Any, answering: Any, shell: Any) -> None:
+def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(
+    run: Any, answering: Any, shell: Any
+) -> None:
     """In any spelling; only names that aren't parameters of the function are taken for tokens."""
     listing = [{"name": "Get It", "params": [{"name": "AccessToken"}]}]
     extension.of(shell).sessions._current = answering(lambda _: httpx.Response(200, json=listing))

@@ -30,7 +30,9 @@ def kernel() -> Iterator[KernelManager]:
 
 def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
     """Run a notebook; return its cells with their outputs, and the error that stopped it."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (LOAD, *cells)])
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in (LOAD, *cells)]
+    )
     stopped = ""
     client = NotebookClient(notebook, km=kernel, timeout=60, store_widget_state=False)
     try:
@@ -47,16 +49,30 @@ def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
 @pytest.mark.parametrize(
     ("cell", "lines"),
     [
-        ("%funcs call get_panl_daily", ["NotFoundError: There is no function 'get_panl_daily'", "Did you mean "]),
+        (
+            "%funcs call get_panl_daily",
+            ["NotFoundError: There is no function 'get_panl_daily'", "Did you mean "],
+        ),
         (f"df = %funcs call {DAILY} -q", ["ArgumentError: Symbol or Brand is required"]),
-        (f"%funcs call {DAILY} Symbol='BKQU", ["ArgumentError: The quote at the", "…et_panel_daily ", " " * 51 + "^"]),
+        (
+            f"%funcs call {DAILY} Symbol='BKQU",
+            ["ArgumentError: The quote at the", "…et_panel_daily ", " " * 51 + "^"],
+        ),
         ("%%funcs call get_panel_daily\nSymbol: BKQU", MISSING),
-        ("funcs.get_panel_daily(Symbl=1)", ["ArgumentError: Get Panel Daily has no parameter 'Symbl'. Did you "]),
+        (
+            "funcs.get_panel_daily(Symbl=1)",
+            ["ArgumentError: Get Panel Daily has no parameter 'Symbl'. Did you "],
+        ),
         ("await funcs.get_panel_daily.submit()", MISSING),
-        ("%funcs panel get_panel_daily --wait", ["ArgumentError: Panel Name is required.", MISSING[1]]),
+        (
+            "%funcs panel get_panel_daily --wait",
+            ["ArgumentError: Panel Name is required.", MISSING[1]],
+        ),
     ],
 )
-def test_run_all_stops_at_an_error_of_a_few_lines(kernel: KernelManager, cell: str, lines: list[str]) -> None:
+def test_run_all_stops_at_an_error_of_a_few_lines(
+    kernel: KernelManager, cell: str, lines: list[str]
+) -> None:
     """The cell fails, no later cell runs, and the notebook stores the short text without a traceback."""
     cells, stopped = run_all(kernel, "1 + 1", cell, "print('never')")
     assert "never" not in str(cells[2].outputs)
@@ -86,7 +102,10 @@ def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None
         "%funcs call get_panels -o print\ndel print",
     )
     assert not stopped
-    shown = [[one.get("text", one.get("data", {}).get("text/plain")) for one in cell.outputs] for cell in cells]
+    shown = [
+        [one.get("text", one.get("data", {}).get("text/plain")) for one in cell.outputs]
+        for cell in cells
+    ]
     assert shown[:4] == [[], ["2"], [], ["True"]]
     assert "Traceback (most recent call last)" in shown[5][0]
     assert "UserWarning: -o print hides" in shown[6][0]
@@ -96,6 +115,8 @@ def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None
 def test_a_job_that_ends_during_a_later_cell_is_saved_as_done(kernel: KernelManager) -> None:
     """What runs notebooks drops messages of cells that have ended, so the end is shown as part of a later one."""
     begin = "import time\ndef get_late() -> list:\n    time.sleep(0.7)\n    return [{'a': 1}]\n"
-    cells, _ = run_all(kernel, f"{begin}job = jf.connect([get_late]).get_late.submit()\njob", "job.result()", "1")
+    cells, _ = run_all(
+        kernel, f"{begin}job = jf.connect([get_late]).get_late.submit()\njob", "job.result()", "1"
+    )
     [shown] = cells[0].outputs
     assert "done" in shown["data"]["text/html"]

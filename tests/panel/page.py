@@ -53,7 +53,9 @@ def state(panel: Panel) -> dict[str, Any]:
 def messages(panel: Panel) -> dict[str, list[str]]:
     """Return the errors at the fields that a page shows."""
     fields = json.loads(panel._values)["fields"]
-    told = {name: [each["text"] for each in field.get("errors", [])] for name, field in fields.items()}
+    told = {
+        name: [each["text"] for each in field.get("errors", [])] for name, field in fields.items()
+    }
     return {name: texts for name, texts in told.items() if texts}
 
 

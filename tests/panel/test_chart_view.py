@@ -51,7 +51,11 @@ def choice(view: View, name: str) -> dict[str, bool]:
 def table_of(code: str, frame: pd.DataFrame) -> pd.DataFrame:
     """Run the code of a chart as far as the table of its points."""
     names: dict[str, Any] = {"df": frame, "np": np}
-    lines = [line for line in code.splitlines() if not line.startswith(("ax", "plt", "import matplotlib"))]
+    lines = [
+        line
+        for line in code.splitlines()
+        if not line.startswith(("ax", "plt", "import matplotlib"))
+    ]
     exec(compile("\n".join(lines), "a chart's", "exec"), names)
     table: pd.DataFrame = names["table"]
     return table
@@ -66,17 +70,21 @@ def generated(seed: int) -> tuple[pd.DataFrame, ChartWish]:
         "weeks": pd.date_range("2022-03-05", periods=int(random.integers(3, 150)), freq="W"),
         "months": pd.date_range("2018-03-01", periods=int(random.integers(3, 60)), freq="ME"),
         "hours": pd.date_range("2022-03-05 05:00", periods=int(random.integers(3, 2000)), freq="h"),
-        "any": pd.Timestamp("2022-01-01") + pd.to_timedelta(np.sort(random.integers(0, 40_000_000, 300)), "s"),
+        "any": pd.Timestamp("2022-01-01")
+        + pd.to_timedelta(np.sort(random.integers(0, 40_000_000, 300)), "s"),
         "rows": pd.Index(range(int(random.integers(3, 2000)))).astype(float) + 0.5,
         "quarters": pd.Index(
-            [f"FQ{part} {year}" for year in range(2019, 2024) for part in range(1, 5)], dtype="string"
+            [f"FQ{part} {year}" for year in range(2019, 2024) for part in range(1, 5)],
+            dtype="string",
         ),
         "names": pd.Index([f"n{number}" for number in range(int(random.integers(2, 80)))]),
     }
     name = str(random.choice([*times]))
     labels = [f"line {number}" for number in range(int(random.choice([1, 2, 3, 12, 60])))]
     labels = labels[:1] if name == "rows" else labels
-    rows = pd.MultiIndex.from_product([times[name], labels, range(int(random.integers(1, 3)))]).to_frame(index=False)
+    rows = pd.MultiIndex.from_product(
+        [times[name], labels, range(int(random.integers(1, 3)))]
+    ).to_frame(index=False)
     frame = pd.DataFrame({"When": rows[0], "Brand": rows[1].astype("string")})
     frame["Spend"] = random.normal(100, 40, len(frame)).round(2)
     frame["Share"] = random.uniform(0, 0.9, len(frame))
@@ -117,7 +125,10 @@ def test_the_code_computes_the_points_that_are_drawn(seed: int) -> None:
     pd.testing.assert_frame_equal(frame, before)
     assert [str(name) for name in table.columns] == [line["name"] for line in view["series"]]
     np.testing.assert_allclose(
-        table.to_numpy(dtype=float), drawn(view), rtol=1e-5, atol=1e-2 if view["format"] == "money" else 1e-6
+        table.to_numpy(dtype=float),
+        drawn(view),
+        rtol=1e-5,
+        atol=1e-2 if view["format"] == "money" else 1e-6,
     )
     if view["x"]["type"] == "time":
         shown = pd.to_timedelta(view["x"]["values"], "D") + pd.Timestamp(0)
@@ -137,9 +148,23 @@ def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
     assert [(line["name"], line["colour"]) for line in view["series"]] == [("R0", 0), ("R1", 1)]
     assert len(view["x"]["values"]) == 105
     assert choice(view, "points") == {"day": False, "week": True, "month": True, "quarter": True}
-    assert choice(view, "show") == {"value": True, "sum": True, "average": True, "index": True, "growth": True}
-    labels = {each["value"]: each["label"] for choice in view["choices"][-2:] for each in choice["options"]}
-    assert [labels[each] for each in ("value", "day", "week")] == ["Mean per day", "Day (zoom in)", "Week"]
+    assert choice(view, "show") == {
+        "value": True,
+        "sum": True,
+        "average": True,
+        "index": True,
+        "growth": True,
+    }
+    labels = {
+        each["value"]: each["label"]
+        for choice in view["choices"][-2:]
+        for each in choice["options"]
+    }
+    assert [labels[each] for each in ("value", "day", "week")] == [
+        "Mean per day",
+        "Day (zoom in)",
+        "Week",
+    ]
     assert Chart(daily(1, DAYS[:200])).view()["step"] == "day"
 
 
@@ -151,7 +176,9 @@ def test_times_are_those_of_the_table(unit: Any, zone: str | None, freq: str) ->
     times = pd.date_range("2026-01-01", periods=200, freq=freq, tz=zone).as_unit(unit)
     frame = pd.DataFrame({"At": times, "Load": np.arange(200.0)})
     days = Chart(frame).view()["x"]["values"]
-    assert [round(day * 86_400_000) for day in days] == [*times.tz_localize(None).as_unit("ms").asi8]
+    assert [round(day * 86_400_000) for day in days] == [
+        *times.tz_localize(None).as_unit("ms").asi8
+    ]
     assert Chart(frame).view(zoom=(days[5], days[8]))["x"]["values"] == days[5:9]
 
 
@@ -178,7 +205,9 @@ def test_a_zoom_shows_finer_points() -> None:
 def test_an_incomplete_month_is_left_out_of_sums(show: str, unit: str, shown: list[float]) -> None:
     """A mean per day stands for an incomplete month too; its sum would look like a fall."""
     days = pd.date_range("2023-01-16", "2023-03-31")
-    view = Chart(pd.DataFrame({"Date": days, "Spend": days.month * 10.0})).view(ChartWish(points="month", show=show))
+    view = Chart(pd.DataFrame({"Date": days, "Spend": days.month * 10.0})).view(
+        ChartWish(points="month", show=show)
+    )
     assert (drawn(view)[:, 0].tolist(), view["unit"]) == (shown, unit)
     assert ("The first month is incomplete and left out." in view["notes"]) == (show != "value")
 
@@ -193,15 +222,21 @@ def test_no_named_period_is_left_out() -> None:
 def test_a_column_with_too_many_values_for_colours_is_named() -> None:
     """Says why it can't be chosen, and how many values can."""
     days = pd.date_range("2025-01-01", periods=3).repeat(1_001)
-    frame = pd.DataFrame({"Date": days, "Name": [f"N{at % 1_001}" for at in range(3_003)], "Spend": 1.0})
-    assert "The sum over Name (1,001 values; Colour by takes 1,000)." in Chart(frame).view()["notes"]
+    frame = pd.DataFrame(
+        {"Date": days, "Name": [f"N{at % 1_001}" for at in range(3_003)], "Spend": 1.0}
+    )
+    assert (
+        "The sum over Name (1,001 values; Colour by takes 1,000)." in Chart(frame).view()["notes"]
+    )
 
 
 @pytest.mark.parametrize("year", ["0005", "1700", "9000"])
 def test_months_of_any_year_are_summed(year: str) -> None:
     """Also where pandas has no nanoseconds."""
     days = np.datetime64(f"{year}-01-01", "us") + np.arange(99) * np.timedelta64(1, "D")
-    view = Chart(pd.DataFrame({"Date": days, "Spend": 1.0})).view(ChartWish(points="month", show="sum"))
+    view = Chart(pd.DataFrame({"Date": days, "Spend": 1.0})).view(
+        ChartWish(points="month", show="sum")
+    )
     assert drawn(view)[:, 0].tolist() == [31.0, 28.0, 31.0]
 
 
@@ -236,7 +271,11 @@ def test_a_line_keeps_its_colour_under_filters() -> None:
     rows = np.flatnonzero(frame["Region"].isin(["R1", "R5", "R11"]))
     chart = Chart(frame)
     view = chart.view(rows=rows)
-    assert [(line["name"], line["colour"]) for line in view["series"]] == [("R1", 1), ("R5", 5), ("R11", 0)]
+    assert [(line["name"], line["colour"]) for line in view["series"]] == [
+        ("R1", 1),
+        ("R5", 5),
+        ("R11", 0),
+    ]
     assert view["rows"] == len(rows)
     nothing = chart.view(rows=rows[:0])
     assert (nothing["why"], nothing["series"]) == ("No row matches the filters of the table.", [])
@@ -254,7 +293,11 @@ def test_the_code_begins_with_the_filters_of_the_table() -> None:
 
 def test_rows_with_labels_are_drawn_as_the_table_shows_them() -> None:
     """Labels of rows and columns without a name of their own can be drawn, filtered and copied."""
-    frame = daily(4).set_axis(["Date", "Region", "Spend", "Spend", 5], axis=1).set_index(["Region", "Date"])
+    frame = (
+        daily(4)
+        .set_axis(["Date", "Region", "Spend", "Spend", 5], axis=1)
+        .set_index(["Region", "Date"])
+    )
     table, query = TableView(frame), TableQuery([], [OneOf(0, ["R1", "R2"]), Range(3, "", "0.5")])
     view = Chart(table.flat).view(rows=table.positions(query), source=table.code(query, "df"))
     assert (view["title"], choice(view, "measure")) == (
@@ -290,12 +333,18 @@ def test_bars_are_sums_by_category() -> None:
     view = Chart(frame).view(ChartWish(kind="bar"))
     assert (view["kind"], view["title"], view["unit"]) == ("bar", "Spend by region", "")
     sums = frame.groupby("Region")["Spend"].sum().sort_values(ascending=False)
-    assert (view["x"]["labels"], drawn(view)[:, 0].tolist()) == ([*sums.index], pytest.approx(sums.tolist()))
+    assert (view["x"]["labels"], drawn(view)[:, 0].tolist()) == (
+        [*sums.index],
+        pytest.approx(sums.tolist()),
+    )
     assert Chart(frame).view(ChartWish(kind="bar", measure="Share"))["format"] == "percent"
 
 
 OF_DAYS = "Each point is the mean of the days of a month."
-OF_ROWS, COMPUTED = OF_DAYS.replace("the days", "all rows"), OF_DAYS.replace("Each point is", "Computed from")
+OF_ROWS, COMPUTED = (
+    OF_DAYS.replace("the days", "all rows"),
+    OF_DAYS.replace("Each point is", "Computed from"),
+)
 COUNTED = "The number of rows over Region."
 
 
@@ -308,18 +357,37 @@ COUNTED = "The number of rows over Region."
         ("Spend", {}, "a day on average", f"{OF_DAYS} The sum over Region."),
         ("Share", {}, "%", f"{OF_ROWS} The mean over Region, each row counting the same."),
         ("", {}, "a day on average", f"{OF_DAYS} {COUNTED}"),
-        ("Spend", {"show": "sum"}, "a month", "Each point is the sum of a month. The sum over Region."),
+        (
+            "Spend",
+            {"show": "sum"},
+            "a month",
+            "Each point is the sum of a month. The sum over Region.",
+        ),
         ("", {"show": "sum"}, "a month", f"Each point is the number of rows of a month. {COUNTED}"),
-        ("", {"show": "average"}, "a day on average", f"Each point is the mean of 7 days. {COUNTED}"),
+        (
+            "",
+            {"show": "average"},
+            "a day on average",
+            f"Each point is the mean of 7 days. {COUNTED}",
+        ),
         ("", {"show": "index"}, "first point = 100", f"{COMPUTED} {COUNTED}"),
-        ("", {"show": "growth"}, "%", f"{COMPUTED} Each month against the one a year before. {COUNTED}"),
+        (
+            "",
+            {"show": "growth"},
+            "%",
+            f"{COMPUTED} Each month against the one a year before. {COUNTED}",
+        ),
     ],
 )
-def test_it_is_said_what_a_point_is_of_its_rows(measure: str, wish: Any, unit: str, said: str) -> None:
+def test_it_is_said_what_a_point_is_of_its_rows(
+    measure: str, wish: Any, unit: str, said: str
+) -> None:
     """A sum, a mean, or a number of rows where nothing is measured, for each way to show it."""
     frame = daily(3, pd.date_range("2022-01-01", "2023-12-31"))
     frame = frame[["Date", "Region", *([measure] if measure else [])]]
-    view = Chart(frame).view(ChartWish(**{"points": "month", "colour": "Region" if "kind" in wish else "", **wish}))
+    view = Chart(frame).view(
+        ChartWish(**{"points": "month", "colour": "Region" if "kind" in wish else "", **wish})
+    )
     assert (view["unit"], " ".join(view["notes"])) == (unit, said)
 
 
@@ -345,7 +413,10 @@ def test_rows_are_counted_at_irregular_times_too() -> None:
             pd.DataFrame({"Spend": [np.nan, np.nan]}),
             "There is nothing to draw: no column holds measured values or categories.",
         ),
-        (pd.DataFrame({"a": [[1], {}]}), "There is nothing to draw: no column holds measured values or categories."),
+        (
+            pd.DataFrame({"a": [[1], {}]}),
+            "There is nothing to draw: no column holds measured values or categories.",
+        ),
     ],
 )
 def test_where_there_is_nothing_to_draw_it_is_said(frame: pd.DataFrame, why: str) -> None:
@@ -357,7 +428,10 @@ def test_where_there_is_nothing_to_draw_it_is_said(frame: pd.DataFrame, why: str
 ODD: dict[str, tuple[dict[str, Any], list[float]]] = {
     "Decimal": ({"Date": DAYS[:3], "Spend": [Decimal("1.5"), None, Decimal(2)]}, [1.5, 2]),
     "integers beyond a float": ({"Date": DAYS[:3], "Spend": [1, 10**400, 2]}, [1, 2]),
-    "the largest integers": ({"Date": DAYS[:2], "Spend": pd.array([2**64 - 1] * 2, dtype="uint64")}, [2.0**64] * 2),
+    "the largest integers": (
+        {"Date": DAYS[:2], "Spend": pd.array([2**64 - 1] * 2, dtype="uint64")},
+        [2.0**64] * 2,
+    ),
     "nullable": ({"Date": DAYS[:3], "Spend": pd.array([1, None, 2], dtype="Int64")}, [1, 2]),
     "of mixed kinds": ({"Date": DAYS[:4], "Spend": [1, "n/a", 2.5, True]}, [1, 2.5]),
     "infinite": ({"Date": DAYS[:3], "Spend": [1, np.inf, 2]}, [1, 2]),
@@ -365,9 +439,18 @@ ODD: dict[str, tuple[dict[str, Any], list[float]]] = {
     "beside lists": ({"Date": DAYS[:2], "Tags": [[1], {"a": 2}], "Spend": [1, 2]}, [1, 2]),
     "with a zone": ({"Date": DAYS[:2].tz_localize("Europe/Berlin"), "Spend": [1, 2]}, [1, 2]),
     "dates as texts": ({"Date": ["2024-01-02", "2024-01-01"], "Spend": [2, 1]}, [1, 2]),
-    "times as texts": ({"Date": ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+02:00"], "Spend": [2, 1]}, [1, 2]),
-    "dates of Python": ({"Date": [dt.date(9999, 1, 1), dt.date(2024, 1, 1)], "Spend": [2, 1]}, [1, 2]),
-    "times of year 1": ({"Date": np.array(["0001-01-01", "9999-12-31"], "datetime64[s]"), "Spend": [1, 2]}, [1, 2]),
+    "times as texts": (
+        {"Date": ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+02:00"], "Spend": [2, 1]},
+        [1, 2],
+    ),
+    "dates of Python": (
+        {"Date": [dt.date(9999, 1, 1), dt.date(2024, 1, 1)], "Spend": [2, 1]},
+        [1, 2],
+    ),
+    "times of year 1": (
+        {"Date": np.array(["0001-01-01", "9999-12-31"], "datetime64[s]"), "Spend": [1, 2]},
+        [1, 2],
+    ),
     "quarters as texts": ({"Q": ["2025Q2", "2025Q1", "2024Q4"], "Spend": [3, 2, 1]}, [1, 2, 3]),
     "other quarters": ({"Q": ["Q1 FY25", "Q4 FY24"], "Spend": [2, 1]}, [1, 2]),
     "years": ({"Year": [2025, 2024], "Spend": [2, 1]}, [1, 2]),
@@ -379,7 +462,10 @@ ODD: dict[str, tuple[dict[str, Any], list[float]]] = {
     "counted": ({"Sector": list("aabbbc")}, [3, 2, 1]),
     "counted beside a column of the same name": ({"Rows": list("aabbbc")}, [3, 2, 1]),
     "all 0": ({"Sector": list("aba"), "Spend": [0.0] * 3}, [0, 0]),
-    "called as what is missing": ({"Brand": ["(none)", None, "", "(none)"], "Spend": [1, 2, 4, 8]}, [9, 4]),
+    "called as what is missing": (
+        {"Brand": ["(none)", None, "", "(none)"], "Spend": [1, 2, 4, 8]},
+        [9, 4],
+    ),
     "markup": ({"<script>": ["<b>", "</svg>"] * 2, "Spend": [-1, 2, 3, 4]}, [6, 2]),
 }
 
@@ -403,17 +489,21 @@ WIDE: dict[str, Callable[[int], pd.DataFrame]] = {
     "texts": lambda number: pd.DataFrame(
         {f"c{at}": [f"x{at * row % 7}" for row in range(50)] for at in range(number)}
     ).assign(Spend=1),
-    "dates": lambda number: pd.DataFrame({f"c{at}": DAYS[at % 9 : at % 9 + 50] for at in range(number)}).assign(
-        Spend=1.0
-    ),
+    "dates": lambda number: pd.DataFrame(
+        {f"c{at}": DAYS[at % 9 : at % 9 + 50] for at in range(number)}
+    ).assign(Spend=1.0),
     "names": lambda number: pd.DataFrame(
         {"k": [f"k{at % (49 * number)}" for at in range(50 * number)], "Spend": range(50 * number)}
     ),
     "more names": lambda number: pd.DataFrame(
         {"k": [f"k{at}" for at in range(50 * number + 1)], "Spend": range(50 * number + 1)}
     ),
-    "long names": lambda number: pd.DataFrame({"k": ["y" * 50 * number, "z"] * 3, "Spend": range(6)}),
-    "empty and equal names": lambda _: pd.DataFrame([[1, 2.0, "x", 3]] * 2, columns=["", "", "a", "a"]),
+    "long names": lambda number: pd.DataFrame(
+        {"k": ["y" * 50 * number, "z"] * 3, "Spend": range(6)}
+    ),
+    "empty and equal names": lambda _: pd.DataFrame(
+        [[1, 2.0, "x", 3]] * 2, columns=["", "", "a", "a"]
+    ),
 }
 
 
@@ -450,7 +540,9 @@ def test_large_frames_are_drawn_in_linear_time(name: str) -> None:
 
 def test_what_is_left_out_is_said() -> None:
     """Rows that no point shows are counted, and what is no number."""
-    frame = pd.DataFrame({"Date": [None, *DAYS[:4]], "Spend": pd.Series([1, 2, "n/a", None, 3], dtype=object)})
+    frame = pd.DataFrame(
+        {"Date": [None, *DAYS[:4]], "Spend": pd.Series([1, 2, "n/a", None, 3], dtype=object)}
+    )
     assert Chart(frame).view()["notes"] == [
         "1 row without Date is left out.",
         "2 rows without a value of Spend are left out.",
@@ -468,7 +560,10 @@ def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
     }
     chart = Chart(pd.DataFrame(columns))
     whole = chart.view(ChartWish(colour=""))
-    assert (whole["x"]["labels"], drawn(whole)[:, 0].tolist()) == (["FQ1 2024", "FQ2 2024"], [44, 60])
+    assert (whole["x"]["labels"], drawn(whole)[:, 0].tolist()) == (
+        ["FQ1 2024", "FQ2 2024"],
+        [44, 60],
+    )
     assert whole["notes"] == ["The sum over Region.", "PeriodToDate rows are left out."]
     assert choice(whole, "points") == {"period:PeriodLabel": True}
     apart = chart.view(ChartWish(colour="PeriodToDate"))
@@ -484,14 +579,19 @@ def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
     assert region["title"] == "Spend · b", "one line has no legend"
 
 
-@pytest.mark.parametrize("wish", [ChartWish(), ChartWish(colour=""), ChartWish(kind="bar", colour="Quarter")])
+@pytest.mark.parametrize(
+    "wish", [ChartWish(), ChartWish(colour=""), ChartWish(kind="bar", colour="Quarter")]
+)
 @pytest.mark.parametrize("column", ["PeriodStartDate", "PeriodEndDate"])
 def test_fiscal_quarters_that_end_on_different_days_are_noted(wish: ChartWish, column: str) -> None:
     """Not those of one company, nor because a quarter to date ends before the whole one."""
     note = "Fiscal quarters of companies end on different days."
     ends = pd.date_range("2024-03-31", periods=6, freq="QE")
     names = [f"FQ{1 + at % 4} {2024 + at // 4}" for at in range(6)]
-    rows = [pd.DataFrame({"Quarter": names, "Symbol": name, column: ends, "Spend": 1.5}) for name in ("A", "B")]
+    rows = [
+        pd.DataFrame({"Quarter": names, "Symbol": name, column: ends, "Spend": 1.5})
+        for name in ("A", "B")
+    ]
     frame = pd.concat(rows, ignore_index=True).assign(PeriodToDate=False)
     frame.loc[12] = [names[0], "A", ends[0] - pd.Timedelta("20D"), 0.5, True]
     assert note not in Chart(frame).view(wish)["notes"]
@@ -502,7 +602,8 @@ def test_fiscal_quarters_that_end_on_different_days_are_noted(wish: ChartWish, c
 
 
 @pytest.mark.parametrize(
-    ("freq", "unit"), [("QE", "a quarter"), ("MS", "a month"), ("W-SUN", "a week"), ("h", "an hour"), ("50D", "")]
+    ("freq", "unit"),
+    [("QE", "a quarter"), ("MS", "a month"), ("W-SUN", "a week"), ("h", "an hour"), ("50D", "")],
 )
 def test_a_unit_is_of_the_times_that_there_are(freq: str, unit: str) -> None:
     """Spend at the ends of quarters is not said to be of days, nor is that of a few days in a year."""
@@ -531,8 +632,16 @@ def test_the_code_draws_with_matplotlib(kind: Any, monkeypatch: pytest.MonkeyPat
     before = mpl.rcParams.copy()
     plt.switch_backend("agg")
     some = daily(1, DAYS[:9])
-    close = [some[["Share"]] / 50, some[["Date", "Spend"]].assign(Spend=50_000 + some["Spend"] / 1000)]
-    for frame in (daily(12, DAYS[:90]), daily().rename(columns={"Spend": "$\\frac{$"}), some[["Share"]], *close):
+    close = [
+        some[["Share"]] / 50,
+        some[["Date", "Spend"]].assign(Spend=50_000 + some["Spend"] / 1000),
+    ]
+    for frame in (
+        daily(12, DAYS[:90]),
+        daily().rename(columns={"Spend": "$\\frac{$"}),
+        some[["Share"]],
+        *close,
+    ):
         for show in ("value", "growth"):
             names: dict[str, Any] = {"df": frame}
             view = Chart(frame).view(ChartWish(kind=kind, show=show))  # type: ignore[arg-type]
@@ -548,24 +657,37 @@ def test_the_code_draws_with_matplotlib(kind: Any, monkeypatch: pytest.MonkeyPat
 
 def test_the_picture_is_small_and_well_formed() -> None:
     """One picture of eight coloured and 32 grey lines is XML without script, below 200 kB; usual ones below 30 kB."""
-    for frame, most in ((daily(250, DAYS[:100]), 200_000), (daily(6), 30_000), (daily(1, DAYS[:5]), 5_000)):
+    for frame, most in (
+        (daily(250, DAYS[:100]), 200_000),
+        (daily(6), 30_000),
+        (daily(1, DAYS[:5]), 5_000),
+    ):
         for wish in (ChartWish(), ChartWish(kind="bar"), ChartWish(show="growth")):
             picture = svg(Chart(frame).view(wish))
             assert len(picture) < most
-            texts = [each.text for each in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
-            assert len(texts) == len(set(texts)) or wish.kind == "bar"  # each tick and line has a text of its own
+            texts = [
+                each.text
+                for each in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")
+            ]
+            assert (
+                len(texts) == len(set(texts)) or wish.kind == "bar"
+            )  # each tick and line has a text of its own
             assert "script" not in picture
 
 
 @pytest.mark.parametrize("name", ["Spend", "Spend Growth", "Ratio"])
-@pytest.mark.parametrize("size", [1e-9, 3e-6, 0.001, 0.017, 0.4, 1.9, 25, 9_000, 640_000.0, 3.3e7, 8e10, 4e16])
+@pytest.mark.parametrize(
+    "size", [1e-9, 3e-6, 0.001, 0.017, 0.4, 1.9, 25, 9_000, 640_000.0, 3.3e7, 8e10, 4e16]
+)
 @pytest.mark.parametrize("first", [0, -0.7, 3, -40])
 def test_the_picture_labels_its_axis_exactly(name: str, size: float, first: float) -> None:
     """Labels at equal distances say numbers at equal distances, which include the values."""
     frame = pd.DataFrame({"Date": DAYS[:3], name: np.array([first, first + 0.3, first + 1]) * size})
     picture = ET.fromstring(svg(Chart(frame).view()))
     labels = [
-        str(each.text) for each in picture.iter("{http://www.w3.org/2000/svg}text") if each.get("text-anchor") == "end"
+        str(each.text)
+        for each in picture.iter("{http://www.w3.org/2000/svg}text")
+        if each.get("text-anchor") == "end"
     ]
     units = {"k": "e3", "M": "e6", "B": "e9", "T": "e12", "%": "e-2"}
     plain = [label.replace("−", "-").replace(",", "") for label in labels]
@@ -573,12 +695,22 @@ def test_the_picture_labels_its_axis_exactly(name: str, size: float, first: floa
     assert np.diff(said) == pytest.approx(said[1] - said[0], rel=1e-5)
     assert said[0] <= frame[name].min() + size * 1e-6
     assert said[-1] >= frame[name].max() - size * 1e-6
-    assert len({len(label.partition(".")[2].rstrip("".join(units)).partition("e")[0]) for label in labels}) == 1
+    assert (
+        len(
+            {
+                len(label.partition(".")[2].rstrip("".join(units)).partition("e")[0])
+                for label in labels
+            }
+        )
+        == 1
+    )
 
 
 def test_the_first_measure_holds_numbers_throughout() -> None:
     """One with other values among its numbers can be chosen, but comes last."""
-    frame = pd.DataFrame({"Date": DAYS[:4], "Odd": [1, "n/a", 2.5, 3], "Spend": [1.5, 2, 3, 4], "Cards": range(4)})
+    frame = pd.DataFrame(
+        {"Date": DAYS[:4], "Odd": [1, "n/a", 2.5, 3], "Spend": [1.5, 2, 3, 4], "Cards": range(4)}
+    )
     view = Chart(frame).view(ChartWish())
     assert view["title"].startswith("Spend")
     assert list(choice(view, "measure")) == ["Spend", "Cards", "Odd"]

@@ -49,7 +49,9 @@ def _operation(name: str, kind: str) -> dict[str, object]:
 DOCUMENT = {
     "openapi": "3.1.0",
     "info": {"title": "Files", "version": "1"},
-    "paths": {f"/{name}": _operation(name, kind) for name, (_, kind, *_) in {**FILES, **TABLE}.items()},
+    "paths": {
+        f"/{name}": _operation(name, kind) for name, (_, kind, *_) in {**FILES, **TABLE}.items()
+    },
 }
 
 
@@ -85,7 +87,12 @@ def test_a_file_is_shown_and_saved_as_itself(
     result = page.state("_run")["result"]
     about = result["file"]["about"]
     assert about.startswith(kind.partition(";")[0])
-    assert result["file"] == {"name": file_name, "about": about, "kind": about.partition(",")[0], "shown": shown}
+    assert result["file"] == {
+        "name": file_name,
+        "about": about,
+        "kind": about.partition(",")[0],
+        "shown": shown,
+    }
     assert result["summary"].startswith(about)
     assert not result["json"]["possible"]
     reply = page.ask("file", run=run)["file"]
@@ -108,7 +115,9 @@ def test_a_file_is_shown_and_saved_as_itself(
         ("get_report", "application/pdf, 8 bytes"),
     ],
 )
-def test_the_saved_notebook_has_a_small_picture_or_says_what_it_is(name: str, part: str, session: Session) -> None:
+def test_the_saved_notebook_has_a_small_picture_or_says_what_it_is(
+    name: str, part: str, session: Session
+) -> None:
     """No script of a drawing is in it."""
     panel = Panel(session, session[name], trusted=True)
     Page(panel).run()
@@ -123,7 +132,9 @@ def test_a_table_is_not_saved_as_a_file(session: Session) -> None:
     panel = Panel(session, session["get_rows"], trusted=True)
     page = Page(panel)
     wish = {"run": page.run(), "format": "file", "name": "rows", "replace": False, "filtered": None}
-    assert page.ask("save", **wish, download=True)["error"][0] == "The result is a table, not a file."
+    assert (
+        page.ask("save", **wish, download=True)["error"][0] == "The result is a table, not a file."
+    )
     assert page.state("_run")["result"]["file"] is None
     panel.close()
 
@@ -160,11 +171,17 @@ def test_a_table_goes_into_no_file_of_another_kind(
 
 
 def test_a_terminal_shows_a_text_and_gets_a_file_for_bytes(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    address: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert main(["call", "get_note", "--profile", address]) == 0
     assert main(["call", "get_report", "--profile", address]) == 0
-    assert capsys.readouterr() == (NOTE, "The result is in get_report.pdf (application/pdf, 8 bytes).\n")
+    assert capsys.readouterr() == (
+        NOTE,
+        "The result is in get_report.pdf (application/pdf, 8 bytes).\n",
+    )
     assert (tmp_path / "get_report.pdf").read_bytes() == b"%PDF-1.7"

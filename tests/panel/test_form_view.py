@@ -40,7 +40,11 @@ SYMBOLS = [
     {"Symbol": "BVQS US EQUITY", "Name": "Bravoquesa Grill, Inc.", "Sector": "Restaurants"},
 ]
 PANEL_NAME = {"name": "PanelName", "description": "[Required] The panel.", "type": 8}
-BRAND = {"name": "Brand", "type": 4, "description": "Use function 'Get Brands' to get list of brands."}
+BRAND = {
+    "name": "Brand",
+    "type": 4,
+    "description": "Use function 'Get Brands' to get list of brands.",
+}
 
 
 class Listing:
@@ -66,7 +70,9 @@ class Listing:
 
 
 def replied(body: object) -> httpx.Response:
-    return httpx.Response(200, content=json.dumps(body), headers={"Content-Type": "application/json"})
+    return httpx.Response(
+        200, content=json.dumps(body), headers={"Content-Type": "application/json"}
+    )
 
 
 def held_back(service: Listing) -> Session:
@@ -77,7 +83,9 @@ def held_back(service: Listing) -> Session:
             return service(request)
 
     service.go.clear()
-    return jf.connect("https://service.example", token="a-token-of-the-tests", transport=Transport())
+    return jf.connect(
+        "https://service.example", token="a-token-of-the-tests", transport=Transport()
+    )
 
 
 def opened(
@@ -127,7 +135,11 @@ def field(view: FormView, name: str) -> dict[str, Any]:
 
 def shown(view: FormView) -> str:
     """Return all that the page is sent of a form, as it goes over the wire."""
-    return json.dumps([view.fields, view.pages(), view.values()], ensure_ascii=False, allow_nan=False).encode().decode()
+    return (
+        json.dumps([view.fields, view.pages(), view.values()], ensure_ascii=False, allow_nan=False)
+        .encode()
+        .decode()
+    )
 
 
 DAY = dt.date(2025, 1, 2)
@@ -135,29 +147,76 @@ DATE = {"type": "string", "format": "date"}
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 50, "default": 1}
 TYPE, TYPES = "Type declared by the catalog", "Type and values"
 OPTIONS, X_OR_Y = "Options are 'x', 'y'.", {"enum": ["x", "y"], "default": "x"}
-DECLARED, READ = ({"knownFrom": f"{TYPES} {how}."} for how in ("declared by the catalog", "read from the description"))
+DECLARED, READ = (
+    {"knownFrom": f"{TYPES} {how}."}
+    for how in ("declared by the catalog", "read from the description")
+)
 PARAMS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
-    ({"name": "a", "type": 6}, "choice", {"open": True, "knownFrom": f"{TYPE}; values listed by Get Universe."}),
-    ({"name": "a", "schema": X_OR_Y}, "choice", {"open": False, "short": True, "hint": "x (default)", **DECLARED}),
-    ({"name": "a", "schema": {"enum": ["month", "day"], "default": "month"}}, "choice", {"short": False}),
-    ({"name": "a", "description": OPTIONS}, "choice", {"open": True, "hint": "Choose (optional)", **READ}),
+    (
+        {"name": "a", "type": 6},
+        "choice",
+        {"open": True, "knownFrom": f"{TYPE}; values listed by Get Universe."},
+    ),
+    (
+        {"name": "a", "schema": X_OR_Y},
+        "choice",
+        {"open": False, "short": True, "hint": "x (default)", **DECLARED},
+    ),
+    (
+        {"name": "a", "schema": {"enum": ["month", "day"], "default": "month"}},
+        "choice",
+        {"short": False},
+    ),
+    (
+        {"name": "a", "description": OPTIONS},
+        "choice",
+        {"open": True, "hint": "Choose (optional)", **READ},
+    ),
     (
         {"name": "a", "description": OPTIONS, "schema": {"type": "string"}},
         "choice",
-        {"open": True, "hint": "Optional", "knownFrom": f"{TYPE}; values read from the description."},
+        {
+            "open": True,
+            "hint": "Optional",
+            "knownFrom": f"{TYPE}; values read from the description.",
+        },
     ),
     (
         {"name": "a", "description": "Yes/No. Default: No", "schema": {"type": "string"}},
         "choice",
         {"open": True, "flag": None},
     ),
-    ({"name": "a_date", "description": "YYYY-MM-DD", "schema": {"type": "string"}}, "text", {"strict": True}),
-    ({"name": "a", "description": "Options are 'Yes', 'No'."}, "flag", {"open": True, "flag": ["Yes", "No"]}),
-    ({"name": "a", "schema": {"type": "boolean"}}, "flag", {"open": False, "flag": ["true", "false"]}),
-    ({"name": "a", "schema": NUMBER}, "number", {"strict": True, "integer": True, "hint": "1 (default)"}),
-    ({"name": "a", "required": True, "schema": NUMBER}, "number", {"default": "1", "hint": "1 to 50"}),
+    (
+        {"name": "a_date", "description": "YYYY-MM-DD", "schema": {"type": "string"}},
+        "text",
+        {"strict": True},
+    ),
+    (
+        {"name": "a", "description": "Options are 'Yes', 'No'."},
+        "flag",
+        {"open": True, "flag": ["Yes", "No"]},
+    ),
+    (
+        {"name": "a", "schema": {"type": "boolean"}},
+        "flag",
+        {"open": False, "flag": ["true", "false"]},
+    ),
+    (
+        {"name": "a", "schema": NUMBER},
+        "number",
+        {"strict": True, "integer": True, "hint": "1 (default)"},
+    ),
+    (
+        {"name": "a", "required": True, "schema": NUMBER},
+        "number",
+        {"default": "1", "hint": "1 to 50"},
+    ),
     ({"name": "a", "description": "An integer."}, "number", {"strict": False}),
-    ({"name": "a", "schema": DATE}, "date", {"strict": True, "hint": "YYYY-MM-DD", "knownFrom": f"{TYPE}."}),
+    (
+        {"name": "a", "schema": DATE},
+        "date",
+        {"strict": True, "hint": "YYYY-MM-DD", "knownFrom": f"{TYPE}."},
+    ),
     ({"name": "start_date"}, "date", {"strict": False, "knownFrom": "Type assumed from the name."}),
     ({"name": "a", "schema": {"type": "string", "format": "duration"}}, "text", {"hint": "P1DT2H"}),
     ({"name": "a", "type": 4}, "list", {"hint": "Optional"}),
@@ -167,18 +226,32 @@ PARAMS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
         "several",
         {"open": True, "hint": "Choose (optional)"},
     ),
-    ({"name": "a", "type": 4, "description": "Use function 'Get Universe'."}, "several", {"open": True}),
+    (
+        {"name": "a", "type": 4, "description": "Use function 'Get Universe'."},
+        "several",
+        {"open": True},
+    ),
     ({"name": "a", "schema": {"type": "object"}}, "json", {"hint": "{ … }"}),
     ({"name": "a", "schema": {"type": "array"}}, "json", {"hint": "[ … ]"}),
     ({"name": "a", "schema": True}, "json", {"hint": "Text, or json:5"}),
-    ({"name": "a", "schema": {"type": ["number", "object"]}}, "json", {"hint": "5, [1, 2] or { … }"}),
+    (
+        {"name": "a", "schema": {"type": ["number", "object"]}},
+        "json",
+        {"hint": "5, [1, 2] or { … }"},
+    ),
     ({"name": "a"}, "text", {"hint": "Optional"}),
-    ({"name": "a", "required": True, "schema": {"type": "string", "default": "x"}}, "text", {"hint": ""}),
+    (
+        {"name": "a", "required": True, "schema": {"type": "string", "default": "x"}},
+        "text",
+        {"hint": ""},
+    ),
 ]
 
 
 @pytest.mark.parametrize(("param", "control", "more"), PARAMS)
-def test_a_control_follows_kind_and_evidence(form: Opening, param: Any, control: str, more: Any) -> None:
+def test_a_control_follows_kind_and_evidence(
+    form: Opening, param: Any, control: str, more: Any
+) -> None:
     """Declared options have no "Other…", described and listed ones do; a required field doesn't promise a default."""
     view = form(param)
     [one] = view.fields
@@ -188,7 +261,8 @@ def test_a_control_follows_kind_and_evidence(form: Opening, param: Any, control:
 
 
 CONTROLS = [
-    {**param, "name": f"p{at}_date" if "date" in param["name"] else f"p{at}"} for at, (param, *_) in enumerate(PARAMS)
+    {**param, "name": f"p{at}_date" if "date" in param["name"] else f"p{at}"}
+    for at, (param, *_) in enumerate(PARAMS)
 ]
 HOSTILE = "$x$ <b>bold</b> [a](javascript:1) \u202e\ud800\x00" + "n" * 300
 
@@ -200,8 +274,25 @@ class Broken:
         raise RuntimeError
 
 
-ODD = ["2025-02-30", "$x", HOSTILE, 7, True, math.nan, dt.date(2025, 3, 4), np.array(["x"]), pd.DataFrame({"x": [1]})]
-ODD += [Variable("x"), ["a", Variable("x")], Each(("a", ["b", 'c, "d'], {"e": 1})), object(), Broken(), [Broken()]]
+ODD = [
+    "2025-02-30",
+    "$x",
+    HOSTILE,
+    7,
+    True,
+    math.nan,
+    dt.date(2025, 3, 4),
+    np.array(["x"]),
+    pd.DataFrame({"x": [1]}),
+]
+ODD += [
+    Variable("x"),
+    ["a", Variable("x")],
+    Each(("a", ["b", 'c, "d'], {"e": 1})),
+    object(),
+    Broken(),
+    [Broken()],
+]
 
 
 def test_any_value_of_any_field_can_be_shown(form: Opening) -> None:
@@ -219,7 +310,11 @@ def test_texts_of_a_catalog_are_bounded_and_inert(answering: Callable[..., Sessi
     name = HOSTILE.replace("\ud800", "")
     about = f"Options are '{name}', 'y'. " + "word " * 10_000
     rows = [{"Symbol": "A", "Name": name * 9, "Sector": "\u202e"}]
-    view = opened(answering(Listing({"name": name, "description": about}, {"name": "s", "type": 6}, Universe=rows)))
+    view = opened(
+        answering(
+            Listing({"name": name, "description": about}, {"name": "s", "type": 6}, Universe=rows)
+        )
+    )
     view.press()
     shown(view)
     hostile = view.fields[0]
@@ -245,8 +340,18 @@ WRONG: list[tuple[dict[str, Any], Any, str, str]] = [
     (NUMBER, "nan", "A takes a whole number, not 'nan'.", ""),
     (NUMBER, "1e999", "A takes a whole number, not '1e999'.", "50"),
     ({"type": "number", "minimum": 0}, "-0.5", "A must be at least 0, not -0.5.", "0"),
-    ({"enum": ["Region", "Brand"]}, "Regoin", "has no option 'Regoin'. Did you mean 'Region'?", "Region"),
-    ({"type": "object"}, '{"a": 1,\n "b" 2}', "JSON (Expecting ':' delimiter at character 15).", ""),
+    (
+        {"enum": ["Region", "Brand"]},
+        "Regoin",
+        "has no option 'Regoin'. Did you mean 'Region'?",
+        "Region",
+    ),
+    (
+        {"type": "object"},
+        '{"a": 1,\n "b" 2}',
+        "JSON (Expecting ':' delimiter at character 15).",
+        "",
+    ),
     ({"type": "object"}, "[1]", "[1] is not of type 'object'.", ""),
 ]
 
@@ -259,7 +364,11 @@ def test_a_wrong_value_is_said_with_what_would_fix_it(
     view = form({"name": "a", "schema": schema}, a=value)
     [message] = state(view, "a")["errors"]
     assert (message["text"].endswith(text), message["use"]) == (True, use), message
-    assert (view.values()["wrong"], view.values()["missing"], view.values()["valid"]) == (["a"], [], False)
+    assert (view.values()["wrong"], view.values()["missing"], view.values()["valid"]) == (
+        ["a"],
+        [],
+        False,
+    )
     assert state(view, "a")["value"] == value
     if use:
         view.take({"a": use})
@@ -269,13 +378,19 @@ def test_a_wrong_value_is_said_with_what_would_fix_it(
 def test_dates_in_the_wrong_order_stop_a_run_only_if_they_are_declared(form: Opening) -> None:
     """Of a described date it is a warning, of an assumed one nothing is said."""
     names, day = ("start_date", "end_date"), {"start_date": "2025-02-02", "end_date": "2025-01-01"}
-    for more, part in (({"schema": DATE}, "errors"), ({"description": "As YYYY-MM-DD."}, "warnings"), ({}, "")):
+    for more, part in (
+        ({"schema": DATE}, "errors"),
+        ({"description": "As YYYY-MM-DD."}, "warnings"),
+        ({}, ""),
+    ):
         view = form(*({"name": name, **more} for name in names), **day)
         said = state(view, "end_date")
         assert view.values()["valid"] is (part != "errors")
         assert {"errors", "warnings"} & said.keys() == ({part} if part else set())
         if part:
-            assert said[part][0]["text"].startswith("End date 2025-01-01 is before Start date 2025-02-02.")
+            assert said[part][0]["text"].startswith(
+                "End date 2025-01-01 is before Start date 2025-02-02."
+            )
             assert said[part][0]["use"] == ""
 
 
@@ -283,7 +398,9 @@ def test_a_default_that_is_no_option_is_said_in_the_help(form: Opening) -> None:
     """Nothing is wrong with the form because of it."""
     text = "If none, unit defaults to 'year'."
     view = form({"name": "unit", "description": text, "schema": {"enum": ["day", "week"]}})
-    assert field(view, "unit")["help"].endswith("'year', can't be entered. Leave the field empty to use it.")
+    assert field(view, "unit")["help"].endswith(
+        "'year', can't be entered. Leave the field empty to use it."
+    )
     assert view.values()["valid"]
 
 
@@ -334,11 +451,17 @@ def test_a_described_contradiction_warns_and_is_sent(form: Opening) -> None:
     given = {"GrowthType": "yoyo", "since_date": "7daysAgo", "start_date": "7daysAgo", "n": "99"}
     view = form(*params, **given)
     for name, text, use in (
-        ("GrowthType", "Growth Type has no option 'yoyo'. Did you mean 'YoY'? It is sent as given.", "YoY"),
+        (
+            "GrowthType",
+            "Growth Type has no option 'yoyo'. Did you mean 'YoY'? It is sent as given.",
+            "YoY",
+        ),
         ("since_date", "Enter a valid date, such as 2025-11-15. It is sent as given.", ""),
         ("n", "N must be between 1 and 50, not 99. It is sent as given.", "50"),
     ):
-        assert state(view, name)["warnings"] == [{"text": text, "use": use, "instead": given[name] if use else ""}]
+        assert state(view, name)["warnings"] == [
+            {"text": text, "use": use, "instead": given[name] if use else ""}
+        ]
     assert state(view, "start_date") == {"value": "7daysAgo"}
     assert (view.values()["valid"], view.form.args) == (True, given)
 
@@ -364,7 +487,9 @@ def test_listed_values_are_compared_and_a_ticker_stands_for_its_symbol(form: Ope
     ]
 
 
-def test_options_are_searched_ranked_and_paged(form: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_are_searched_ranked_and_paged(
+    form: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """First values that begin with the words, then labels; beyond a page the view holds the first ones only."""
     view = form({"name": "Symbol", "type": 6})
 
@@ -375,7 +500,10 @@ def test_options_are_searched_ranked_and_paged(form: Opening, monkeypatch: pytes
     assert found("grill") == ["BVQS US EQUITY"]
     assert found("restaurants us") == ["MCHQ US EQUITY", "BVQS US EQUITY"]
     assert view.options("Symbol", "nothing")["total"] == 0
-    assert view.all_options("Symbol", "Restaurants")["values"] == ["MCHQ US EQUITY", "BVQS US EQUITY"]
+    assert view.all_options("Symbol", "Restaurants")["values"] == [
+        "MCHQ US EQUITY",
+        "BVQS US EQUITY",
+    ]
     assert len(view.all_options("Symbol")["values"]) == 5
     page, groups = field(view, "Symbol")["options"], [("Retail", 3), ("Restaurants", 2)]
     assert (page["total"], page["note"], page["again"]) == (5, "5 symbols from Get Universe", True)
@@ -389,7 +517,10 @@ def test_options_are_searched_ranked_and_paged(form: Opening, monkeypatch: pytes
 
 def test_a_long_list_is_sent_in_pages_and_by_its_groups(answering: Callable[..., Session]) -> None:
     """Of 12,000 options the view has the first, with the sizes of their groups; a page follows their order."""
-    rows = [{"Symbol": f"S{at:05d} US EQUITY", "Name": f"Company {at}", "Sector": "AB"[at % 2]} for at in range(12_000)]
+    rows = [
+        {"Symbol": f"S{at:05d} US EQUITY", "Name": f"Company {at}", "Sector": "AB"[at % 2]}
+        for at in range(12_000)
+    ]
     rows[-1]["Symbol"] = "C\x02D"
     view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=rows)))
     assert len(shown(view)) < 8_000
@@ -411,7 +542,10 @@ def test_options_of_a_dependent_field_follow_the_other_field(
     monkeypatch.setattr(form_view, "_PAUSE", 0.0)
     brands = {"One": ["Art", "Brook", "Cove"], "Two": ["Brook", "Cove", "Dale"]}
     service = Listing(
-        PANEL_NAME, BRAND, Panels=[], Brands=lambda args: [{"Brand": one} for one in brands[args["PanelName"]]]
+        PANEL_NAME,
+        BRAND,
+        Panels=[],
+        Brands=lambda args: [{"Brand": one} for one in brands[args["PanelName"]]],
     )
     news: list[str] = []
     view = opened(answering(service), news)
@@ -429,16 +563,24 @@ def test_options_of_a_dependent_field_follow_the_other_field(
     view.take({"PanelName": None})
     wait_until(lambda: settled(view))
     assert state(view, "Brand")["value"] == ["Cove", "Mine", "Brook"]
-    view.take({"PanelName": NotText(["One", "Two"])})  # the first run's lists those of the other field
+    view.take(
+        {"PanelName": NotText(["One", "Two"])}
+    )  # the first run's lists those of the other field
     wait_until(lambda: settled(view) and field(view, "Brand")["options"]["total"] == 3)
-    assert {one["value"] for one in view.options("Brand", "")["options"]} == {"Art", "Brook", "Cove"}
+    assert {one["value"] for one in view.options("Brand", "")["options"]} == {
+        "Art",
+        "Brook",
+        "Cove",
+    }
     view.close()
 
 
 def test_a_slow_or_broken_list_leaves_the_form_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     """The note says why there are no options, values are typed meanwhile, and the list can be asked for again."""
     monkeypatch.setattr(sources, "_SLOW", 0.01)
-    service = Listing({"name": "Symbol", "type": 6}, Universe={"error": "no <symbols> today", "body": None})
+    service = Listing(
+        {"name": "Symbol", "type": 6}, Universe={"error": "no <symbols> today", "body": None}
+    )
     function = held_back(service)["F"]
     view = FormView(function, function.form(), lambda: None)
 
@@ -452,7 +594,9 @@ def test_a_slow_or_broken_list_leaves_the_form_usable(monkeypatch: pytest.Monkey
     assert (view.form.args, view.values()["valid"]) == ({"Symbol": "B"}, True)
     service.go.set()
     wait_until(lambda: settled(view))
-    assert page()["note"] == "The symbols could not be listed: The function failed: no <symbols> today"
+    assert (
+        page()["note"] == "The symbols could not be listed: The function failed: no <symbols> today"
+    )
     assert page()["again"]
     assert state(view, "Symbol") == {"value": "B"}  # nothing to compare it with
     for reply, total in (([{"Symbol": "B"}], 1), ([{"Symbol": "C"}, {"Symbol": "D"}], 2)):
@@ -474,7 +618,10 @@ def test_fields_of_one_list_ask_once(answering: Callable[..., Session]) -> None:
     wait_until(lambda: settled(view))
     assert service.asked == ["Get Universe"] * 2
     again = opened(session)
-    assert (len(service.asked), field(again, "Symbol0")["options"]["total"]) == (2, 5)  # known from before
+    assert (len(service.asked), field(again, "Symbol0")["options"]["total"]) == (
+        2,
+        5,
+    )  # known from before
 
 
 def test_options_that_arrive_are_sent_without_the_view() -> None:
@@ -515,23 +662,41 @@ PASTED = [
 
 
 @pytest.mark.parametrize(("name", "text", "values", "unknown"), PASTED)
-def test_a_pasted_list_becomes_values(form: Opening, name: str, text: str, values: Any, unknown: Any) -> None:
+def test_a_pasted_list_becomes_values(
+    form: Opening, name: str, text: str, values: Any, unknown: Any
+) -> None:
     """Columns, rows and lists are split; a comma inside a listed name is kept, and unknown values are named."""
-    params = [{"name": "Symbol", "type": 6}, {"name": "n", "schema": {"type": "integer"}}, {"name": "text"}]
+    params = [
+        {"name": "Symbol", "type": 6},
+        {"name": "n", "schema": {"type": "integer"}},
+        {"name": "text"},
+    ]
     view = form(*params, NUMBERS)
-    assert view.paste(name, text) == {"values": values, "unknown": unknown, "repeated": text.count("; NVRA")}
+    assert view.paste(name, text) == {
+        "values": values,
+        "unknown": unknown,
+        "repeated": text.count("; NVRA"),
+    }
 
 
 def test_values_repeat_where_no_options_are_listed(form: Opening) -> None:
     """A list of numbers is sent in its order; of options, each is sent once."""
-    view = form(NUMBERS, {"name": "by", "type": 4, "description": "Options are 'Age Group', 'Region'."})
+    view = form(
+        NUMBERS, {"name": "by", "type": 4, "description": "Options are 'Age Group', 'Region'."}
+    )
     view.take({"w": ["0.5", "2", "0.5"], "by": ["Region", "Region"]})
     assert view.form.args == {"w": [0.5, 2, 0.5], "by": ["Region"]}
 
 
 def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[..., Session]) -> None:
     """Columns, lists and scalars without a leading underscore are offered; where the page isn't trusted, none."""
-    held = {"one": "x", "many": ["x", "y"], "col": pd.Series(["x"]), "day": dt.date(2025, 1, 2), "_own": "x"}
+    held = {
+        "one": "x",
+        "many": ["x", "y"],
+        "col": pd.Series(["x"]),
+        "day": dt.date(2025, 1, 2),
+        "_own": "x",
+    }
     held["span"] = dt.timedelta(hours=2)
     held |= {"math": math, "call": print, "cls": int, "mapping": {"a": 1}, "view": object()}
     session = answering(Listing({"name": "a"}, {"name": "b", "type": 4}))
@@ -658,8 +823,12 @@ def test_constants_are_offered_where_a_field_takes_them(typed: FormView, form: O
     assert [field["constants"] for field in form(*CONTROLS).fields] == [[]] * len(CONTROLS)
 
 
-@pytest.mark.parametrize(("name", "constant"), [(name, each) for name, offered in OFFERED.items() for each in offered])
-def test_a_constant_is_a_value_until_it_is_cleared(typed: FormView, name: str, constant: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "constant"), [(name, each) for name, offered in OFFERED.items() for each in offered]
+)
+def test_a_constant_is_a_value_until_it_is_cleared(
+    typed: FormView, name: str, constant: Any
+) -> None:
     """It is shown as what the page sent, is an argument of the run, and clearing makes the field unset."""
     typed.take({name: NotText(constant=constant)})
     value = VALUES[constant]
@@ -767,7 +936,10 @@ def test_a_list_that_is_only_described_takes_one_value_as_a_text(form: Opening) 
 def test_a_name_that_is_listed_twice_is_one_field(form: Opening) -> None:
     """And a function without any can be run at once."""
     view = form({"name": "a", "type": 1}, {"name": "b"}, {"name": "a", "type": 4})
-    assert [(one["name"], one["control"]) for one in view.fields] == [("a", "number"), ("b", "text")]
+    assert [(one["name"], one["control"]) for one in view.fields] == [
+        ("a", "number"),
+        ("b", "text"),
+    ]
     view = form()
     assert (view.fields, view.values()["valid"], view.values()["fields"]) == ([], True, {})
 
@@ -776,12 +948,18 @@ def test_a_value_and_the_option_that_it_begins_are_one_run(form: Opening) -> Non
     """By the words up to a space, in any case; with two such options, or as an option itself, it stays."""
     view = form({"name": "Symbol", "type": 6}, Symbol="nvra")
     listed = [each["Symbol"] for each in SYMBOLS]
-    meant = {"nvra": "NVRA US EQUITY", "NVRA US": "NVRA US EQUITY", "kord ln equity": "KORD LN EQUITY"}
+    meant = {
+        "nvra": "NVRA US EQUITY",
+        "NVRA US": "NVRA US EQUITY",
+        "kord ln equity": "KORD LN EQUITY",
+    }
     for typed, whole in {**meant, "NVR": "NVR", "KORD": "KORD"}.items():
         view.take({"Symbol": NotText([typed, *listed])})
         assert view.form.args["Symbol"] == list(dict.fromkeys([whole, *listed]))
     view.take({"Symbol": NotText(["MCHQ", *view.paste("Symbol", "mchq, NVRA")["values"]])})
-    assert view.values()["fields"]["Symbol"]["value"] == {"each": ["MCHQ US EQUITY", "NVRA US EQUITY"]}
+    assert view.values()["fields"]["Symbol"]["value"] == {
+        "each": ["MCHQ US EQUITY", "NVRA US EQUITY"]
+    }
     plain = form({"name": "Region", "schema": {"enum": ["New", "New England"]}})
     plain.take({"Region": NotText(["New", "New England"])})
     assert plain.form.runs == 2
@@ -791,10 +969,17 @@ def test_a_value_and_the_option_that_it_begins_are_one_run(form: Opening) -> Non
 
 def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Session]) -> None:
     """They are marked until they change; the first of several, and no value that the field would refuse."""
-    params = [PANEL_NAME, {"name": "Symbol", "type": 6}, {"name": "n", "schema": NUMBER}, {"name": "kind", "type": 4}]
+    params = [
+        PANEL_NAME,
+        {"name": "Symbol", "type": 6},
+        {"name": "n", "schema": NUMBER},
+        {"name": "kind", "type": 4},
+    ]
     session = answering(Listing(*params, Universe=SYMBOLS))
     view = opened(session)
-    opened(session, entered=view.entered, PanelName=PANEL, Symbol=Each(("NVRA US EQUITY", "X")), n="99").close()
+    opened(
+        session, entered=view.entered, PanelName=PANEL, Symbol=Each(("NVRA US EQUITY", "X")), n="99"
+    ).close()
     view.carry()
     assert view.form.args == {"PanelName": PANEL, "Symbol": "NVRA US EQUITY"}
     assert state(view, "Symbol")["carried"]
@@ -815,8 +1000,14 @@ def test_optional_fields_with_a_default_are_under_more_options(form: Opening) ->
 WINDOW = "It smooths the series with a window; a long one hides the season. "
 HELPS = [
     (WINDOW * 9, (WINDOW * 3).strip()),
-    ("Interpolation parameter; options are 'x', 'y'.", "Interpolation parameter; options are 'x', 'y'."),
-    ("Use e.g. NVRA or i.e. 5 vs. 6 today. " * 9, ("Use e.g. NVRA or i.e. 5 vs. 6 today. " * 5).strip()),
+    (
+        "Interpolation parameter; options are 'x', 'y'.",
+        "Interpolation parameter; options are 'x', 'y'.",
+    ),
+    (
+        "Use e.g. NVRA or i.e. 5 vs. 6 today. " * 9,
+        ("Use e.g. NVRA or i.e. 5 vs. 6 today. " * 5).strip(),
+    ),
     ("A word " * 50 + "ends. Then more. " * 20, "A word " * 50 + "ends."),
 ]
 
@@ -829,11 +1020,21 @@ def test_help_ends_with_a_whole_sentence(form: Opening, text: str, brief: str) -
 
 
 LINES = "\n".join(f"S{at}" for at in range(100_000))
-NO_CONTROL: list[Any] = [["a"] * 20_000, ["a" * 600_000] * 2, "a" * 2_000_000, "a\x00", "\x1b[1m", "\x7f", "\ud800"]
+NO_CONTROL: list[Any] = [
+    ["a"] * 20_000,
+    ["a" * 600_000] * 2,
+    "a" * 2_000_000,
+    "a\x00",
+    "\x1b[1m",
+    "\x7f",
+    "\ud800",
+]
 NO_CONTROL += [["a", "b\x00"], NotText(["a", "\udfff"])]
 
 
-@pytest.mark.parametrize("param", [{"name": "a"}, {"name": "a", "type": 4}, {"name": "a", "type": 6}], ids=str)
+@pytest.mark.parametrize(
+    "param", [{"name": "a"}, {"name": "a", "type": 4}, {"name": "a", "type": 6}], ids=str
+)
 def test_no_control_sends_other_values(form: Opening, param: dict[str, Any]) -> None:
     """Each is refused with a sentence, and the form stays as it was, also where a run carries it."""
     view = form(param, {"name": "z"}, a="before")
@@ -841,7 +1042,9 @@ def test_no_control_sends_other_values(form: Opening, param: dict[str, Any]) -> 
         for sent in ({"a": value}, {"z": "new", "a": value}):
             with pytest.raises(jf.ArgumentError) as refused:
                 view.take(sent)
-            assert all(len(line) < 300 and line.isprintable() for line in refused.value.lines), value
+            assert all(len(line) < 300 and line.isprintable() for line in refused.value.lines), (
+                value
+            )
         assert (view.form["a"], view.form["z"]) == ("before", None)
     shown(view)
 
@@ -880,7 +1083,9 @@ def test_no_request_names_another_field_or_pastes_without_bounds(form: Opening) 
     shown(view)
 
 
-def test_what_the_service_found_is_shown_until_the_field_changes(answering: Callable[..., Session]) -> None:
+def test_what_the_service_found_is_shown_until_the_field_changes(
+    answering: Callable[..., Session],
+) -> None:
     """An error of the service stands at its field, and a change of the values since the result is known."""
     session = answering(Listing(PANEL_NAME, {"name": "Symbol", "type": 6}, Universe=SYMBOLS))
     view = opened(session, PanelName=PANEL, Symbol="NVRA US EQUITY")
@@ -904,13 +1109,27 @@ def test_what_the_service_found_is_shown_until_the_field_changes(answering: Call
 def test_parameters_may_be_named_as_what_every_object_of_a_page_has() -> None:
     """They are drawn, set and sent by their names."""
 
-    def odd(constructor: list[str], toString: str = "a", __proto__: int = 1, hasOwnProperty: bool = False) -> list[str]:  # noqa: N803
+    def odd(
+        constructor: list[str],
+        toString: str = "a",  # noqa: N803
+        __proto__: int = 1,
+        hasOwnProperty: bool = False,  # noqa: N803
+    ) -> list[str]:
         return [*constructor, toString, str(__proto__), str(hasOwnProperty)]
 
     panel = jf.connect([odd]).panel("odd")
-    values = {"constructor": ["b", "c"], "toString": "d", "__proto__": "2", "hasOwnProperty": "true"}
+    values = {
+        "constructor": ["b", "c"],
+        "toString": "d",
+        "__proto__": "2",
+        "hasOwnProperty": "true",
+    }
     for seq, (field, value) in enumerate(values.items(), 1):
-        background.run(panel._answer({"v": 1, "id": seq, "kind": "set", "seq": seq, "field": field, "value": value}))
+        background.run(
+            panel._answer(
+                {"v": 1, "id": seq, "kind": "set", "seq": seq, "field": field, "value": value}
+            )
+        )
     assert [field["name"] for field in json.loads(panel._view)["fields"]] == list(values)
     panel.run()
     assert list(panel.result(60)["Result"]) == ["b", "c", "d", "2", "True"]

@@ -42,35 +42,66 @@ def test_the_lock_file_names_no_registry() -> None:
     assert "resolved" not in (FRONT / "package-lock.json").read_text("utf-8")
 
 
-WORDS = ["innerHTML", "outerHTML", "insertAdjacentHTML", "dangerouslySetInnerHTML", "fetch(", "eval("]
+WORDS = [
+    "innerHTML",
+    "outerHTML",
+    "insertAdjacentHTML",
+    "dangerouslySetInnerHTML",
+    "fetch(",
+    "eval(",
+]
 
 
 @pytest.mark.parametrize("word", WORDS)
 def test_text_is_only_ever_set_as_text(word: str) -> None:
     """And no request leaves the page."""
-    assert [path for path in sources() if path.startswith("src/") and word in (FRONT / path).read_text("utf-8")] == []
+    assert [
+        path
+        for path in sources()
+        if path.startswith("src/") and word in (FRONT / path).read_text("utf-8")
+    ] == []
 
 
 def test_the_wheel_takes_the_bundle_alone() -> None:
     """Neither the sources nor what npm has installed beside them."""
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"][
+        "targets"
+    ]["wheel"]
     assert wheel["exclude"] == ["jupyter_funcs/panel/front"]
 
 
 # A word, the beginning of one ("field:", "chart-"), or a choice of words.
-_HOOK = re.compile(r'(?:data-jf=|\bhook ?= ?|\bjf: ?)(?:"([\w:-]+)"|\{?`([\w-]+:?)\$|\{(`?[^`}]*\?[^}]*\}?[^}]*)\})')
+_HOOK = re.compile(
+    r'(?:data-jf=|\bhook ?= ?|\bjf: ?)(?:"([\w:-]+)"|\{?`([\w-]+:?)\$|\{(`?[^`}]*\?[^}]*\}?[^}]*)\})'
+)
 
 
 def test_the_guide_lists_each_hook_and_no_other() -> None:
     """By the sources: whoever drives the panel finds in the guide what there is."""
-    source = "\n".join((FRONT / path).read_text("utf-8") for path in sources() if path.endswith((".ts", ".tsx")))
-    known = {"preset-name", "preset-save-now", "save-name", "save-now"}  # of one component, under two names
+    source = "\n".join(
+        (FRONT / path).read_text("utf-8") for path in sources() if path.endswith((".ts", ".tsx"))
+    )
+    known = {
+        "preset-name",
+        "preset-save-now",
+        "save-name",
+        "save-now",
+    }  # of one component, under two names
     for word, head, choice in _HOOK.findall(source):
         words = re.findall(r'"([\w-]+)"', choice)
         known |= {each + ":" * (":$" in choice) for each in words} if choice else {word or head}
-    table = (ROOT / "jupyter_funcs/guide/panel.md").read_text("utf-8").partition("| header |")[2].partition("\n\n")[0]
+    table = (
+        (ROOT / "jupyter_funcs/guide/panel.md")
+        .read_text("utf-8")
+        .partition("| header |")[2]
+        .partition("\n\n")[0]
+    )
     told = {"panel", "hidden", *re.findall(r"`([\w:-]+)`", table)}  # `hidden` is `chip:hidden`
     heads = tuple(each for each in known if each[-1] in ":-")
-    assert [each for each in known - told if each not in heads or not any(name.startswith(each) for name in told)] == []
+    assert [
+        each
+        for each in known - told
+        if each not in heads or not any(name.startswith(each) for name in told)
+    ] == []
     unknown = [each for each in told - known if not each.startswith(heads)]
     assert [each for each in unknown if f'"{each.partition(":")[0]}"' not in source] == []

@@ -40,7 +40,10 @@ class Listed:
         """Return what the picker lists, by title."""
         view = HeaderView(self).functions(query, first)  # type: ignore[arg-type]
         json.dumps(view).encode()
-        return {section["title"]: [each["id"] for each in section["functions"]] for section in view["sections"]}
+        return {
+            section["title"]: [each["id"] for each in section["functions"]]
+            for section in view["sections"]
+        }
 
 
 def function(name: str, group: str = "", **more: Any) -> Function:
@@ -74,7 +77,10 @@ def test_a_search_is_ranked(tmp_path: Path, words: str, found: list[str]) -> Non
     catalog = Catalog(
         [
             function("Get Panel", description="Spend by day."),
-            function("Get Region", params=(Param(name="Spend", description="Options are 'Midwest', 'South'."),)),
+            function(
+                "Get Region",
+                params=(Param(name="Spend", description="Options are 'Midwest', 'South'."),),
+            ),
             function("Get Spend"),
             function("Get KPIs", params=(Param(name="Symbol"), Param(name="Spend"))),
             function("Spend"),
@@ -88,7 +94,9 @@ def test_ten_thousand_functions_are_listed_to_the_last_in_pages(tmp_path: Path) 
 
     @functools.cache
     def listed_with(number: int) -> Listed:
-        return Listed(Catalog([function(f"Get {at}", f"Group {at % 40}") for at in range(number)]), tmp_path)
+        return Listed(
+            Catalog([function(f"Get {at}", f"Group {at % 40}") for at in range(number)]), tmp_path
+        )
 
     assert_linear(lambda number: listed_with(number).ids("get 9"), 2500, start=500)
     listed, seen = listed_with(10_000), []
@@ -97,7 +105,12 @@ def test_ten_thousand_functions_are_listed_to_the_last_in_pages(tmp_path: Path) 
         seen.append(sum(len(section["functions"]) for section in view["sections"]))
         assert (view["total"], len(json.dumps(view)) < 20_000) == (10_000, True)
     assert seen == [100, 50, 0, 100]
-    some = [each for first in (100, 5_000, 9_900) for ids in listed.ids("", first).values() for each in ids]
+    some = [
+        each
+        for first in (100, 5_000, 9_900)
+        for ids in listed.ids("", first).values()
+        for each in ids
+    ]
     assert len(set(some)) == 300
 
 
@@ -124,16 +137,23 @@ def serving(answering: Callable[..., Session], *functions: dict[str, Any]) -> Se
         ([UNIT], "Unit day"),
         ([{"name": "Note", "required": True}], ""),
         ([UNIT, BY], "day by Age Group"),
-        ([{"name": "S", "required": True, "description": "Use function 'G' to get a list."}], "the first S"),
+        (
+            [{"name": "S", "required": True, "description": "Use function 'G' to get a list."}],
+            "the first S",
+        ),
     ],
 )
-def test_an_example_says_what_it_asks(answering: Callable[..., Session], params: list[Any], says: str) -> None:
+def test_an_example_says_what_it_asks(
+    answering: Callable[..., Session], params: list[Any], says: str
+) -> None:
     """In the values that a run of it sends, as far as they are listed; nothing where there is no example."""
     session = serving(answering, {"name": "F", "params": params}, {"name": "G"})
     assert example_text(session["F"]) == says
 
 
-def test_an_example_stays_the_same_after_a_refused_run(funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_example_stays_the_same_after_a_refused_run(
+    funcs: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A refused run lists the functions again; where nothing changed, the listed values stay known."""
     monkeypatch.setattr("jupyter_funcs.client.client._LISTED_JUST_NOW", 0.0)
     function = funcs["Get Panel Daily"]
@@ -203,7 +223,9 @@ def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.Monkey
     panel.close()
 
 
-def test_a_preset_leaves_the_fields_that_it_does_not_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_preset_leaves_the_fields_that_it_does_not_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One of the demo and one's own, in which empty fields have no name; the panel says what stays."""
     monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
     panel = Panel(jf.connect(), trusted=True)
@@ -217,7 +239,11 @@ def test_a_preset_leaves_the_fields_that_it_does_not_name(tmp_path: Path, monkey
     stay = "Symbol and Dimensions stay as they are."
     assert page.ask("preset", name=OURS, function="")["said"] == stay
     to_date = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
-    assert page.args == {"PanelName": PANEL, **mine, **to_date}  # a required field that is empty gets an example
+    assert page.args == {
+        "PanelName": PANEL,
+        **mine,
+        **to_date,
+    }  # a required field that is empty gets an example
     page.ask("set", seq=3, field="Dimensions", value=None)
     said = page.ask("preset", name="whole quarters", function="")["said"]
     assert said == "Panel Name, Symbol, PoP Growth and 1 more stay as they are."

@@ -83,13 +83,23 @@ def view(funcs: Any) -> HistoryView:
     return HistoryView(funcs, Held())
 
 
-def test_rows_say_what_differs_between_the_runs_of_a_function(funcs: Any, view: HistoryView) -> None:
+def test_rows_say_what_differs_between_the_runs_of_a_function(
+    funcs: Any, view: HistoryView
+) -> None:
     """Arguments that all runs of the same function share are left out; the newest run comes first."""
-    kept = [funcs.sales(), funcs.stock(), funcs.sales(factor=2.0), funcs.sales(factor=2.0, region="North")]
+    kept = [
+        funcs.sales(),
+        funcs.stock(),
+        funcs.sales(factor=2.0),
+        funcs.sales(factor=2.0, region="North"),
+    ]
     rows = view.rows(earlier=False)
     assert json.loads(json.dumps(rows)) == rows
     assert [row["function"] for row in rows] == ["Sales", "Sales", "Stock", "Sales"]
-    assert rows[0]["differs"] == [{"name": "Factor", "value": "2.0"}, {"name": "Region", "value": "North"}]
+    assert rows[0]["differs"] == [
+        {"name": "Factor", "value": "2.0"},
+        {"name": "Region", "value": "North"},
+    ]
     assert rows[1]["differs"] == [{"name": "Factor", "value": "2.0"}]
     assert [row["rows"] for row in rows] == [60, 120, 2, 120]
     assert all(row["held"] for row in rows)
@@ -108,7 +118,12 @@ ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"value": None}, "null"),
     ({"value": ""}, "empty text"),
 ]
-ARGUMENTS += [({"value": []}, "empty list"), ({"value": " x"}, "' x'"), ({"value": True}, "True"), ({"value": 1}, "1")]
+ARGUMENTS += [
+    ({"value": []}, "empty list"),
+    ({"value": " x"}, "' x'"),
+    ({"value": True}, "True"),
+    ({"value": 1}, "1"),
+]
 
 
 def test_rows_and_comparisons_tell_null_and_types_apart(typed: Any) -> None:
@@ -120,7 +135,12 @@ def test_rows_and_comparisons_tell_null_and_types_apart(typed: Any) -> None:
     shown = [[item["value"] for item in row["differs"]] for row in view.rows(earlier=False)]
     assert shown[::-1] == [*([text] for _, text in ARGUMENTS), []]
     first = typed.history.runs[0].number
-    pairs = [(0, 1, "5", "'5'"), (6, 7, "True", "1"), (2, 3, "null", "empty text"), (2, 8, "null", "")]
+    pairs = [
+        (0, 1, "5", "'5'"),
+        (6, 7, "True", "1"),
+        (2, 3, "null", "empty text"),
+        (2, 8, "null", ""),
+    ]
     for before, after, old, new in pairs:
         compared = view.compare(first + before, first + after)
         assert compared["args"] == [{"name": "Value", "before": old, "after": new}]
@@ -158,7 +178,9 @@ def test_two_runs_are_compared(funcs: Any, view: HistoryView) -> None:
     assert shown["said"] == "120 in both, of 120 rows of no Factor and 120 of Factor 2.0."
     names = [column["name"] for column in shown["columns"]]
     assert names[:3] == ["Where", "Date", "Shop"]
-    assert names[3:] == [f"Sales ({which})" for which in ("no Factor", "Factor 2.0", "delta", "percent")]
+    assert names[3:] == [
+        f"Sales ({which})" for which in ("no Factor", "Factor 2.0", "delta", "percent")
+    ]
     assert (len(shown["rows"]), shown["total"]) == (50, 120)
     assert shown["rows"][0][:3] == ["in both", "2024-01-01", "North"]
     assert view.compare(before, after, 100)["rows"][-1][1] == "2024-02-29"
@@ -170,7 +192,9 @@ def test_two_runs_are_compared(funcs: Any, view: HistoryView) -> None:
     assert view.compare(after, before)["args"][0]["before"] == "2.0"
 
 
-def test_a_result_that_the_notebook_changed_is_compared_as_it_came(funcs: Any, view: HistoryView) -> None:
+def test_a_result_that_the_notebook_changed_is_compared_as_it_came(
+    funcs: Any, view: HistoryView
+) -> None:
     """The code takes it from the history, because the variable has other values now."""
     with interactive_shell() as shell:
         shell.push({"mine": funcs.sales(), "double": funcs.sales(factor=2.0)})
@@ -187,7 +211,9 @@ def test_what_is_no_longer_in_memory_is_run_again(funcs: Any, view: HistoryView)
     """Only where that is asked for; else the reply says which runs are gone."""
     funcs.sales()
     before, after = numbers(funcs, funcs.sales(factor=2.0))
-    wait_until(lambda: funcs.history.get(before).in_memory is None)  # a thread of the run may still be at its end
+    wait_until(
+        lambda: funcs.history.get(before).in_memory is None
+    )  # a thread of the run may still be at its end
     shown = view.compare(before, after)
     assert (shown["gone"], shown["rows"]) == ([str(before)], [])
     assert shown["said"] == f"The result of run {before} is no longer in memory."
@@ -200,7 +226,9 @@ def test_runs_of_two_functions_name_what_they_share(funcs: Any, view: HistoryVie
     """They are joined by common columns where these identify the rows; else one sentence says why not."""
     shown = view.compare(*numbers(funcs, funcs.sales(region="North"), funcs.stock(region="North")))
     assert shown["same"] == "Region North"
-    assert shown["said"].startswith("Sales and Stock share Shop. Shop does not identify the rows of the first result")
+    assert shown["said"].startswith(
+        "Sales and Stock share Shop. Shop does not identify the rows of the first result"
+    )
     assert (shown["columns"], shown["chart"]) == ([], None)
 
 
@@ -217,8 +245,18 @@ ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
     ("before", "after", "said", "columns"),
     [
         (ROWS, ROWS, "No difference, of 2 rows before and 2 after.", ["Change", "Key"]),
-        (ROWS, ROWS.iloc[:0], "2 removed, of 2 rows before and 0 after.", ["Change", "Key", "N (before)", "N (after)"]),
-        (ROWS.iloc[:0], ROWS.iloc[:0], "No difference, of 0 rows before and 0 after.", ["Change", "Key"]),
+        (
+            ROWS,
+            ROWS.iloc[:0],
+            "2 removed, of 2 rows before and 0 after.",
+            ["Change", "Key", "N (before)", "N (after)"],
+        ),
+        (
+            ROWS.iloc[:0],
+            ROWS.iloc[:0],
+            "No difference, of 0 rows before and 0 after.",
+            ["Change", "Key"],
+        ),
         (
             ROWS,
             ROWS.assign(M=3.5),
@@ -231,13 +269,28 @@ ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
             "No difference, of 2 rows before and 2 after. Only before, so not compared: M and L.",
             ["Change"],
         ),
-        (ROWS, ROWS.assign(N=["x", "y"]), "2 changed, of 2 rows before and 2 after.", ["Change", "Key"]),
-        (ROWS.assign(T=["x", None]), ROWS.assign(T=["x", "z"]), "2 rows before and 2 after.", ["Change", "Key"]),
+        (
+            ROWS,
+            ROWS.assign(N=["x", "y"]),
+            "2 changed, of 2 rows before and 2 after.",
+            ["Change", "Key"],
+        ),
+        (
+            ROWS.assign(T=["x", None]),
+            ROWS.assign(T=["x", "z"]),
+            "2 rows before and 2 after.",
+            ["Change", "Key"],
+        ),
         (ROWS[["N"]], ROWS[["N"]] + 1, "Nothing identifies the rows", []),
         (ROWS.assign(Key="a"), ROWS, "Key does not identify the rows of the first result", []),
         (ROWS, ROWS.rename(columns={"Key": "K", "N": "M"}), "Nothing identifies the rows", []),
         (ROWS.set_axis(["A", "A"], axis=1), ROWS, "has two columns named 'A'", []),
-        (ROWS.assign(Key=[[1], [2]]), ROWS.assign(Key=[[1], [3]]), "Nothing identifies the rows", []),
+        (
+            ROWS.assign(Key=[[1], [2]]),
+            ROWS.assign(Key=[[1], [3]]),
+            "Nothing identifies the rows",
+            [],
+        ),
         (pd.DataFrame(), pd.DataFrame(), "Nothing identifies the rows", []),
     ],
     ids=[
@@ -246,7 +299,12 @@ ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
     ],
 )
 def test_results_of_any_shape_are_compared(
-    funcs: Any, view: HistoryView, before: pd.DataFrame, after: pd.DataFrame, said: str, columns: list[str]
+    funcs: Any,
+    view: HistoryView,
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    said: str,
+    columns: list[str],
 ) -> None:
     """Other columns, other types, no rows, and rows that nothing tells apart; a reason says what a cell can do."""
     shown = view.compare(*pair(funcs, before, after))
@@ -261,7 +319,11 @@ def test_results_of_any_shape_are_compared(
 def quarters(symbol: str, region: str = "all", shown: str = "Yes", start: str = "") -> pd.DataFrame:
     """Spend of a company by quarter."""
     factor = len(region) * len(symbol[:1]) * ord(symbol[0])
-    labels = ["FQ1 2021", "FQ2 2021", "FQ1 2022"] if symbol[:1] == "B" else ["FQ1 2021", "FQ1 2022", "FQ2 2022"]
+    labels = (
+        ["FQ1 2021", "FQ2 2021", "FQ1 2022"]
+        if symbol[:1] == "B"
+        else ["FQ1 2021", "FQ1 2022", "FQ2 2022"]
+    )
     spend = [factor * 1.5, factor * 2.5, factor * 2.0]
     company = {"Symbol": symbol, "Name": f"{symbol} Inc."}
     return pd.DataFrame({**company, "PeriodLabel": labels, "Region": region, "Spend": spend})
@@ -283,7 +345,9 @@ BVQS = {"symbol": "BVQS"}
         (BVQS, BVQS, ("Before", "After")),
     ],
 )
-def test_runs_are_called_by_what_differs(before: dict[str, str], after: dict[str, str], sides: tuple[str, str]) -> None:
+def test_runs_are_called_by_what_differs(
+    before: dict[str, str], after: dict[str, str], sides: tuple[str, str]
+) -> None:
     """By the values that are names, else with the label; Before and After is only the same run at two times."""
     funcs = jf.connect([quarters])
     frames = [funcs.quarters(**values) for values in (before, after)]
@@ -305,7 +369,12 @@ def test_two_companies_are_joined_by_what_they_share() -> None:
         shown = HistoryView(funcs, Held()).compare(*(run.number for run in funcs.history.runs))
         shell.run_cell(shown["code"].replace("jf.diff", "changes = jf.diff"))
         changes = shell.user_ns["changes"]
-    names = ["Where", "PeriodLabel", "Region", *(f"Spend ({name})" for name in ("BVQS", "MCHQ", "delta", "percent"))]
+    names = [
+        "Where",
+        "PeriodLabel",
+        "Region",
+        *(f"Spend ({name})" for name in ("BVQS", "MCHQ", "delta", "percent")),
+    ]
     assert [column["name"] for column in shown["columns"]] == names == [*changes.columns]
     joined = [
         ["in both", "FQ1 2021"],
@@ -314,7 +383,10 @@ def test_two_companies_are_joined_by_what_they_share() -> None:
         ["only in BVQS", "FQ2 2021"],
     ]
     assert [row[:2] for row in shown["rows"]] == joined == changes.iloc[:, :2].to_numpy().tolist()
-    assert shown["said"] == "2 in both, 1 only in MCHQ and 1 only in BVQS, of 3 rows of BVQS and 3 of MCHQ."
+    assert (
+        shown["said"]
+        == "2 in both, 1 only in MCHQ and 1 only in BVQS, of 3 rows of BVQS and 3 of MCHQ."
+    )
     assert shown["chart"]["x"]["labels"] == ["FQ1 2021", "FQ2 2021", "FQ1 2022", "FQ2 2022"]
     assert '.drop(columns=["Symbol", "Name"])' in shown["code"]
 
@@ -345,7 +417,9 @@ def test_a_run_without_a_result_is_said_to_have_none(funcs: Any, view: HistoryVi
     assert len(funcs.history.runs) == 2
 
 
-def test_a_sweep_is_run_again_without_a_question_or_a_bar(funcs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_is_run_again_without_a_question_or_a_bar(
+    funcs: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """However many runs it has: a person has asked for them. Nothing is printed."""
     held = Held()
     view = HistoryView(funcs, held)

@@ -37,7 +37,9 @@ def test_a_node_tells_of_its_items_and_their_numbers() -> None:
 def test_items_come_fifty_at_a_time() -> None:
     """Goes through a long array by pages."""
     tree = JsonTree(json.dumps({"rows": list(range(1234))}).encode())
-    assert [each["key"] for each in tree.node(("rows",), 1200)["children"]] == list(range(1200, 1234))
+    assert [each["key"] for each in tree.node(("rows",), 1200)["children"]] == list(
+        range(1200, 1234)
+    )
     assert len(tree.node(("rows",))["children"]) == 50
     with pytest.raises(ArgumentError, match="no item 2,000"):
         tree.node(("rows",), 2000)
@@ -67,7 +69,9 @@ def test_what_services_send_is_shown_as_it_came(data: bytes | str, texts: dict[A
     assert shown(data) == texts
 
 
-@pytest.mark.parametrize("data", [b"", b"not json", b'{"a": ', b"[" * 5000 + b"]" * 5000, b'"\xff"'])
+@pytest.mark.parametrize(
+    "data", [b"", b"not json", b'{"a": ', b"[" * 5000 + b"]" * 5000, b'"\xff"']
+)
 def test_what_is_not_json_is_said(data: bytes) -> None:
     """Says what is wrong with a reply that is no JSON, or nested without end."""
     with pytest.raises(ProtocolError):
@@ -84,7 +88,9 @@ def test_a_place_that_is_not_there_is_refused(path: tuple[Any, ...]) -> None:
 REPLY = json.dumps(
     {
         "error": None,
-        "body": json.dumps([{"Date": "2024-01-01", "Größe": 1.5, "Sum": [1, [2, "mid-WEST"]]}, {"Ünit": True}]),
+        "body": json.dumps(
+            [{"Date": "2024-01-01", "Größe": 1.5, "Sum": [1, [2, "mid-WEST"]]}, {"Ünit": True}]
+        ),
     }
 ).encode()
 
@@ -123,7 +129,10 @@ def test_a_text_is_found_in_keys_and_values_in_any_case(text: str, hits: list[li
         (rb'{"a": "\ud800 infinity", "k\ud800": 1}', {"hits": [[0]], "more": False, "all": True}),
         (b'{"a": 1}\n{"infinity": 2}', {"hits": [[1, 0]], "more": False, "all": True}),
         (b'"infinity"', {"hits": [[]], "more": False, "all": True}),
-        (b"[" + b'"infinity",' * 1_000 + b"1]", {"hits": [[at] for at in range(500)], "more": True, "all": True}),
+        (
+            b"[" + b'"infinity",' * 1_000 + b"1]",
+            {"hits": [[at] for at in range(500)], "more": True, "all": True},
+        ),
         (b"[" * 99 + b'"infinity"' + b"]" * 99, {"hits": [[0] * 99], "more": False, "all": True}),
     ],
 )
@@ -139,7 +148,9 @@ def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("data", [b'{"a": "' + b"x" * 3_000_000 + b'"}', b"[" + b"1.25," * 600_000 + b"2]"])
+@pytest.mark.parametrize(
+    "data", [b'{"a": "' + b"x" * 3_000_000 + b'"}', b"[" + b"1.25," * 600_000 + b"2]"]
+)
 def test_a_level_is_small_whatever_the_reply_holds(data: bytes) -> None:
     """Sends a few thousand characters of a very long text, and of a very long array."""
     tree = JsonTree(data)
@@ -149,7 +160,9 @@ def test_a_level_is_small_whatever_the_reply_holds(data: bytes) -> None:
 
 def test_a_long_reply_takes_a_fraction_of_its_values_in_memory() -> None:
     """Reads 6 MB by the level: all its values at once would take several times that."""
-    rows = [{"Date": "2024-01-01", "Spend": at / 7, "Note": "x" * 60, "n": None} for at in range(50_000)]
+    rows = [
+        {"Date": "2024-01-01", "Spend": at / 7, "Note": "x" * 60, "n": None} for at in range(50_000)
+    ]
     data = json.dumps({"rows": rows}).encode()
     tracemalloc.start()
     try:

@@ -58,7 +58,11 @@ class Service(httpx.BaseTransport):
             assert self.goes.wait(60)
             return self.runs()
         assert self.lists.wait(60)
-        return self.listing if isinstance(self.listing, httpx.Response) else httpx.Response(200, json=self.listing)
+        return (
+            self.listing
+            if isinstance(self.listing, httpx.Response)
+            else httpx.Response(200, json=self.listing)
+        )
 
     def connect(self, token: Any = "a-token-of-the-tests") -> Session:
         return jf.connect("https://service.example", token=token, transport=self)
@@ -88,8 +92,14 @@ def test_refresh_says_what_changed_and_keeps_the_form(service: Service) -> None:
     form = page.panel.form
     assert page.ask("refresh")["said"] == "Listed again: nothing has changed."
     assert page.panel.form is form
-    service.listing = [{"name": "F", "params": [{"name": "b"}, {"name": "c"}]}, {"name": "<b>H</b>"}]
-    assert page.ask("refresh")["said"] == "Listed again: 1 added (<b>H</b>), 1 removed (G), 1 changed (F)."
+    service.listing = [
+        {"name": "F", "params": [{"name": "b"}, {"name": "c"}]},
+        {"name": "<b>H</b>"},
+    ]
+    assert (
+        page.ask("refresh")["said"]
+        == "Listed again: 1 added (<b>H</b>), 1 removed (G), 1 changed (F)."
+    )
     assert page.args == {"b": "2"}
     assert [each["name"] for each in page.state("_view")["fields"]] == ["b", "c"]
     page.run()
@@ -144,16 +154,24 @@ def test_a_panel_that_is_closed_while_it_lists_is_left_alone(service: Service) -
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(300.0, "The token ends in 5 minutes."), (7200.0, ""), (None, "")], ids=str
+    ("seconds", "said"),
+    [(300.0, "The token ends in 5 minutes."), (7200.0, ""), (None, "")],
+    ids=str,
 )
-def test_the_end_of_a_token_is_said_when_it_is_near(service: Service, seconds: float | None, said: str) -> None:
+def test_the_end_of_a_token_is_said_when_it_is_near(
+    service: Service, seconds: float | None, said: str
+) -> None:
     """The panel opens without waiting for the token's source, and speaks of the end in the last ten minutes."""
     asked, go = [], threading.Event()
 
     def source() -> str:
         asked.append(1)
         assert len(asked) < 2 or go.wait(60)
-        return "an-api-key-of-the-tests" if seconds is None else jwt({"exp": time.time() + seconds + 1, "sub": "<ada>"})
+        return (
+            "an-api-key-of-the-tests"
+            if seconds is None
+            else jwt({"exp": time.time() + seconds + 1, "sub": "<ada>"})
+        )
 
     session = service.connect(source)
     _ = session.catalog
@@ -204,7 +222,9 @@ def test_cancel_and_run_again(service: Service) -> None:
     assert state(page.panel)["error"] is None
 
 
-def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed(service: Service) -> None:
+def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed(
+    service: Service,
+) -> None:
     """While one function runs, the form of another says which, and a press there starts nothing."""
     page = service.page("F")
     service.goes.clear()
@@ -260,14 +280,20 @@ def test_a_refusal_comes_with_what_would_fix_it(service: Service, sent: Any) -> 
     """The banner offers the option nearest to a value that the service names, also of several that the field has."""
     params = [{"name": "g", "description": "A list. Options are 'YoY', 'QoQ'."}]
     service.listing = [{"name": "F", "params": params}]
-    service.runs = lambda: httpx.Response(200, json={"error": "There is no growth 'yoyo'.", "body": None})
+    service.runs = lambda: httpx.Response(
+        200, json={"error": "There is no growth 'yoyo'.", "body": None}
+    )
     page = service.page("F")
     page.ask("run", seq=1, values={"g": sent}, confirmed=False)
     wait_until(lambda: state(page.panel)["state"] == "failed")
-    assert state(page.panel)["error"]["fixes"] == [{"field": "g", "text": "Use YoY", "use": "YoY", "instead": "yoyo"}]
+    assert state(page.panel)["error"]["fixes"] == [
+        {"field": "g", "text": "Use YoY", "use": "YoY", "instead": "yoyo"}
+    ]
 
 
-def test_a_press_on_its_way_is_waited_for(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_press_on_its_way_is_waited_for(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`result()` in a cell after a press on the page gives that run, though its request has not begun it yet."""
     page = service.page("F", a="1")
     page.run()
@@ -279,7 +305,11 @@ def test_a_press_on_its_way_is_waited_for(service: Service, monkeypatch: pytest.
 
     monkeypatch.setattr(requests, "read", slow)
     service.runs = lambda: httpx.Response(200, json=[{"a": 2}])
-    page.panel._receive(None, {"v": 1, "id": 9, "kind": "run", "seq": 2, "values": {"a": "2"}, "confirmed": False}, [])
+    page.panel._receive(
+        None,
+        {"v": 1, "id": 9, "kind": "run", "seq": 2, "values": {"a": "2"}, "confirmed": False},
+        [],
+    )
     assert list(page.panel.result(60)["a"]) == [2]
 
 
@@ -298,7 +328,10 @@ def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(funcs: Session)
     wait_until(lambda: state(page.panel)["state"] == "failed")
     assert frame_of(page.panel) is frame
     each["Symbol"] = {"each": [SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY"]}
-    assert "This is 3 runs, more than 2." in page.ask("run", seq=3, values=each, confirmed=False)["asks"]
+    assert (
+        "This is 3 runs, more than 2."
+        in page.ask("run", seq=3, values=each, confirmed=False)["asks"]
+    )
     assert page.panel.form is not None
     assert page.panel.form["Symbol"] == Each((SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY"))
     assert page.ask("run", seq=4, values=each, confirmed=True)["asks"] == ""
@@ -358,7 +391,9 @@ def test_a_renamed_variable_is_named_everywhere(shell: InteractiveShell, service
 
 
 @pytest.mark.parametrize("code", ["mine = f", "mine = 1", "mine = call(a=1)"])
-def test_a_rename_deletes_no_variable_that_a_person_made(shell: InteractiveShell, service: Service, code: str) -> None:
+def test_a_rename_deletes_no_variable_that_a_person_made(
+    shell: InteractiveShell, service: Service, code: str
+) -> None:
     """It stays, with the result in it: another name of the result, one that was replaced, or that of an opened run."""
     page = service.page("F")
     page.run()
@@ -376,7 +411,9 @@ def test_a_rename_deletes_no_variable_that_a_person_made(shell: InteractiveShell
     assert "g" not in shell.user_ns
 
 
-def test_a_variable_of_a_field_that_a_cell_changes_is_noticed(shell: InteractiveShell, service: Service) -> None:
+def test_a_variable_of_a_field_that_a_cell_changes_is_noticed(
+    shell: InteractiveShell, service: Service
+) -> None:
     """The value that the page shows, and what is wrong with it, follow after the cell; so does the history."""
     page = service.page("F")
     page.ask("set", seq=1, field="a", value="$lookback")
@@ -391,7 +428,9 @@ def test_a_variable_of_a_field_that_a_cell_changes_is_noticed(shell: Interactive
 
 
 @pytest.mark.parametrize("code", ["del f", "f = 5"])
-def test_a_variable_that_a_person_took_back_is_not_named(shell: InteractiveShell, service: Service, code: str) -> None:
+def test_a_variable_that_a_person_took_back_is_not_named(
+    shell: InteractiveShell, service: Service, code: str
+) -> None:
     """After the cell the page says that it no longer holds the result; its code takes the result of the panel."""
     page = service.page("F")
     number = page.run()
@@ -413,7 +452,11 @@ def test_a_variable_that_a_person_took_back_is_not_named(shell: InteractiveShell
 
 @pytest.mark.parametrize("code", ["f['a'] = 0", "f['more'] = 1"])
 def test_a_variable_that_a_cell_changed_falsifies_nothing(
-    shell: InteractiveShell, service: Service, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shell: InteractiveShell,
+    service: Service,
+    code: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Save, the history, `panel.result()` and the saved output have the reply, which the panel says it shows."""
     monkeypatch.chdir(tmp_path)
@@ -426,7 +469,10 @@ def test_a_variable_that_a_cell_changed_falsifies_nothing(
     shell.run_cell(code)
     wait_until(lambda: state(page.panel)["result"]["lost"] == "f")
     said = "f was changed in the notebook; the panel shows the reply."
-    assert (state(page.panel)["result"]["variable"], state(page.panel)["result"]["note"]) == ("", said)
+    assert (state(page.panel)["result"]["variable"], state(page.panel)["result"]["note"]) == (
+        "",
+        said,
+    )
     assert page.ask("save", run=number, **file, name="after")["said"]
     assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
     assert code_of(page, number).startswith("df = panel.result()")
@@ -473,7 +519,9 @@ def test_a_closed_panel_says_so_and_keeps_its_result(service: Service) -> None:
     assert repr(panel).endswith("F (closed)>")
 
 
-def test_a_cell_that_is_run_again_closes_its_earlier_panels(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_that_is_run_again_closes_its_earlier_panels(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """But not one that another cell shows, nor one of another cell."""
 
     def in_cell(name: str, execution: int) -> None:
@@ -503,7 +551,13 @@ def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> N
     wish = {"run": number, "wish": {}, "low": None, "high": None, "query": {}}
     assert page.ask("chart", **wish)["series"]
     html = page.panel._state.still_html(page.panel._state.visit)
-    for text in ("<b>Get Panel Daily</b>", f"Symbol = {SYMBOL}", "1,826 rows × 7 columns", "<svg", "<table"):
+    for text in (
+        "<b>Get Panel Daily</b>",
+        f"Symbol = {SYMBOL}",
+        "1,826 rows × 7 columns",
+        "<svg",
+        "<table",
+    ):
         assert text in html
     assert "<script" not in html
     assert not re.search(r"\bon\w+=|javascript:|data-jf", html)
@@ -524,7 +578,9 @@ def test_markup_is_text_in_the_saved_output(answering: Callable[..., Session]) -
 
     def answer(request: httpx.Request) -> httpx.Response:
         listing = [{"name": bad, "description": bad, "params": [{"name": "a"}]}]
-        return httpx.Response(200, json=rows if request.url.path.endswith("runFunction") else listing)
+        return httpx.Response(
+            200, json=rows if request.url.path.endswith("runFunction") else listing
+        )
 
     session = answering(answer)
     page = Page(session.panel(bad, a=bad))

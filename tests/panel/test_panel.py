@@ -31,7 +31,13 @@ def test_an_empty_panel_offers_functions_in_few_bytes(page: Page) -> None:
     assert view["function"] is None
     assert "Get Panel Daily" in [card["name"] for card in view["start"]["cards"]]
     assert page.state("_run")["state"] == "empty"
-    assert sum(len(getattr(page.panel, name)) for name in ("_view", "_service", "_options", "_values", "_run")) < 15_000
+    assert (
+        sum(
+            len(getattr(page.panel, name))
+            for name in ("_view", "_service", "_options", "_values", "_run")
+        )
+        < 15_000
+    )
     with pytest.raises(ArgumentError, match="no function is chosen"):
         page.panel.run()
 
@@ -51,10 +57,17 @@ def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
     rows = page.ask("rows", run=number, columns=[at], query=query, **{"from": 0, "to": 3})["rows"]
     assert rows == [[f"{value:,.2f}"] for value in highest["Spend"]]
     for window in ({"from": 0, "to": 5_000}, {"from": 9, "to": 5}):
-        assert "at most 1,000 rows" in page.ask("rows", run=number, columns=[at], query=query, **window)["error"][0]
-    saved = page.ask("save", run=number, format="csv", name="x.csv", replace=False, filtered=query, download=True)
+        assert (
+            "at most 1,000 rows"
+            in page.ask("rows", run=number, columns=[at], query=query, **window)["error"][0]
+        )
+    saved = page.ask(
+        "save", run=number, format="csv", name="x.csv", replace=False, filtered=query, download=True
+    )
     read = pd.read_csv(io.BytesIO(base64.b64decode(saved["data"])))
-    assert list(read["Spend"].head(3)) == pytest.approx([float(value) for value in highest["Spend"]])
+    assert list(read["Spend"].head(3)) == pytest.approx(
+        [float(value) for value in highest["Spend"]]
+    )
     assert list(read.columns) == list(frame.columns), "row numbers are no column"
 
 
@@ -86,7 +99,8 @@ def test_a_short_run_takes_few_messages(page: Page) -> None:
     settle(page)
     states: list[str] = []
     page.panel.observe(
-        lambda change: states.append(change["new"]), names=["_view", "_service", "_options", "_values", "_run"]
+        lambda change: states.append(change["new"]),
+        names=["_view", "_service", "_options", "_values", "_run"],
     )
     before = len(page.sent)
     page.run(**DAILY)
@@ -186,40 +200,81 @@ def test_of_two_runs_the_last_is_shown_and_both_are_compared(page: Page) -> None
     assert said["error"] == ["This result is no longer shown: another run has ended since."]
     rows = page.ask("history")["rows"]
     assert rows[0]["differs"] == [{"name": "PoP Growth", "value": "Yes"}]
-    compared = page.ask("compare", before=rows[1]["number"], after=rows[0]["number"], again=False, **{"from": 0})
+    compared = page.ask(
+        "compare", before=rows[1]["number"], after=rows[0]["number"], again=False, **{"from": 0}
+    )
     assert [each["name"] for each in compared["args"]] == ["PoP Growth"]
 
 
 ELSEWHERE = [
-    *("../x.csv", "/x.csv", "a\\x.csv", "..", ".", "", "C:x.csv", "x\0.csv", "NUL.csv", "com1", ".bashrc", "x\n.csv"),
+    *(
+        "../x.csv",
+        "/x.csv",
+        "a\\x.csv",
+        "..",
+        ".",
+        "",
+        "C:x.csv",
+        "x\0.csv",
+        "NUL.csv",
+        "com1",
+        ".bashrc",
+        "x\n.csv",
+    ),
     "a?",
 ]
 
 
-def test_a_file_is_saved_beside_the_notebook_only(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_saved_beside_the_notebook_only(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Takes a plain file name: no folder, drive, device, hidden file, or link; replaces a file only when asked."""
     inside, outside = tmp_path / "inside", tmp_path / "outside.csv"
     inside.mkdir()
     monkeypatch.chdir(inside)
     page.ask("choose", function="get_panels")
-    fields = {"run": page.run(), "format": "csv", "replace": True, "filtered": None, "download": False}
+    fields = {
+        "run": page.run(),
+        "format": "csv",
+        "replace": True,
+        "filtered": None,
+        "download": False,
+    }
     for name in ELSEWHERE:
-        assert "not a file name without a folder" in page.ask("save", name=name, **fields)["error"][0], name
+        assert (
+            "not a file name without a folder" in page.ask("save", name=name, **fields)["error"][0]
+        ), name
     assert "too long" in page.ask("save", name="x" * 300, **fields)["error"][0]
     (inside / "link.csv").symlink_to(outside)
     assert page.ask("save", name="link.csv", **fields | {"replace": False})["exists"]
     assert "is a link" in page.ask("save", name="link.csv", **fields)["error"][0]
     (inside / "folder.csv").mkdir()
     assert page.ask("save", name="folder.csv", **fields)["error"]
-    assert page.ask("save", name="evil.py", **fields)["name"] == "evil.py.csv"  # the ending is that of the format
+    assert (
+        page.ask("save", name="evil.py", **fields)["name"] == "evil.py.csv"
+    )  # the ending is that of the format
     (inside / "evil.py.csv").write_text("mine")
     assert page.ask("save", name="evil.py", **fields | {"replace": False})["exists"]
     assert (inside / "evil.py.csv").read_text() == "mine"
-    assert page.ask("save", name="evil.py", **fields)["said"].startswith("Saved evil.py.csv · 2 rows · ")
-    few = {"sort": [], "filters": [{"at": 0, "kind": "text", "text": "debit"}], "find": "", "hidden": []}
-    assert " · 1 of 2 rows · " in page.ask("save", name="evil.py", **fields | {"filtered": few})["said"]
+    assert page.ask("save", name="evil.py", **fields)["said"].startswith(
+        "Saved evil.py.csv · 2 rows · "
+    )
+    few = {
+        "sort": [],
+        "filters": [{"at": 0, "kind": "text", "text": "debit"}],
+        "find": "",
+        "hidden": [],
+    }
+    assert (
+        " · 1 of 2 rows · "
+        in page.ask("save", name="evil.py", **fields | {"filtered": few})["said"]
+    )
     assert (inside / "evil.py.csv").read_text().startswith("PanelName")
-    assert sorted(path.name for path in inside.iterdir()) == ["evil.py.csv", "folder.csv", "link.csv"]
+    assert sorted(path.name for path in inside.iterdir()) == [
+        "evil.py.csv",
+        "folder.csv",
+        "link.csv",
+    ]
     assert not outside.exists()
 
 
@@ -227,7 +282,13 @@ def test_a_visitor_touches_no_file_variable_or_preset(funcs: Session, tmp_path: 
     """Refuses, where the page is not trusted, what reaches beyond the form."""
     page = Page(Panel(funcs, funcs["Get Panels"], trusted=False))
     number = page.run()
-    fields = {"run": number, "format": "csv", "name": str(tmp_path / "x"), "filtered": None, "download": False}
+    fields = {
+        "run": number,
+        "format": "csv",
+        "name": str(tmp_path / "x"),
+        "filtered": None,
+        "download": False,
+    }
     for kind, asked in {
         "save": {**fields, "replace": True},
         "rename": {"name": "x", "replace": True},
@@ -240,7 +301,9 @@ def test_a_visitor_touches_no_file_variable_or_preset(funcs: Session, tmp_path: 
     page.panel.close()
 
 
-@pytest.mark.parametrize("content", [None, 3, [], "run", {"kind": "run"}, {"v": 1, "id": "x", "kind": "hello"}])
+@pytest.mark.parametrize(
+    "content", [None, 3, [], "run", {"kind": "run"}, {"v": 1, "id": "x", "kind": "hello"}]
+)
 def test_what_is_no_request_is_answered_in_words(page: Page, content: object) -> None:
     """Survives anything that a page may send."""
     background.run(page.panel._answer(content))

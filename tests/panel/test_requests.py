@@ -28,7 +28,9 @@ def test_a_request_is_read_into_its_structure() -> None:
         {"at": 2, "kind": "text", "text": "x"},
     ]
     query = {"sort": [{"at": 1, "descending": True}], "filters": filters, "find": "q"}
-    kind, fields = requests.read(_sent("rows", run=3, query=query, columns=[0, 1], **{"from": 0, "to": 99}))
+    kind, fields = requests.read(
+        _sent("rows", run=3, query=query, columns=[0, 1], **{"from": 0, "to": 99})
+    )
     assert (kind.method, fields["run"]) == ("page", 3)
     assert (fields["first"], fields["end"], fields["query"].find) == (0, 99, "q")
     assert fields["query"].sort == [requests.Sort(1, descending=True)]
@@ -58,7 +60,15 @@ def test_values_of_fields_are_read_as_they_are_typed() -> None:
         (_sent("choose"), "missing required field `function`"),
         (_sent("choose", function="x" * 501), "length <= 500"),
         (_sent("tab", tab="secrets"), "Invalid enum value 'secrets'"),
-        (_sent("rows", run=1, query={"sort": [{"at": 0, "descending": True}] * 9}, **{"from": 0, "to": 5}), "<= 8"),
+        (
+            _sent(
+                "rows",
+                run=1,
+                query={"sort": [{"at": 0, "descending": True}] * 9},
+                **{"from": 0, "to": 5},
+            ),
+            "<= 8",
+        ),
         (_sent("set", seq=1, field="a", value={"each": ["x"], "more": 1}), "unknown field `more`"),
         (_sent("set", seq=1, field="a", value=3.5), "request set"),
         (_sent("set", seq=1, field="a", value=["x", None]), "request set"),
@@ -73,7 +83,18 @@ def test_values_of_fields_are_read_as_they_are_typed() -> None:
         (_sent("hello") | {"id": 1.5}, "request hello"),
         (_sent("x" * 10_000), "no request of the kind"),
         (_sent("__init__"), "no request of the kind"),
-        (_sent("save", run=1, format="pickle", name="x", replace=False, filtered=None, download=False), "pickle"),
+        (
+            _sent(
+                "save",
+                run=1,
+                format="pickle",
+                name="x",
+                replace=False,
+                filtered=None,
+                download=False,
+            ),
+            "pickle",
+        ),
     ],
 )
 def test_anything_else_is_refused_in_words(sent: Any, said: str) -> None:
@@ -101,7 +122,11 @@ def test_the_protocol_declares_every_request_and_no_other() -> None:
 @pytest.mark.parametrize(("kind", "declared"), DECLARED, ids=[kind for kind, _ in DECLARED])
 def test_a_request_has_the_fields_that_the_protocol_declares(kind: str, declared: str) -> None:
     """The parameters of the method that answers it, as they are sent; one with a default may be the kernel's own."""
-    fields = [field for field in msgspec.structs.fields(requests.KINDS[kind].request) if field.name not in ENVELOPE]
+    fields = [
+        field
+        for field in msgspec.structs.fields(requests.KINDS[kind].request)
+        if field.name not in ENVELOPE
+    ]
     names = set(re.findall(r"(\w+):", declared))
     assert {field.encode_name for field in fields if field.required} <= names
     assert names <= {field.encode_name for field in fields}

@@ -111,7 +111,9 @@ def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
 
 
 @pytest.mark.parametrize("cache", [True, False])
-def test_what_a_cancelled_sweep_has_done_can_be_shown(page: Page, faulty: Faulty, cache: bool) -> None:
+def test_what_a_cancelled_sweep_has_done_can_be_shown(
+    page: Page, faulty: Faulty, cache: bool
+) -> None:
     """As a sweep that failed in part, without a request; a retry asks for the rest, however that was cancelled."""
     page.panel._state.enter(page.panel._state.session[DAILY].with_options(cache=cache))
     assert "another run" in page.ask("so_far")["error"][0]
@@ -176,7 +178,9 @@ def code_of(session: Session, variable: str, where: str = "", **values: Any) -> 
     return {each["name"]: each for each in snippets.blocks(function, form, where, variable)}
 
 
-def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(answering: Callable[..., Session]) -> None:
+def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(
+    answering: Callable[..., Session],
+) -> None:
     """Each says so once, whichever asks first."""
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -204,7 +208,9 @@ def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(answering: 
         ("[daily_total]", None),
     ],
 )
-def test_the_magic_of_a_run_says_where_it_works(listing: Session, where: str, note: str | None) -> None:
+def test_the_magic_of_a_run_says_where_it_works(
+    listing: Session, where: str, note: str | None
+) -> None:
     """%funcs has a session of its own, which functions given in Python can't be."""
     code = code_of(listing, "df", where, PanelName=PANEL)
     assert (code["magic"]["note"] if "magic" in code else None) == note
@@ -222,7 +228,9 @@ def test_the_code_of_a_run_names_the_variable_of_the_panel(listing: Session) -> 
     lines = code_of(listing, "x", Symbol="a\nb")["magic"]["code"]
     assert lines.startswith("%%funcs call get_panel_daily -o x\n")
     assert "Symbol=mine" in code_of(listing, "x", Symbol=Variable("mine"))["python"]["code"]
-    assert "print" not in code_of(listing, "x", Symbol=Variable("x) or print('y'"))["python"]["code"]
+    assert (
+        "print" not in code_of(listing, "x", Symbol=Variable("x) or print('y'"))["python"]["code"]
+    )
 
 
 def test_the_code_of_a_sweep_is_a_sweep_and_its_first_request(listing: Session) -> None:

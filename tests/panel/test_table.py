@@ -21,7 +21,19 @@ from jupyter_funcs.panel.requests import Contains, OneOf, Range, Sort, TableQuer
 from jupyter_funcs.panel.table import TableView
 
 INF, NAN = float("inf"), float("nan")
-WORDS = ["Southeast", "pacific", "Pacific", "", "a.b", "it's", 'say "x"', "2025-01", "12", "née", "x\ty"]
+WORDS = [
+    "Southeast",
+    "pacific",
+    "Pacific",
+    "",
+    "a.b",
+    "it's",
+    'say "x"',
+    "2025-01",
+    "12",
+    "née",
+    "x\ty",
+]
 DAYS = [pd.Timestamp("2024-01-31"), pd.Timestamp("2024-02-01"), pd.Timestamp("2025-12-31")]
 TIMES = [*DAYS, pd.Timestamp("2024-01-31 14:30"), pd.Timestamp("2024-01-31 23:59:59.999999")]
 MIXED = [1, "1", "b", 2.5, True, [1, 2], {"a": None}, b"x", Decimal(3), dt.date(2024, 1, 1), (1,)]
@@ -76,9 +88,9 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
         cells = draw(st.lists(one, min_size=rows, max_size=rows))
         series = pd.Series(pd.Series(cells, dtype=object), dtype=dtype) if kind != "zone" else None
         if series is None:
-            series = pd.Series(pd.to_datetime(pd.Series(cells, dtype="datetime64[us]"))).dt.tz_localize(
-                "America/New_York"
-            )
+            series = pd.Series(
+                pd.to_datetime(pd.Series(cells, dtype="datetime64[us]"))
+            ).dt.tz_localize("America/New_York")
         columns.append(series)
     frame = pd.concat([*columns, pd.Series(range(rows), dtype="int64")], axis=1)
     names = draw(st.lists(st.sampled_from(NAMES), min_size=len(columns), max_size=len(columns)))
@@ -89,23 +101,62 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
     frame.columns = pd.Index([*names, "number of the row"], dtype=object, tupleize_cols=False)
     how = draw(st.sampled_from(["rows", "rows", "labels", "two", "columns"]))
     if how == "labels":
-        frame.index = pd.Index([*"abcabcabcabc"][:rows], name=draw(st.sampled_from(["Spend", None, "key"])))
+        frame.index = pd.Index(
+            [*"abcabcabcabc"][:rows], name=draw(st.sampled_from(["Spend", None, "key"]))
+        )
     elif how == "two":
-        frame.index = pd.MultiIndex.from_arrays([[*"abcabcabcabc"][:rows], range(rows)], names=["a", None])
+        frame.index = pd.MultiIndex.from_arrays(
+            [[*"abcabcabcabc"][:rows], range(rows)], names=["a", None]
+        )
     elif how == "columns":
-        frame.columns = pd.MultiIndex.from_arrays([range(frame.shape[1]), list(map(str, frame.columns))])
+        frame.columns = pd.MultiIndex.from_arrays(
+            [range(frame.shape[1]), list(map(str, frame.columns))]
+        )
     return frame
 
 
-TEXTS = ["pac", "PAC", "12", "2024-01", "1.5", "'", "869,394", "9.7%", "x", "]", "tru", "−3", "É", " "]
+TEXTS = [
+    "pac",
+    "PAC",
+    "12",
+    "2024-01",
+    "1.5",
+    "'",
+    "869,394",
+    "9.7%",
+    "x",
+    "]",
+    "tru",
+    "−3",
+    "É",
+    " ",
+]
 BOUNDS = {"date": ["", "2024", "2024-01", "2024-1-31", "2024-01-31 14:30", "9999-12-31"]}
-BOUNDS_OF_NUMBERS = ["", "1", "12", "1,000.5", "-3", "5%", "0.1", "1e400", "-inf", "9" * 30, "2305843009213693952"]
+BOUNDS_OF_NUMBERS = [
+    "",
+    "1",
+    "12",
+    "1,000.5",
+    "-3",
+    "5%",
+    "0.1",
+    "1e400",
+    "-inf",
+    "9" * 30,
+    "2305843009213693952",
+]
 
 
 @st.composite
 def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
     places = st.integers(0, table.count - 1)
-    sort = draw(st.lists(st.builds(Sort, places, descending=st.booleans()), max_size=3, unique_by=lambda each: each.at))
+    sort = draw(
+        st.lists(
+            st.builds(Sort, places, descending=st.booleans()),
+            max_size=3,
+            unique_by=lambda each: each.at,
+        )
+    )
     filters: list[Any] = []
     for at in draw(st.lists(places, max_size=2)):
         kind = table._column(at).kind
@@ -115,7 +166,11 @@ def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
             filters.append(Range(at, draw(bounds), draw(bounds)))
         elif how == "values":
             texts: list[str | None] = [each["text"] for each in table.values(at, "")["values"]]
-            filters.append(OneOf(at, draw(st.lists(st.sampled_from([*texts, None, "none of these"]), max_size=3))))
+            filters.append(
+                OneOf(
+                    at, draw(st.lists(st.sampled_from([*texts, None, "none of these"]), max_size=3))
+                )
+            )
         elif not table._column(at).right:
             filters.append(Contains(at, draw(st.sampled_from(TEXTS))))
     hidden = draw(st.lists(places, max_size=2))
@@ -174,7 +229,11 @@ def agrees(view: dict[str, Any], table: TableView, total: str | None, rows: Any)
     if total is not None:
         numbers = (values if rows is None else values.iloc[rows]).dropna()
         with np.errstate(invalid="ignore"):
-            exact = float(sum(map(int, numbers))) if numbers.dtype.kind in "iu" else float(numbers.sum())
+            exact = (
+                float(sum(map(int, numbers)))
+                if numbers.dtype.kind in "iu"
+                else float(numbers.sum())
+            )
         digits = total.replace(",", "").replace("−", "-")
         assert float(digits or "nan") == pytest.approx(exact, rel=1e-6, abs=0.51, nan_ok=True)
 
@@ -182,21 +241,37 @@ def agrees(view: dict[str, Any], table: TableView, total: str | None, rows: Any)
 @pytest.mark.parametrize("number", [10, pytest.param(500, marks=pytest.mark.slow)])
 def test_the_code_of_a_view_gives_the_rows_of_the_view(number: int) -> None:
     """Runs the code of any sort, filters and search over any frame."""
-    settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))(given(st.data())(check))()
+    settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))(
+        given(st.data())(check)
+    )()
 
 
 LABELS = ["FQ1 2022", "FQ2 2021", "FQ1 2021", "FQ2 2022"]
-ENDS = [pd.Timestamp("2022-05-01"), pd.Timestamp("2021-08-01"), pd.Timestamp("2021-05-01"), pd.Timestamp("2022-08-01")]
+ENDS = [
+    pd.Timestamp("2022-05-01"),
+    pd.Timestamp("2021-08-01"),
+    pd.Timestamp("2021-05-01"),
+    pd.Timestamp("2022-08-01"),
+]
 BY_TIME = TableQuery(sort=[Sort(0, descending=False)])
 
 
 @pytest.mark.parametrize(
     ("columns", "sort"),
     [
-        ({}, 'sort_values(["PeriodLabel"], ascending=[True], kind="stable", key=lambda values: pd.Categorical('),
-        ({"Start": [ENDS[0], *ENDS[:3]], "PeriodEndDate": ENDS}, 'sort_values(["PeriodEndDate"], ascending=[True]'),
+        (
+            {},
+            'sort_values(["PeriodLabel"], ascending=[True], kind="stable", key=lambda values: pd.Categorical(',
+        ),
+        (
+            {"Start": [ENDS[0], *ENDS[:3]], "PeriodEndDate": ENDS},
+            'sort_values(["PeriodEndDate"], ascending=[True]',
+        ),
         ({"PeriodStartDate": ENDS, "PeriodEndDate": ENDS}, 'sort_values(["PeriodEndDate"]'),
-        ({"PeriodEndDate": [*ENDS[:3], None]}, "pd.Categorical("),  # they would sort the rows differently
+        (
+            {"PeriodEndDate": [*ENDS[:3], None]},
+            "pd.Categorical(",
+        ),  # they would sort the rows differently
     ],
     ids=["alone", "beside dates", "beside two", "beside other dates"],
 )
@@ -207,12 +282,16 @@ def test_named_periods_are_sorted_and_listed_by_time(columns: dict[str, Any], so
     assert numbers_of(table.frame(BY_TIME)) == [2, 1, 0, 3]
     assert sort in table.code(BY_TIME, "df")
     assert numbers_of(run(table.code(BY_TIME, "df"), frame)) == [2, 1, 0, 3]
-    assert [value["text"] for value in table.values(0, "")["values"]] == [LABELS[at] for at in (2, 1, 0, 3)]
+    assert [value["text"] for value in table.values(0, "")["values"]] == [
+        LABELS[at] for at in (2, 1, 0, 3)
+    ]
 
 
 def test_texts_that_are_no_periods_are_sorted_by_text_and_listed_by_count() -> None:
     """One other text among the periods is enough; what is in order by text needs no code of its own."""
-    frame = pd.DataFrame({"PeriodLabel": [*LABELS, "total", "total"], "Year": ["2022", *map(str, range(2017, 2022))]})
+    frame = pd.DataFrame(
+        {"PeriodLabel": [*LABELS, "total", "total"], "Year": ["2022", *map(str, range(2017, 2022))]}
+    )
     table = TableView(frame.assign(row=range(6)))
     assert numbers_of(table.frame(BY_TIME))[:3] == [2, 0, 1]
     assert table.values(0, "")["values"][0] == {"text": "total", "count": 2}
@@ -222,13 +301,29 @@ def test_texts_that_are_no_periods_are_sorted_by_text_and_listed_by_count() -> N
 def test_floats_are_ordered_to_the_last_bit() -> None:
     """Takes zeros of both signs as equal, infinities as numbers, and each NaN as empty."""
     tiny = 5e-324
-    numbers = [0.0, -0.0, NAN, INF, -NAN, -INF, tiny, -tiny, 1e300, 1.0, 1.0 + 2**-52, 1.0, -1e300] * 40
+    numbers = [
+        0.0,
+        -0.0,
+        NAN,
+        INF,
+        -NAN,
+        -INF,
+        tiny,
+        -tiny,
+        1e300,
+        1.0,
+        1.0 + 2**-52,
+        1.0,
+        -1e300,
+    ] * 40
     for dtype in ("float64", "float32", "float16"):
         with np.errstate(over="ignore"):
             frame = pd.DataFrame({"n": np.array(numbers, dtype=dtype)})
         for descending in (False, True):
             wanted = frame.sort_values("n", ascending=not descending, kind="stable").index
-            assert list(TableView(frame).frame(TableQuery([Sort(0, descending=descending)])).index) == list(wanted)
+            assert list(
+                TableView(frame).frame(TableQuery([Sort(0, descending=descending)])).index
+            ) == list(wanted)
 
 
 FRAME = pd.DataFrame({
@@ -301,7 +396,16 @@ def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
         *("date", "datetime", "money", "percent", "count", "id", "money", "bool", "mixed", "id")
     ]
     assert view["page"]["rows"][0] == [
-        *("2024-01-01", "2024-01-01 10:00:00", "869,393.87", "+9.7%", "1,234", "1234567", "65.82", "True"),
+        *(
+            "2024-01-01",
+            "2024-01-01 10:00:00",
+            "869,393.87",
+            "+9.7%",
+            "1,234",
+            "1234567",
+            "65.82",
+            "True",
+        ),
         *('{"a": [1]}', "AB"),
     ]
     assert view["page"]["rows"][1][3] == "−1.8%"
@@ -309,7 +413,9 @@ def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
     assert view["page"]["sums"] == {"2": "1,869,394", "4": "1,236"}
     to_date = TableView(pd.DataFrame({"PeriodToDate": [False, False, True], "Spend": [7, 8, 3]}))
     assert to_date.view()["page"]["sums"] == {}, "a quarter and its part would be counted twice"
-    assert to_date.page(TableQuery(filters=(OneOf(0, ["False"]),)), 0, 2, [0, 1])["sums"] == {"1": "15"}
+    assert to_date.page(TableQuery(filters=(OneOf(0, ["False"]),)), 0, 2, [0, 1])["sums"] == {
+        "1": "15"
+    }
 
 
 def test_a_minus_on_the_screen_is_a_hyphen_in_a_copy_and_in_code() -> None:
@@ -327,13 +433,20 @@ def test_a_minus_on_the_screen_is_a_hyphen_in_a_copy_and_in_code() -> None:
 def test_a_summary_tells_of_all_values() -> None:
     """Gives range, histogram, share of empty cells, top values and their number."""
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"Spend": rng.normal(size=1000) * 1e5, "Region": ["a", "b", "b", None] * 250})
+    frame = pd.DataFrame(
+        {"Spend": rng.normal(size=1000) * 1e5, "Region": ["a", "b", "b", None] * 250}
+    )
     frame.loc[:99, "Spend"] = None
     spend, region = (each["summary"] for each in TableView(frame).view()["columns"])
-    assert (spend["minimum"], spend["maximum"]) == (f"−{-frame.Spend.min():,.2f}", f"{frame.Spend.max():,.2f}")
+    assert (spend["minimum"], spend["maximum"]) == (
+        f"−{-frame.Spend.min():,.2f}",
+        f"{frame.Spend.max():,.2f}",
+    )
     assert spend["empty"] == 0.1
     counts, _ = np.histogram(frame.Spend.dropna(), 24)
-    assert spend["histogram"] == [round(max(each, 0.002 * (each > 0)), 3) for each in counts / counts.max()]
+    assert spend["histogram"] == [
+        round(max(each, 0.002 * (each > 0)), 3) for each in counts / counts.max()
+    ]
     assert region["distinct"] == 2
     assert region["top"] == [{"text": "b", "share": 0.5}, {"text": "a", "share": 0.25}]
 
@@ -342,9 +455,17 @@ def test_values_of_the_filter_box_come_with_their_counts() -> None:
     """Lists the most frequent first, the empty ones on top, and those that contain a text."""
     table = TableView(pd.DataFrame({"Region": ["b", "a", "b", None, "Ba"]}))
     assert table.values(0, "")["values"] == [
-        *({"text": None, "count": 1}, {"text": "b", "count": 2}, {"text": "Ba", "count": 1}, {"text": "a", "count": 1})
+        *(
+            {"text": None, "count": 1},
+            {"text": "b", "count": 2},
+            {"text": "Ba", "count": 1},
+            {"text": "a", "count": 1},
+        )
     ]
-    assert table.values(0, "A") == {"values": [{"text": "Ba", "count": 1}, {"text": "a", "count": 1}], "total": 2}
+    assert table.values(0, "A") == {
+        "values": [{"text": "Ba", "count": 1}, {"text": "a", "count": 1}],
+        "total": 2,
+    }
 
 
 def test_a_selection_is_copied_with_tabs_and_exact_numbers() -> None:
@@ -353,7 +474,8 @@ def test_a_selection_is_copied_with_tabs_and_exact_numbers() -> None:
     assert table.text(TableQuery(), 0, 2, [1, 0]) == '"a\tb"\t869393.8712\n\'=1+1\t'
     long = TableView(pd.DataFrame({"Name": ["x" * 1000] * 6000}))
     with pytest.raises(
-        ArgumentError, match=r"^More than 5 MB can't be copied: select less, or use Save to write a file\.$"
+        ArgumentError,
+        match=r"^More than 5 MB can't be copied: select less, or use Save to write a file\.$",
     ):
         long.text(TableQuery(), 0, 6000, [0])
 
@@ -369,12 +491,30 @@ def test_a_copy_has_the_column_names_if_they_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda table: table.page(TableQuery(), 0, 1, [7]), "There is no column 7: the table has 2."),
-        (lambda table: table.page(TableQuery(), 5, 9, [0]), "There are no rows 5 to 9: the view has 3."),
-        (lambda table: table.page(TableQuery([Sort(9, descending=True)]), 0, 1, [0]), "There is no column 9"),
-        (lambda table: table.page(TableQuery([], [Range(0, "lots", "")]), 0, 1, [0]), "'lots' isn't a number."),
-        (lambda table: table.page(TableQuery([], [Range(1, "1", "")]), 0, 1, [0]), "'b' has no numbers or dates."),
-        (lambda table: table.page(TableQuery([], [Contains(0, "x")]), 0, 1, [0]), "'a' holds numbers, not texts."),
+        (
+            lambda table: table.page(TableQuery(), 0, 1, [7]),
+            "There is no column 7: the table has 2.",
+        ),
+        (
+            lambda table: table.page(TableQuery(), 5, 9, [0]),
+            "There are no rows 5 to 9: the view has 3.",
+        ),
+        (
+            lambda table: table.page(TableQuery([Sort(9, descending=True)]), 0, 1, [0]),
+            "There is no column 9",
+        ),
+        (
+            lambda table: table.page(TableQuery([], [Range(0, "lots", "")]), 0, 1, [0]),
+            "'lots' isn't a number.",
+        ),
+        (
+            lambda table: table.page(TableQuery([], [Range(1, "1", "")]), 0, 1, [0]),
+            "'b' has no numbers or dates.",
+        ),
+        (
+            lambda table: table.page(TableQuery([], [Contains(0, "x")]), 0, 1, [0]),
+            "'a' holds numbers, not texts.",
+        ),
         (lambda table: table.columns([0] * 100), "100 columns are too many at once."),
     ],
 )
@@ -384,7 +524,9 @@ def test_requests_out_of_range_are_refused(ask: Any, said: str) -> None:
         ask(TableView(pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})))
 
 
-@pytest.mark.parametrize(("name", "such"), [("Spend", "250,000 or -1.5"), ("Spend Growth", "2.5 %")])
+@pytest.mark.parametrize(
+    ("name", "such"), [("Spend", "250,000 or -1.5"), ("Spend Growth", "2.5 %")]
+)
 def test_what_is_no_number_gets_an_example_as_its_column_shows_them(name: str, such: str) -> None:
     """A percentage in a column of percentages."""
     table = TableView(pd.DataFrame({name: [0.5, 1.5]}))
@@ -402,7 +544,11 @@ def test_the_table_shows_the_result_after_its_frame_has_changed() -> None:
     frame.columns = ["x", "y"]
     frame.index = [7, 8, 9]
     del frame
-    assert table.page(TableQuery([Sort(0, descending=True)]), 0, 3, [0])["rows"] == [["3"], ["2"], ["1"]]
+    assert table.page(TableQuery([Sort(0, descending=True)]), 0, 3, [0])["rows"] == [
+        ["3"],
+        ["2"],
+        ["1"],
+    ]
     assert table.columns([0])[0]["name"] == "a"
 
 
@@ -431,7 +577,11 @@ def test_an_order_does_not_wait_for_the_summary_of_another_column() -> None:
     reads = threading.Thread(target=table.values, args=(1, ""))
     reads.start()
     assert slow.asked.wait(60)
-    assert table.page(TableQuery([Sort(0, descending=False)]), 0, 3, [0])["rows"] == [["1"], ["2"], ["3"]]
+    assert table.page(TableQuery([Sort(0, descending=False)]), 0, 3, [0])["rows"] == [
+        ["1"],
+        ["2"],
+        ["3"],
+    ]
     assert reads.is_alive()
     slow.ready.set()
     reads.join()
@@ -481,8 +631,14 @@ def test_a_wide_frame_is_read_as_far_as_it_is_seen() -> None:
 def test_numbers_of_python_are_looked_through_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Finds once how a column of Decimals or huge integers compares: each look reads every value."""
     looks, infer = [], pd.api.types.infer_dtype
-    monkeypatch.setattr(pd.api.types, "infer_dtype", lambda values, **how: looks.append(1) or infer(values, **how))
-    table = TableView(pd.DataFrame({"a": [Decimal(at) for at in range(50)], "b": [10**30 + at for at in range(50)]}))
+    monkeypatch.setattr(
+        pd.api.types, "infer_dtype", lambda values, **how: looks.append(1) or infer(values, **how)
+    )
+    table = TableView(
+        pd.DataFrame(
+            {"a": [Decimal(at) for at in range(50)], "b": [10**30 + at for at in range(50)]}
+        )
+    )
     assert [each["type"] for each in table.view()["columns"]] == ["number", "number"]
     assert len(looks) <= 4
 
@@ -492,20 +648,27 @@ def test_orders_are_held_within_bounds() -> None:
     table = TableView(pd.DataFrame({"a": np.arange(100_000), "b": 1}))
     table._cache._limit = 1_600_000
     for at in range(8):
-        table.page(TableQuery([Sort(0, descending=bool(at % 2))], [Range(0, str(at), "")]), 0, 10, [0])
+        table.page(
+            TableQuery([Sort(0, descending=bool(at % 2))], [Range(0, str(at), "")]), 0, 10, [0]
+        )
     held = sum(size for _, size in table._cache._held.values())
     assert 0 < held <= 1_600_000
 
 
 def test_a_column_is_as_wide_as_its_sum() -> None:
     """A hundred thousand small amounts have a sum with more digits than any of them."""
-    small, large = (TableView(pd.DataFrame({"Spend": [12_500.5] * rows})).view()["columns"][0] for rows in (3, 100_000))
+    small, large = (
+        TableView(pd.DataFrame({"Spend": [12_500.5] * rows})).view()["columns"][0]
+        for rows in (3, 100_000)
+    )
     assert small["width"] < large["width"]
 
 
 def test_a_value_has_its_whole_width_and_a_long_name_may_be_cut() -> None:
     """Symbols are in capitals, which are wide; a name takes no more room than a short one and the values need."""
-    frame = pd.DataFrame({"Symbol": ["BKQU US EQUITY"], "Name": ["bkqu us equity"], "Spend per Cardholder": [1.5]})
+    frame = pd.DataFrame(
+        {"Symbol": ["BKQU US EQUITY"], "Name": ["bkqu us equity"], "Spend per Cardholder": [1.5]}
+    )
     symbol, name, ratio = (each["width"] for each in TableView(frame).view()["columns"])
     assert symbol > 128 > name
     assert ratio < 160

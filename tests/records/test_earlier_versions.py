@@ -79,10 +79,14 @@ def saved(session: Session, *lines: dict[str, Any]) -> None:
     """Write a kernel's lines into the history."""
     HistoryFile(session.history.path).switch(on=True)
     with closing(sqlite3.connect(session.history.path)) as connection, connection:
-        connection.execute("INSERT INTO kernels (key, service) VALUES ('earlier', ?)", (session.address,))
+        connection.execute(
+            "INSERT INTO kernels (key, service) VALUES ('earlier', ?)", (session.address,)
+        )
         [(kernel,)] = connection.execute("SELECT id FROM kernels WHERE key = 'earlier'")
         rows = [(kernel, line["number"], line["started"], json.dumps(line)) for line in lines]
-        connection.executemany("INSERT INTO runs (kernel, number, started, run) VALUES (?, ?, ?, ?)", rows)
+        connection.executemany(
+            "INSERT INTO runs (kernel, number, started, run) VALUES (?, ?, ?, ?)", rows
+        )
 
 
 def test_a_run_of_an_earlier_version_is_repeated_with_its_types(session: Session) -> None:
@@ -110,7 +114,13 @@ def test_a_sweep_of_an_earlier_version_is_repeated_with_its_types(session: Sessi
 def test_a_run_of_this_version_is_repeated_as_it_was(session: Session) -> None:
     """A text that looks like JSON stays a text after it was saved."""
     session.history.save(on=True)
-    values = {"either": '"7"', "text": "null", "whole": None, "order": {"a": [1, None]}, "texts": []}
+    values = {
+        "either": '"7"',
+        "text": "null",
+        "whole": None,
+        "order": {"a": [1, None]},
+        "texts": [],
+    }
     session.kinds(**values)
     line = session.history.runs[-1].to_json()
     saved(session, json.loads(json.dumps(line)))

@@ -77,7 +77,10 @@ def written(path: Path) -> None:
 def rows(path: Path) -> list[dict[str, Any]]:
     written(path)
     with closing(sqlite3.connect(path)) as connection:
-        return [json.loads(run) for (run,) in connection.execute("SELECT run FROM runs ORDER BY kernel, number")]
+        return [
+            json.loads(run)
+            for (run,) in connection.execute("SELECT run FROM runs ORDER BY kernel, number")
+        ]
 
 
 def test_each_run_is_noted_with_its_end(demo: Session) -> None:
@@ -89,7 +92,13 @@ def test_each_run_is_noted_with_its_end(demo: Session) -> None:
     job.result()
     first, second, third = demo.history.runs
     assert [run.number for run in demo.history] == [1, 2, 3]
-    assert (first.function, first.args, first.status, first.rows, first.error) == ("Get Panels", {}, "done", 2, "")
+    assert (first.function, first.args, first.status, first.rows, first.error) == (
+        "Get Panels",
+        {},
+        "done",
+        2,
+        "",
+    )
     assert first.frame is frame
     assert (second.status, second.rows, second.frame) == ("failed", None, None)
     assert "'No Such' is not known" in second.error
@@ -102,7 +111,13 @@ def test_an_end_is_known_before_anybody_is_told(demo: Session) -> None:
     """After waiting for a run, the history says that it ended, even if the loop has not got there yet."""
     job = demo.get_panels.submit()
     frame = job.result()
-    for asked, value in {"status": "done", "rows": 2, "error": "", "elapsed": job.elapsed, "frame": frame}.items():
+    for asked, value in {
+        "status": "done",
+        "rows": 2,
+        "error": "",
+        "elapsed": job.elapsed,
+        "frame": frame,
+    }.items():
         run = Run(1, "Get Panels", {}, dt.datetime.now(dt.UTC))
         run.begin(job)
         assert getattr(run, asked) is value or getattr(run, asked) == value, asked
@@ -155,7 +170,9 @@ def test_a_result_that_the_notebook_changed_is_had_as_it_came(demo: Session) -> 
     assert (run.rows, run.in_memory is frame) == (len(came), True)
 
 
-@pytest.mark.skipif(pd.__version__ < "3", reason="before pandas 3 a value is written into memory that copies share")
+@pytest.mark.skipif(
+    pd.__version__ < "3", reason="before pandas 3 a value is written into memory that copies share"
+)
 def test_a_value_written_into_a_result_does_not_change_the_history(demo: Session) -> None:
     """Copy-on-write sets the result apart."""
     frame = demo.get_panels()
@@ -187,7 +204,9 @@ def test_the_history_holds_no_result_and_no_session(answering: Callable[..., Ses
     assert noted.rows == 1
 
 
-def test_sessions_with_one_service_share_a_history(demo: Session, answering: Callable[..., Session]) -> None:
+def test_sessions_with_one_service_share_a_history(
+    demo: Session, answering: Callable[..., Session]
+) -> None:
     """A notebook's own session and the session of the magic share the runs; another service has its own."""
     demo.get_panels()
     assert jf.connect().history.get(1).function == "Get Panels"
@@ -211,16 +230,31 @@ def test_the_variable_of_a_run_is_the_one_that_holds_it_now(shell: InteractiveSh
 
 def test_the_table_says_it_all(demo: Session, shell: InteractiveShell) -> None:
     """%funcs history returns typed columns, one row per run, with short arguments; missing numbers are blank."""
-    shell.user_ns["held"] = demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region", "Age Group"])
+    shell.user_ns["held"] = demo.get_panel_daily(
+        PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region", "Age Group"]
+    )
     with pytest.raises(jf.FuncsError):
         demo.get_panel_daily(PanelName="x" * 300, Brand=[f"B{n}" for n in range(5)])
     shell.run_cell("%funcs history -o runs")
     table = shell.user_ns["runs"]
     assert list(table.columns) == [
-        *("number", "time", "function", "arguments", "rows", "elapsed", "status", "variable", "error")
+        *(
+            "number",
+            "time",
+            "function",
+            "arguments",
+            "rows",
+            "elapsed",
+            "status",
+            "variable",
+            "error",
+        )
     ]
     assert table["number"].tolist() == [1, 2]
-    assert table["arguments"][0] == f"PanelName={PANEL}, Symbol={SYMBOL}, Dimensions=[Region, Age Group]"
+    assert (
+        table["arguments"][0]
+        == f"PanelName={PANEL}, Symbol={SYMBOL}, Dimensions=[Region, Age Group]"
+    )
     assert table["arguments"][1].endswith("…, Brand=[5 values]")
     assert len(table["arguments"][1]) <= 120
     assert table["variable"].tolist() == ["held", ""]
@@ -249,7 +283,10 @@ def test_hostile_arguments_are_inert_in_the_table(answering: Callable[..., Sessi
     """Arguments are shown as text: no tags, no terminal escapes."""
     funcs = answering(
         lambda request: httpx.Response(
-            200, json=[{"name": "F", "params": [{"name": "a"}]}] if "List" in request.url.path else {"body": "[]"}
+            200,
+            json=[{"name": "F", "params": [{"name": "a"}]}]
+            if "List" in request.url.path
+            else {"body": "[]"},
         )
     )
     funcs["F"](a="<script>\x1b[31m\u202e")
@@ -267,7 +304,10 @@ def test_again_runs_it_with_the_same_arguments(demo: Session) -> None:
     changed = after.copy()
     column = next(name for name in changed.columns if pd.api.types.is_numeric_dtype(changed[name]))
     changed.loc[3, column] += 1
-    assert jf.diff(demo.history.get(1).frame, changed.drop(index=5))["Change"].tolist() == ["changed", "removed"]
+    assert jf.diff(demo.history.get(1).frame, changed.drop(index=5))["Change"].tolist() == [
+        "changed",
+        "removed",
+    ]
 
 
 def test_again_takes_the_options_of_the_run(demo: Session) -> None:
@@ -319,7 +359,10 @@ def test_a_sweep_with_failed_runs_says_how_many() -> None:
         funcs = jf.connect(server.url, token="a-token-of-the-tests")
         with pytest.warns(UserWarning, match="1 of 3"):
             funcs["F"].with_options(progress=False).sweep(a=["1", "2", "3"])
-        assert (funcs.history.get(1).status, funcs.history.get(1).error) == ("done", "1 of 3 runs failed.")
+        assert (funcs.history.get(1).status, funcs.history.get(1).error) == (
+            "done",
+            "1 of 3 runs failed.",
+        )
         again = funcs.history.again(1)
         assert again["n"].tolist() == ["1", "2", "3"]
         assert again.attrs["funcs"]["cached"]["runs"] == 2
@@ -342,7 +385,9 @@ def test_a_sweep_with_failed_runs_says_how_many() -> None:
         ("%funcs call get_panels --check", jf.ArgumentError, "has no option --check"),
     ],
 )
-def test_a_wrong_line_says_what_to_write(shell: InteractiveShell, line: str, error: type[Exception], said: str) -> None:
+def test_a_wrong_line_says_what_to_write(
+    shell: InteractiveShell, line: str, error: type[Exception], said: str
+) -> None:
     """Each wrong use is an error in words."""
     result = shell.run_cell(line)
     with pytest.raises(error, match=said):
@@ -397,12 +442,16 @@ def test_nothing_is_kept_unless_it_is_switched_on(demo: Session, file: Path) -> 
     assert not file.parent.exists()
 
 
-def test_runs_are_kept_for_later_kernels(demo: Session, file: Path, shell: InteractiveShell) -> None:
+def test_runs_are_kept_for_later_kernels(
+    demo: Session, file: Path, shell: InteractiveShell
+) -> None:
     """Once switched on, all runs of a kernel are in the next kernel's history, and can run again there."""
     demo.get_panels()
     demo.history.save(on=True)
     frame = demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region"])
-    swept = demo.get_panel_daily.with_options(progress=False).sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
+    swept = demo.get_panel_daily.with_options(progress=False).sweep(
+        PanelName=PANEL, Symbol=["BKQU", "NVRA"]
+    )
     with pytest.raises(jf.FuncsError):
         demo.get_panel_daily(PanelName="No Such", Symbol=SYMBOL)
     now = later(demo)
@@ -423,7 +472,9 @@ def test_runs_are_kept_for_later_kernels(demo: Session, file: Path, shell: Inter
     assert [run.label for run in third.history.earlier][-1] == "2/3"
 
 
-def test_a_sweep_into_a_folder_is_run_again_into_it(demo: Session, file: Path, tmp_path: Path) -> None:
+def test_a_sweep_into_a_folder_is_run_again_into_it(
+    demo: Session, file: Path, tmp_path: Path
+) -> None:
     """Its dataset is returned again, in a later kernel too; results in the folder are not requested again."""
     demo.history.save(on=True)
     sweeping = demo.get_panel_daily.with_options(progress=False, to=tmp_path / "kept")
@@ -434,7 +485,9 @@ def test_a_sweep_into_a_folder_is_run_again_into_it(demo: Session, file: Path, t
     assert json.loads(again.schema.metadata[b"funcs"])["cached"]["runs"] == 2
 
 
-def test_off_keeps_no_more_and_clear_deletes(demo: Session, file: Path, shell: InteractiveShell) -> None:
+def test_off_keeps_no_more_and_clear_deletes(
+    demo: Session, file: Path, shell: InteractiveShell
+) -> None:
     """%funcs history on, off and clear each say what they did."""
 
     def said(line: str) -> str:
@@ -533,7 +586,12 @@ def test_a_file_that_is_none_of_ours_is_left_alone(
         run_thrice()
     assert len(caught) == 1
     assert len(demo.history) == 3
-    for line in ("%funcs history --all", "%funcs history on", "%funcs history off", "%funcs history clear"):
+    for line in (
+        "%funcs history --all",
+        "%funcs history on",
+        "%funcs history off",
+        "%funcs history clear",
+    ):
         with pytest.raises(jf.ConfigError, match="history"):
             shell.run_cell(line).raise_error()
     assert len(demo.history.table()) == 3
@@ -565,7 +623,9 @@ def test_a_file_that_another_program_locks_holds_up_no_run(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="as POSIX has it")
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If the folder is a file, or another user's, switching on is an error in words."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FUNCS_HISTORY", str(tmp_path / "file" / "history.sqlite"))
@@ -596,7 +656,9 @@ print(*(warning.message for warning in caught))
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="as POSIX has it")
-def test_a_read_only_file_is_read_and_not_written(demo: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_file_is_read_and_not_written(
+    demo: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Earlier runs in a read-only file are shown; one warning says that new ones are not saved."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "history.sqlite"
@@ -606,7 +668,9 @@ def test_a_read_only_file_is_read_and_not_written(demo: Session, monkeypatch: py
         written(file)
         file.chmod(0o444)
         Path(folder).chmod(0o555)
-        done = subprocess.run([sys.executable, "-c", _READS_ONLY], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", _READS_ONLY], check=True, capture_output=True, text=True
+        )
         Path(folder).chmod(0o700)
         labels, said = done.stdout.splitlines()
         assert labels == "1/1"
@@ -718,7 +782,9 @@ def test_a_healthy_service_of_another_name_has_its_own_kept_runs(file: Path) -> 
         assert elsewhere.history.earlier == []
         with pytest.raises(jf.NotFoundError):
             elsewhere.history.again("1/1")
-        assert [run.label for run in jf.connect(one.url, token="t-of-the-tests").history.earlier] == ["1/1"]
+        assert [
+            run.label for run in jf.connect(one.url, token="t-of-the-tests").history.earlier
+        ] == ["1/1"]
         funcs.close()
         elsewhere.close()
 
@@ -726,7 +792,9 @@ def test_a_healthy_service_of_another_name_has_its_own_kept_runs(file: Path) -> 
 def test_a_result_that_nobody_holds_is_had_from_the_cache(demo: Session, file: Path) -> None:
     """Results of a sweep, or of a call with cache=True, are read from the cache, here and in a later kernel."""
     demo.history.save(on=True)
-    swept = demo.get_panel_daily.with_options(progress=False).sweep(PanelName=PANEL, Symbol=["NVRA", "BKQU"])
+    swept = demo.get_panel_daily.with_options(progress=False).sweep(
+        PanelName=PANEL, Symbol=["NVRA", "BKQU"]
+    )
     called = demo.get_panel_daily.with_options(cache=True)(PanelName=PANEL, Symbol=SYMBOL)
     demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL)
     copies = swept.copy(), called.copy()
@@ -765,7 +833,9 @@ def test_a_later_result_is_not_taken_for_that_of_an_earlier_run(demo: Session) -
 
 def test_on_the_loop_nothing_is_waited_for(demo: Session) -> None:
     """On the background loop, `frame` returns what is in memory, and reads nothing from disk."""
-    demo.get_panel_daily.with_options(progress=False).sweep(PanelName=PANEL, Symbol=["NVRA", "BKQU"])
+    demo.get_panel_daily.with_options(progress=False).sweep(
+        PanelName=PANEL, Symbol=["NVRA", "BKQU"]
+    )
     run = demo.history.get(1)
     forgotten(run)
 

@@ -58,11 +58,15 @@ class Listing:
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if "List" not in request.url.path:
             return httpx.Response(200, json={"error": None, "body": json.dumps([{"n": 1}])})
-        return httpx.Response(200, json=[{"name": name, "params": params} for name, params in self.functions.items()])
+        return httpx.Response(
+            200, json=[{"name": name, "params": params} for name, params in self.functions.items()]
+        )
 
 
 def params(*names: str, required: str = "", **kinds: int) -> list[dict[str, Any]]:
-    return [{"name": name, "required": name == required, "type": kinds.get(name, 0)} for name in names]
+    return [
+        {"name": name, "required": name == required, "type": kinds.get(name, 0)} for name in names
+    ]
 
 
 SYMBOL, PANEL = 6, 8
@@ -80,9 +84,17 @@ SYMBOL, PANEL = 6, 8
         (params("StartDate"), params("StartingDate"), "renamed 'StartDate' to 'StartingDate'."),
         (params("Brand"), params("BrandName"), "renamed 'Brand' to 'BrandName'."),
         (params("Brand"), params("PreferredBrandName"), "renamed 'Brand' to 'PreferredBrandName'."),
-        (params("BrandA", "BrandB"), params("Brands"), "renamed 'BrandA' to 'Brands', removed 'BrandB'."),
+        (
+            params("BrandA", "BrandB"),
+            params("Brands"),
+            "renamed 'BrandA' to 'Brands', removed 'BrandB'.",
+        ),
         (params("brand_name"), params("BrandName"), "renamed 'brand_name' to 'BrandName'."),
-        (params("Ticker", Ticker=SYMBOL), params("Security", Security=SYMBOL), "renamed 'Ticker' to 'Security'."),
+        (
+            params("Ticker", Ticker=SYMBOL),
+            params("Security", Security=SYMBOL),
+            "renamed 'Ticker' to 'Security'.",
+        ),
         (params("Lookback"), params("Region"), "removed 'Lookback', added 'Region'."),
         (
             params("Brand", "Lookback"),
@@ -96,7 +108,9 @@ SYMBOL, PANEL = 6, 8
         ),
     ],
 )
-def test_what_has_changed_is_said(before: list[Any], now: list[Any], said: str, answering: Any) -> None:
+def test_what_has_changed_is_said(
+    before: list[Any], now: list[Any], said: str, answering: Any
+) -> None:
     """Renamed, removed, added and required parameters are named in one sentence; other changes are not."""
     functions = [answering(Listing(F=each))["F"].function for each in (before, now)]
     text = drift(*functions)
@@ -107,26 +121,37 @@ def test_what_has_changed_is_said(before: list[Any], now: list[Any], said: str, 
 def test_a_new_rule_is_a_requirement() -> None:
     """A parameter that became one of several required ones is named; unchanged rules and renames are not."""
     free: Interface = {"Symbol": InterfaceParam("symbol"), "Brand": InterfaceParam("list")}
-    rule: Interface = {name: replace(what, one_of=("Symbol", "Brand")) for name, what in free.items()}
+    rule: Interface = {
+        name: replace(what, one_of=("Symbol", "Brand")) for name, what in free.items()
+    }
     other: Interface = {
         "Symbol": InterfaceParam("symbol", one_of=("Symbol", "BrandName")),
         "BrandName": InterfaceParam("list", one_of=("Symbol", "BrandName")),
     }
-    assert changes("F", free, rule) == "The service has changed 'F': now requires 'Symbol' or 'Brand'."
+    assert (
+        changes("F", free, rule) == "The service has changed 'F': now requires 'Symbol' or 'Brand'."
+    )
     assert changes("F", rule, rule) == changes("F", rule, free) == ""
-    assert changes("F", rule, other) == "The service has changed 'F': renamed 'Brand' to 'BrandName'."
+    assert (
+        changes("F", rule, other) == "The service has changed 'F': renamed 'Brand' to 'BrandName'."
+    )
 
 
 def test_many_new_names_are_not_paired() -> None:
     """Not each old name with each new one: the time is linear, however many or long they are."""
 
     def many(number: int) -> None:
-        old, new = ({f"{which}{at}": InterfaceParam("text") for at in range(number)} for which in ("alpha", "beta"))
+        old, new = (
+            {f"{which}{at}": InterfaceParam("text") for at in range(number)}
+            for which in ("alpha", "beta")
+        )
         assert "removed 'alpha0'" in changes("F", old, new)
 
     def long(length: int) -> None:
         old, new = ("".join(map(chr, range(at, at + length))) for at in (0x4E00, 0x5E00))
-        assert "removed" in changes("F", {old: InterfaceParam("text")}, {new: InterfaceParam("text")})
+        assert "removed" in changes(
+            "F", {old: InterfaceParam("text")}, {new: InterfaceParam("text")}
+        )
 
     assert_linear(many, 2**12, start=100)
     assert_linear(long, 2**12, start=100)
@@ -136,7 +161,9 @@ def test_a_lock_shows_names_inert(
     answering: Callable[..., Session], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A name can't steer the terminal."""
-    session = answering(lambda _: httpx.Response(200, json=[{"name": "F\x1b[31m\u202e", "params": []}]))
+    session = answering(
+        lambda _: httpx.Response(200, json=[{"name": "F\x1b[31m\u202e", "params": []}])
+    )
     subcommands.lock_functions(session, [session.names[0]], is_check=False)
     assert f"in {folder / lock.NAME}: F\\x1b[31m\\u202e." in capsys.readouterr().out
 
@@ -145,7 +172,9 @@ def test_a_lock_is_written_for_a_person_to_read(folder: Path, shell: Interactive
     """%funcs lock adds the parameters of the functions that ran, or of those named, to the file."""
     assert shell.run_cell("%funcs call get_panels; %funcs lock").success is False
     shell.run_cell("df = %funcs call get_panels\n%funcs lock").raise_error()
-    assert list(tomllib.loads((folder / lock.NAME).read_text("utf-8"))["functions"]) == ["Get Panels"]
+    assert list(tomllib.loads((folder / lock.NAME).read_text("utf-8"))["functions"]) == [
+        "Get Panels"
+    ]
     shell.run_cell("%funcs lock get_panel_daily 'Get Universe'").raise_error()
     shell.run_cell("%funcs lock Get Panel Daily").raise_error()
     text = (folder / lock.NAME).read_text("utf-8")
@@ -160,7 +189,9 @@ def test_a_lock_is_written_for_a_person_to_read(folder: Path, shell: Interactive
 
 
 @pytest.mark.parametrize("sweeps", [False, True])
-def test_a_run_says_what_has_changed_since(answering: Callable[..., Session], *, sweeps: bool) -> None:
+def test_a_run_says_what_has_changed_since(
+    answering: Callable[..., Session], *, sweeps: bool
+) -> None:
     """The first run of a locked function warns; its next run and other functions don't."""
     service = Listing(F=params("Brand"), G=params("a"))
     before = answering(service)
@@ -176,7 +207,9 @@ def test_a_run_says_what_has_changed_since(answering: Callable[..., Session], *,
 
     service.functions["F"] = params("BrandName")
     later = answering(service)
-    with pytest.warns(UserWarning, match="renamed 'Brand' to 'BrandName'. funcs.lock has the old signature") as caught:
+    with pytest.warns(
+        UserWarning, match="renamed 'Brand' to 'BrandName'. funcs.lock has the old signature"
+    ) as caught:
         run(later, BrandName="x")
     assert len(caught) == 1
     run(later, BrandName="y")
@@ -195,7 +228,11 @@ def test_a_refused_run_says_it_too(answering: Callable[..., Session]) -> None:
     service.functions["F"] = params("a", required="a")
 
     def refuse(request: httpx.Request) -> httpx.Response:
-        return service(request) if "List" in request.url.path else httpx.Response(200, json={"error": "no", "body": ""})
+        return (
+            service(request)
+            if "List" in request.url.path
+            else httpx.Response(200, json={"error": "no", "body": ""})
+        )
 
     with pytest.warns(UserWarning, match="now requires 'a'"), pytest.raises(jf.FunctionError):
         answering(refuse)["F"](a="1")
@@ -221,7 +258,9 @@ def test_a_check_fails_where_something_has_changed(
         subcommands.lock_functions(funcs, ["F"], is_check=True)
     subcommands.lock_functions(funcs, ["G"], is_check=True)
     service.functions = {name: [] for name in "GHIJ"}
-    with pytest.raises(jf.FuncsError, match=r"'G': removed 'b'\. .*'H': removed 'c'.*And 2 more") as caught:
+    with pytest.raises(
+        jf.FuncsError, match=r"'G': removed 'b'\. .*'H': removed 'c'.*And 2 more"
+    ) as caught:
         subcommands.lock_functions(funcs, [], is_check=True)
     assert len(caught.value.lines) == 2
 
@@ -232,11 +271,14 @@ def test_a_lock_of_another_service_is_said(answering: Callable[..., Session], fo
     text = (folder / lock.NAME).read_text("utf-8")
     funcs = answering(Listing(**{"Get Panels": params("a"), "G": params("a")}))
     with pytest.warns(
-        UserWarning, match=r"funcs.lock locks functions of demo: runs on https://service.example are not compared"
+        UserWarning,
+        match=r"funcs.lock locks functions of demo: runs on https://service.example are not compared",
     ):
         funcs["Get Panels"]()
     funcs["G"]()  # said once
-    with pytest.raises(jf.ConfigError, match=r"locks functions of demo, not of https://service\.example"):
+    with pytest.raises(
+        jf.ConfigError, match=r"locks functions of demo, not of https://service\.example"
+    ):
         subcommands.lock_functions(funcs, ["G"], is_check=False)
     with pytest.raises(jf.ArgumentError, match="Connect to that service"):
         subcommands.lock_functions(funcs, [], is_check=True)
@@ -261,7 +303,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
-def test_a_broken_lock_is_said_and_kept(answering: Callable[..., Session], folder: Path, data: bytes) -> None:
+def test_a_broken_lock_is_said_and_kept(
+    answering: Callable[..., Session], folder: Path, data: bytes
+) -> None:
     """Runs work with one warning; overwriting or comparing is an error in words; the file stays."""
     (folder / lock.NAME).write_bytes(data)
     funcs = answering(Listing(F=params("a"), G=params("a")))
@@ -283,7 +327,8 @@ def test_a_folder_in_its_place_is_said(answering: Callable[..., Session], folder
 
 
 @pytest.mark.parametrize(
-    ("case", "said"), [("newer", "by a newer jupyter_funcs"), ("too large", "it is larger than 256 KiB")]
+    ("case", "said"),
+    [("newer", "by a newer jupyter_funcs"), ("too large", "it is larger than 256 KiB")],
 )
 def test_what_is_wrong_with_a_lock_is_named(folder: Path, case: str, said: str) -> None:
     """A lock of a later version isn't called broken, and a file that is too large isn't read."""
@@ -307,7 +352,9 @@ def test_a_folder_that_cannot_be_written_is_said(
         if user == 0:
             os.seteuid(65534)
         try:
-            with pytest.raises(jf.ConfigError, match=r"funcs\.lock' can't be written: Permission denied"):
+            with pytest.raises(
+                jf.ConfigError, match=r"funcs\.lock' can't be written: Permission denied"
+            ):
                 subcommands.lock_functions(funcs, ["G"], is_check=False)
         finally:
             os.seteuid(user)
@@ -317,7 +364,9 @@ def test_a_folder_that_cannot_be_written_is_said(
         monkeypatch.chdir("/")
 
 
-def test_a_folder_that_is_gone_locks_nothing(answering: Callable[..., Session], folder: Path) -> None:
+def test_a_folder_that_is_gone_locks_nothing(
+    answering: Callable[..., Session], folder: Path
+) -> None:
     """A kernel whose folder was deleted still runs functions; writing a lock there is an error in words."""
     funcs = answering(Listing(F=params("a")))
     gone = folder / "gone"
@@ -349,8 +398,12 @@ _PARAMETERS = st.builds(
 )
 
 
-@given(functions=st.dictionaries(_NAMES, st.dictionaries(_NAMES, _PARAMETERS, max_size=4), max_size=4))
-def test_whatever_is_locked_is_read_as_it_was(tmp_path_factory: Any, functions: dict[str, Interface]) -> None:
+@given(
+    functions=st.dictionaries(_NAMES, st.dictionaries(_NAMES, _PARAMETERS, max_size=4), max_size=4)
+)
+def test_whatever_is_locked_is_read_as_it_was(
+    tmp_path_factory: Any, functions: dict[str, Interface]
+) -> None:
     """Names with any characters are read back from the file, in order and complete."""
     folder = tmp_path_factory.mktemp("lock")
     made = lock.Lock(folder / lock.NAME, "https://service.example", functions)
@@ -363,7 +416,10 @@ def test_whatever_is_locked_is_read_as_it_was(tmp_path_factory: Any, functions: 
     }
 
 
-@given(before=st.dictionaries(_NAMES, _PARAMETERS, max_size=5), now=st.dictionaries(_NAMES, _PARAMETERS, max_size=5))
+@given(
+    before=st.dictionaries(_NAMES, _PARAMETERS, max_size=5),
+    now=st.dictionaries(_NAMES, _PARAMETERS, max_size=5),
+)
 def test_any_two_signatures_can_be_compared(before: Interface, now: Interface) -> None:
     """An unchanged function has no changes; added and removed parameters are named, whatever their names."""
     assert changes("F", before, before) == ""
@@ -444,7 +500,10 @@ def test_the_texts_of_a_stranger_are_shown_inert(
     answering: Callable[..., Session], folder: Path, service: str, shell: InteractiveShell
 ) -> None:
     """A service, functions and parameters with control and bidirectional characters, and thousands of them."""
-    old = {STRANGE: {}, "F": {f"{STRANGE}{number}": InterfaceParam("text") for number in range(2000)}}
+    old = {
+        STRANGE: {},
+        "F": {f"{STRANGE}{number}": InterfaceParam("text") for number in range(2000)},
+    }
     (folder / lock.NAME).write_text(lock.Lock(folder / lock.NAME, service, old).text())
     session = answering(Listing(F=params("a")))
     with pytest.warns(UserWarning, match="funcs.lock") as warned:
@@ -469,7 +528,8 @@ def test_the_texts_of_a_stranger_are_shown_inert(
 def test_no_lock_is_written_that_could_not_be_read(folder: Path) -> None:
     """It says so, and leaves the one that is there."""
     many = [
-        Function(name=f"F{number}", params=tuple(Param(name=f"{at}" * 80) for at in range(100))) for number in range(20)
+        Function(name=f"F{number}", params=tuple(Param(name=f"{at}" * 80) for at in range(100)))
+        for number in range(20)
     ]
     lock.write(folder, "demo", many[:1])
     before = (folder / lock.NAME).read_text()

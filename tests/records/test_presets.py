@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-ITEMS = TEXTS | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.dates()
+ITEMS = (
+    TEXTS
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+    | st.dates()
+)
 NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=80)
 
 
@@ -44,13 +50,19 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     return jf.connect()
 
 
-@hypothesis.settings(max_examples=examples(150), suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.settings(
+    max_examples=examples(150),
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
+)
 @hypothesis.given(
     st.lists(
         st.tuples(
             TEXTS,
             NAMES,
-            st.dictionaries(TEXTS, ITEMS | st.lists(ITEMS) | st.lists(ITEMS).map(lambda items: Each(tuple(items)))),
+            st.dictionaries(
+                TEXTS,
+                ITEMS | st.lists(ITEMS) | st.lists(ITEMS).map(lambda items: Each(tuple(items))),
+            ),
         ),
         max_size=5,
     )
@@ -59,7 +71,9 @@ def test_what_is_saved_is_read_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: list[tuple[str, str, dict[str, Any]]]
 ) -> None:
     """Any function, name and values come back as they were, whatever characters they are made of."""
-    monkeypatch.setattr(secrets, "_alive", weakref.WeakSet())  # a text that a secret of another test has is masked
+    monkeypatch.setattr(
+        secrets, "_alive", weakref.WeakSet()
+    )  # a text that a secret of another test has is masked
     path = tmp_path / "presets.toml"
     path.unlink(missing_ok=True)
     known: dict[tuple[str, str], dict[str, Any]] = {}
@@ -80,7 +94,12 @@ def test_each_profile_has_its_own(tmp_path: Path) -> None:
     one.save("F", "x", {"A": "1"})
     one.save("G", "y", {"A": "2"})
     other.save("F", "z", {"A": "3"})
-    assert (one.names("F"), one.names("G"), other.names("F"), other.names("G")) == (["x"], ["y"], ["z"], [])
+    assert (one.names("F"), one.names("G"), other.names("F"), other.names("G")) == (
+        ["x"],
+        ["y"],
+        ["z"],
+        [],
+    )
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -91,7 +110,10 @@ def test_what_a_person_wrote_stays(presets: Presets) -> None:
         '# ours\n[demo."Get KPIs".first]\nSymbol = "A" # the largest\nLookback = 3\n\n'
         '[demo."Get KPIs".second]\nDate = 2024-05-06\nRegion = ["x", "$regions"]\n\n[other]\nkept = true\n'
     )
-    assert presets.get("Get KPIs", "second") == {"Date": dt.date(2024, 5, 6), "Region": ["x", Variable("regions")]}
+    assert presets.get("Get KPIs", "second") == {
+        "Date": dt.date(2024, 5, 6),
+        "Region": ["x", Variable("regions")],
+    }
     presets.save("Get KPIs", "first", {"Symbol": "A", "Lookback": 4})
     presets.save("Get KPIs", "third", {"Symbol": Each(("A", "B"))})
     presets.remove("Get KPIs", "second")
@@ -119,7 +141,9 @@ def test_null_and_empty_values_are_kept(presets: Presets) -> None:
 def test_tables_in_any_order(presets: Presets) -> None:
     """If a profile's tables are in two places of the file, a new preset is appended at the end."""
     presets.path.parent.mkdir()
-    presets.path.write_text(before := "[demo.F.a]\nx = 1\n[demo.G.b]\nx = 2\n[other]\ny = 1\n[demo.F.c]")
+    presets.path.write_text(
+        before := "[demo.F.a]\nx = 1\n[demo.G.b]\nx = 2\n[other]\ny = 1\n[demo.F.c]"
+    )
     presets.save("F", "c d", {"x": Each((1,))})
     assert presets.path.read_text() == f'{before}\n\n[demo.F."c d"]\nx = {{each = [1]}}\n'
     assert (presets.names("F"), presets.names("G")) == (["a", "c", "c d"], ["b"])
@@ -127,13 +151,23 @@ def test_tables_in_any_order(presets: Presets) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['[demo."F".a]\nx = ', "[" * 3000, "[demo.F.a]\nx = 1\n[demo.F.a]\ny = 1\n", "\udcff", "x = 1\n" + "#" * 2**20],
+    [
+        '[demo."F".a]\nx = ',
+        "[" * 3000,
+        "[demo.F.a]\nx = 1\n[demo.F.a]\ny = 1\n",
+        "\udcff",
+        "x = 1\n" + "#" * 2**20,
+    ],
 )
 def test_a_broken_file_is_named_and_left_as_it_is(presets: Presets, text: str) -> None:
     """The error names the file and the reason; the file is never overwritten."""
     presets.path.parent.mkdir()
     presets.path.write_bytes(before := text.encode(errors="surrogateescape"))
-    for use in (lambda: presets.names("F"), lambda: presets.save("F", "b", {}), lambda: presets.remove("F", "a")):
+    for use in (
+        lambda: presets.names("F"),
+        lambda: presets.save("F", "b", {}),
+        lambda: presets.remove("F", "a"),
+    ):
         with pytest.raises(jf.FuncsError) as raised:
             use()
         assert str(presets.path) in str(raised.value)
@@ -141,7 +175,9 @@ def test_a_broken_file_is_named_and_left_as_it_is(presets: Presets, text: str) -
     assert presets.path.read_bytes() == before
 
 
-@pytest.mark.parametrize("text", ["demo = 3\n", "[demo]\nF = [1]\n", '[demo.F]\nb = "x"\n', "[[demo]]\nx = 1\n"])
+@pytest.mark.parametrize(
+    "text", ["demo = 3\n", "[demo]\nF = [1]\n", '[demo.F]\nb = "x"\n', "[[demo]]\nx = 1\n"]
+)
 def test_what_is_no_preset_is_passed_over(presets: Presets, text: str) -> None:
     """Other content in place of presets means no presets, and stays in the file."""
     presets.path.parent.mkdir()
@@ -156,12 +192,20 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     """A folder in place of the file, or a file in place of its folder, is an error that says what to do."""
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "presets.toml"):
-        with pytest.raises(jf.ConfigError, match=r"cannot be (read|written): .*\nFix|Set FUNCS_PRESETS"):
+        with pytest.raises(
+            jf.ConfigError, match=r"cannot be (read|written): .*\nFix|Set FUNCS_PRESETS"
+        ):
             Presets("demo", path).save("F", "a", {})
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("", "needs a name"), (" \t", "needs a name"), ("x" * 300, "not 300"), ("a\x00b", "invisible")]
+    ("name", "said"),
+    [
+        ("", "needs a name"),
+        (" \t", "needs a name"),
+        ("x" * 300, "not 300"),
+        ("a\x00b", "invisible"),
+    ],
 )
 def test_a_name_that_is_none(presets: Presets, name: str, said: str) -> None:
     """An empty name, a long one and one with invisible characters are refused in words."""
@@ -189,7 +233,9 @@ def test_many_notebooks_save_at_once(tmp_path: Path) -> None:
         "files._LOCK_SECONDS = 600  # after which a stuck one is not waited for\n"
         "for at in range(15): Presets('demo', Path(sys.argv[1])).save('F', f'{sys.argv[2]}-{at}', {'x': str(at)})"
     )
-    running = [subprocess.Popen([sys.executable, "-c", program, str(path), str(at)]) for at in range(4)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", program, str(path), str(at)]) for at in range(4)
+    ]
     assert [process.wait(60) for process in running] == [0] * 4
     assert len(Presets("demo", path).names("F")) == 60
     assert list(tmp_path.iterdir()) == [path]
@@ -210,7 +256,9 @@ def test_a_preset_fills_a_form_and_a_call(session: Session) -> None:
         fn.preset("our")
     with pytest.raises(jf.NotFoundError, match=r"Presets are 'ours'\. The presets file is "):
         fn.preset("theirs, then")
-    assert session["Get Panel FQ"].preset("Quarter to date vs last year")["PeriodToDate"] == "Yes"  # the demo's own
+    assert (
+        session["Get Panel FQ"].preset("Quarter to date vs last year")["PeriodToDate"] == "Yes"
+    )  # the demo's own
 
 
 def test_a_parameter_that_is_gone_is_named(session: Session) -> None:

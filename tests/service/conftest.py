@@ -25,7 +25,15 @@ from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.engine.tables import CARDS, Brand, Cards, Company, DataSet, Reference, arrow_schema
+from jupyter_funcs.service.engine.tables import (
+    CARDS,
+    Brand,
+    Cards,
+    Company,
+    DataSet,
+    Reference,
+    arrow_schema,
+)
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
 from jupyter_funcs.service.web.app import create_app
 from tests.servers import cheap_hashes
@@ -40,7 +48,11 @@ if TYPE_CHECKING:
 # Published notebooks, which aren't tests.
 collect_ignore_glob = ["publishing/published/*"]
 
-LIST, RUN, GET_ALL = "/api/function/ListUserFunctions", "/api/function/runFunction", "/api/function/getAll"
+LIST, RUN, GET_ALL = (
+    "/api/function/ListUserFunctions",
+    "/api/function/runFunction",
+    "/api/function/getAll",
+)
 LOGIN = "/api/account/login"
 JSON = {"Content-Type": "application/json"}
 PANELS = {"FunctionName": "Get Panels", "Args": {}}
@@ -76,9 +88,13 @@ class Wire:
     def client(self, token: str | None = "") -> httpx.AsyncClient:
         """Return a client with the fixture's token, with another one, or (`None`) without."""
         headers = {"Authorization": f"Bearer {token or self.token}"} if token is not None else {}
-        return httpx.AsyncClient(transport=self.transport(), base_url=self.base_url, headers=headers, timeout=60)
+        return httpx.AsyncClient(
+            transport=self.transport(), base_url=self.base_url, headers=headers, timeout=60
+        )
 
-    def request(self, method: str, path: str, *, token: str | None = "", **options: Any) -> httpx.Response:
+    def request(
+        self, method: str, path: str, *, token: str | None = "", **options: Any
+    ) -> httpx.Response:
         """Send a request, with a token as in `client`."""
 
         async def send() -> httpx.Response:
@@ -143,7 +159,9 @@ def serving(registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
     return serving_to("t", grants, registry, engine, **options)
 
 
-def serving_to(user: str, grants: Grants, registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
+def serving_to(
+    user: str, grants: Grants, registry: Registry, engine: DuckDBEngine, **options: Any
+) -> Wire:
     """Serve functions with some accounts, of which a user calls."""
     auth = Auth(SigningKeys.in_memory(), grants)
     wire = in_process(create_app(registry, auth, grants, engine, **options), auth.issue(user, 1))
@@ -160,7 +178,10 @@ def talk(address: str) -> socket.socket:
 def raw_run(token: str, body: str, *headers: str, length: int | None = None) -> bytes:
     """Return a run request as bytes; `length` is a wrong length of its body."""
     head = [f"POST {RUN} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers]
-    head += [f"Authorization: Bearer {token}", f"Content-Length: {len(body) if length is None else length}"]
+    head += [
+        f"Authorization: Bearer {token}",
+        f"Content-Length: {len(body) if length is None else length}",
+    ]
     return "\r\n".join([*head, "", body]).encode()
 
 
@@ -183,12 +204,23 @@ def becomes(true: Callable[[], bool], seconds: float = 120) -> bool:
 def python(code: str, *arguments: str) -> str:
     """Run code in a fresh interpreter and return its output."""
     command = [sys.executable, "-W", "error", "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.strip()
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=120
+    ).stdout.strip()
 
 
 def at_once(code: str, path: Path, *arguments: str) -> list[str]:
     """Run code in four interpreters that start at the same moment; return the output of each."""
-    command = [sys.executable, "-W", "error", "-c", code, str(path), str(time.time() + 1), *arguments]
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-c",
+        code,
+        str(path),
+        str(time.time() + 1),
+        *arguments,
+    ]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     return [process.communicate(timeout=60)[0].strip() for process in processes]
 
@@ -208,7 +240,9 @@ def wire(request: pytest.FixtureRequest, service: Wire) -> Iterator[Wire]:
         return
     with served(demo.embedded().app) as address:
         # A request of its own reads no certificates, of which HTTP needs none.
-        transport = functools.partial(httpx.AsyncHTTPTransport, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        transport = functools.partial(
+            httpx.AsyncHTTPTransport, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        )
         yield Wire(transport, address, service.token)
 
 
@@ -233,7 +267,10 @@ def before_the_data() -> Iterator[DuckDBEngine]:
 @pytest.fixture
 def demo_wire() -> Wire:
     """The demo service with private accounts, which a test may change; `analyst` calls."""
-    registry, engine = Registry(demo.published(), author=demo.AUTHOR), DuckDBEngine(companies.reference(), demo.cards)
+    registry, engine = (
+        Registry(demo.published(), author=demo.AUTHOR),
+        DuckDBEngine(companies.reference(), demo.cards),
+    )
     return serving_to("analyst", Grants(seed=demo.add_accounts), registry, engine)
 
 
@@ -242,7 +279,9 @@ def publish() -> Callable[..., Wire]:
     """Serve the functions of a test."""
 
     def serve(*own: PublishedFunction, **options: Any) -> Wire:
-        return serving(Registry(own, author="t"), DuckDBEngine(companies.reference(), demo.cards), **options)
+        return serving(
+            Registry(own, author="t"), DuckDBEngine(companies.reference(), demo.cards), **options
+        )
 
     return serve
 
@@ -251,15 +290,24 @@ def publish() -> Callable[..., Wire]:
 def serve_rows(tmp_path: Path) -> Callable[..., Wire]:
     """Serve the built-in functions over handmade card spend: tuples in the order of `CARDS`."""
 
-    def serve(rows: Sequence[tuple[Any, ...]], calendars: dict[str, Any], ends: dict[str, str] | None = None) -> Wire:
+    def serve(
+        rows: Sequence[tuple[Any, ...]],
+        calendars: dict[str, Any],
+        ends: dict[str, str] | None = None,
+    ) -> Wire:
         path = tmp_path / "cards.parquet"
-        table = pa.Table.from_pylist([dict(zip(CARDS, row, strict=True)) for row in rows], arrow_schema(CARDS))
+        table = pa.Table.from_pylist(
+            [dict(zip(CARDS, row, strict=True)) for row in rows], arrow_schema(CARDS)
+        )
         pq.write_table(table, path)
         brands = sorted({(row[2], row[1]) for row in rows})
         symbols = sorted({row[1] for row in rows})
         reference = Reference(
             panels=[DataSet("P", "test")],
-            companies=[Company(symbol, symbol, "", "", (ends or {}).get(symbol, "December")) for symbol in symbols],
+            companies=[
+                Company(symbol, symbol, "", "", (ends or {}).get(symbol, "December"))
+                for symbol in symbols
+            ],
             brands=[Brand(*brand) for brand in brands],
             kpis=[],
             reports=[],

@@ -24,12 +24,21 @@ def write(**message: Any) -> None:
 
 
 def tool(name: str, **more: Any) -> dict[str, Any]:
-    return {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}, **more}
+    return {
+        "name": name,
+        "inputSchema": {"type": "object"},
+        "annotations": {"readOnlyHint": True},
+        **more,
+    }
 
 
 ARGUMENTS = {
     "type": "object",
-    "properties": {"x": True, "y": {"$ref": "#/$defs/none"}, "z": {"type": "integer", "minimum": 5, "maximum": 1}},
+    "properties": {
+        "x": True,
+        "y": {"$ref": "#/$defs/none"},
+        "z": {"type": "integer", "minimum": 5, "maximum": 1},
+    },
     "required": ["w"],
 }
 ODD = [
@@ -41,7 +50,10 @@ ODD = [
     tool(" "),
     tool("control\x1b[31m", title="T\x00", description=8),
     tool("untyped", inputSchema={}),
-    tool("either", inputSchema={"oneOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}]}),
+    tool(
+        "either",
+        inputSchema={"oneOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}]},
+    ),
     tool("contradicts", outputSchema=5, annotations=7, inputSchema=ARGUMENTS),
 ]
 INFO = {"capabilities": {"tools": {}}, "serverInfo": {"name": "bad", "version": "1"}}
@@ -92,7 +104,9 @@ for line in sys.stdin:
         case "initialize", "cut":
             say(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{')
         case "tools/call", "deep":
-            say(f'{{"jsonrpc":"2.0","id":{number},"result":{{"structuredContent":{{"a":{DEEP}}}}}}}')
+            say(
+                f'{{"jsonrpc":"2.0","id":{number},"result":{{"structuredContent":{{"a":{DEEP}}}}}}}'
+            )
         case "tools/call", "another id":
             write(id=number + 1000, result={"content": []})
         case "tools/call", "no id":

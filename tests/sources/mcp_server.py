@@ -126,7 +126,9 @@ def nothing() -> None:
 
 def _blob(content: bytes, uri: str, kind: str | None) -> EmbeddedResource:
     blob = base64.b64encode(content).decode()
-    return EmbeddedResource(type="resource", resource=BlobResourceContents(uri=uri, blob=blob, mime_type=kind))
+    return EmbeddedResource(
+        type="resource", resource=BlobResourceContents(uri=uri, blob=blob, mime_type=kind)
+    )
 
 
 def _text(content: str, uri: str, kind: str | None) -> EmbeddedResource:
@@ -136,10 +138,14 @@ def _text(content: str, uri: str, kind: str | None) -> EmbeddedResource:
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0"
 IMAGE = ImageContent(type="image", data=base64.b64encode(PNG).decode(), mime_type="image/png")
-LINK = ResourceLink(type="resource_link", name="Report", uri="file:///report.pdf", mime_type="application/pdf")
+LINK = ResourceLink(
+    type="resource_link", name="Report", uri="file:///report.pdf", mime_type="application/pdf"
+)
 FILES: dict[str, list[Any]] = {
     "image": [IMAGE],
-    "audio": [AudioContent(type="audio", data=base64.b64encode(b"RIFF").decode(), mime_type="audio/wav")],
+    "audio": [
+        AudioContent(type="audio", data=base64.b64encode(b"RIFF").decode(), mime_type="audio/wav")
+    ],
     "pdf": [_blob(b"%PDF-1.7", "file:///r.pdf", "application/pdf")],
     "bytes": [_blob(b"[\0", "file:///r", None)],
     "markdown": [_text("[draft]\n# Report", "file:///r.md", "text/markdown")],
@@ -147,7 +153,11 @@ FILES: dict[str, list[Any]] = {
     "json": [_text('[{"n": 7}]', "file:///r.json", "application/json")],
     "links": [LINK, LINK],
     "text and image": [TextContent(type="text", text="Sales"), IMAGE],
-    "text, file and link": [TextContent(type="text", text="Sales"), _blob(b"%PDF", "file:///r.pdf", None), LINK],
+    "text, file and link": [
+        TextContent(type="text", text="Sales"),
+        _blob(b"%PDF", "file:///r.pdf", None),
+        LINK,
+    ],
 }
 
 
@@ -177,7 +187,9 @@ class Answer(BaseModel):
 async def asks(context: Context[Any, Any]) -> str:
     """Ask the user for an answer, and return it."""
     reply = await context.elicit("Who are \x1b[1m you?", Answer)
-    return " ".join([reply.action, reply.data.model_dump_json() if reply.action == "accept" else ""]).strip()
+    return " ".join(
+        [reply.action, reply.data.model_dump_json() if reply.action == "accept" else ""]
+    ).strip()
 
 
 @app.tool(annotations=READS)

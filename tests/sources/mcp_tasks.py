@@ -20,7 +20,10 @@ def task(name: str) -> dict[str, Any]:
     looks[name] = looks.get(name, -1) + 1
     is_over = looks[name] >= STEPS and name != "endless"
     times = {"createdAt": "2025-11-25T10:00:00Z", "lastUpdatedAt": "2025-11-25T10:00:01Z"}
-    state = {"status": name if is_over else "working", "statusMessage": f"step {looks[name]} of {name}"}
+    state = {
+        "status": name if is_over else "working",
+        "statusMessage": f"step {looks[name]} of {name}",
+    }
     return {"taskId": name, "ttl": 60_000, "pollInterval": 10, **times, **state}
 
 
@@ -49,5 +52,7 @@ for line in sys.stdin:
     request = json.loads(line)
     if "id" in request:
         reply = answer(request["method"], request.get("params") or {})
-        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": reply}) + "\n")
+        sys.stdout.write(
+            json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": reply}) + "\n"
+        )
         sys.stdout.flush()

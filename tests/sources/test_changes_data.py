@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 ITEM = {"type": "object", "properties": {"item": {"type": "string"}, "count": {"type": "integer"}}}
 LOOK = operation(param("item", description="'orders' lists its values."), operationId="orders")
 ADD = operation(operationId="create_order", summary="Order an item", body=ITEM)
-SHIP = operation(param("item", description="Call 'create_order' to get list of items."), operationId="ship")
+SHIP = operation(
+    param("item", description="Call 'create_order' to get list of items."), operationId="ship"
+)
 PATHS = {"/orders": {"get": LOOK, "post": ADD}, "/ship": {"post": SHIP}}
 
 
@@ -48,7 +50,9 @@ class Shop:
         self.open.set()
         described = Route("/openapi.json", lambda _: JSONResponse(document(PATHS)))
         orders = Route("/orders", self.list_orders, methods=["GET"])
-        self.app = Starlette(routes=[described, orders, Route("/{rest:path}", self.add, methods=["POST"])])
+        self.app = Starlette(
+            routes=[described, orders, Route("/{rest:path}", self.add, methods=["POST"])]
+        )
 
     async def list_orders(self, _: Request) -> Response:
         self.looks += 1
@@ -99,10 +103,16 @@ def test_it_is_marked_wherever_it_is_shown(funcs: Session) -> None:
         assert described._repr_html_().startswith("Changes data.") is marked
         assert (function.__doc__ or "").startswith("Changes data.") is marked
     found = funcs.find().set_index("name")["description"]
-    assert dict(found) == {"orders": "", "create_order": "Changes data. Order an item", "ship": "Changes data."}
+    assert dict(found) == {
+        "orders": "",
+        "create_order": "Changes data. Order an item",
+        "ship": "Changes data.",
+    }
     assert "Changes data. Order an item" in stub(funcs)
     with shell_with(funcs) as shell:
-        assert repr(shell.run_line_magic("funcs", "describe create_order")).startswith("Changes data.")
+        assert repr(shell.run_line_magic("funcs", "describe create_order")).startswith(
+            "Changes data."
+        )
 
 
 def test_an_assistant_is_told(funcs: Session) -> None:
@@ -170,7 +180,9 @@ def test_what_the_server_refuses_is_not_sent_again(shop: Shop, funcs: Session) -
     assert [error["attempts"] for error in frame.attrs["errors"]] == [1]
 
 
-def test_a_sweep_is_refused_until_it_is_allowed(shop: Shop, funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_is_refused_until_it_is_allowed(
+    shop: Shop, funcs: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Code and magic say how often it would run and how to allow it, and ask nobody; a single run needs nothing."""
     monkeypatch.setattr("builtins.input", pytest.fail)
     said = r"create_order changes data, and this would run it 2 times.\n.*--most-runs 2 or with_options\(most_runs=2\)"
@@ -195,7 +207,11 @@ def test_a_panel_asks_with_a_second_press(shop: Shop, funcs: Session) -> None:
     page = Page(panel)
 
     def press(*, confirmed: bool) -> str:
-        return str(page.ask("run", seq=1, values={"item": {"each": ["a", "b"]}}, confirmed=confirmed)["asks"])
+        return str(
+            page.ask("run", seq=1, values={"item": {"each": ["a", "b"]}}, confirmed=confirmed)[
+                "asks"
+            ]
+        )
 
     for times in (1, 2):
         assert "This changes data, in 2 runs." in press(confirmed=False)

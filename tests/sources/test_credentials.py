@@ -73,7 +73,10 @@ class Api:
         self.schemes: dict[str, Any] = SCHEMES
         self.more: dict[str, Any] = {}
         self.seen: list[str] = []
-        routes = [Route("/openapi.json", self.describe), Route("/{rest:path}", self.answer, methods=["GET", "POST"])]
+        routes = [
+            Route("/openapi.json", self.describe),
+            Route("/{rest:path}", self.answer, methods=["GET", "POST"]),
+        ]
         self.app = Starlette(routes=routes)
 
     async def describe(self, request: Request) -> Response:
@@ -94,7 +97,9 @@ class Api:
         if request.query_params.get("page") == "1":
             return JSONResponse({"items": [{"n": 2}], "next": None})
         following = f"{request.url}&page=1"
-        return JSONResponse({"items": [{"n": 1}], "next": following if "q" in request.query_params else None})
+        return JSONResponse(
+            {"items": [{"n": 1}], "next": following if "q" in request.query_params else None}
+        )
 
 
 api = Api()
@@ -119,8 +124,12 @@ def profile(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     def connect(security: Any, *names: str, more: str = "", **auth: str) -> Any:
         api.security = security
         tables = {name: AUTH[name] for name in names} | auth
-        text = "".join(f'[profiles.shop.auth."{name}"]\n{table}\n' for name, table in tables.items())
-        (tmp_path / "profiles.toml").write_text(f'[profiles.shop]\nurl = "{url}/openapi.json"\n{more}\n{text}', "utf-8")
+        text = "".join(
+            f'[profiles.shop.auth."{name}"]\n{table}\n' for name, table in tables.items()
+        )
+        (tmp_path / "profiles.toml").write_text(
+            f'[profiles.shop]\nurl = "{url}/openapi.json"\n{more}\n{text}', "utf-8"
+        )
         return jf.connect("shop")
 
     return connect
@@ -142,12 +151,17 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_an_operation_gets_the_credentials_that_it_takes(case: Case, profile: Callable[..., Any]) -> None:
+def test_an_operation_gets_the_credentials_that_it_takes(
+    case: Case, profile: Callable[..., Any]
+) -> None:
     """The alternative for which there are all; beside the arguments, and not in what is fetched before."""
     funcs = profile(case.security, *case.names)
     assert list(funcs.look()["n"]) == [1]
     assert funcs.change()["n"].tolist() == [1]
-    assert list(funcs.look.with_options(pages="all", cache=False)(q="a b", lang="en")["n"]) == [1, 2]
+    assert list(funcs.look.with_options(pages="all", cache=False)(q="a b", lang="en")["n"]) == [
+        1,
+        2,
+    ]
     listing, *runs = api.seen
     assert "c4n4ry" not in listing
     assert BASIC not in listing
@@ -158,7 +172,10 @@ def test_an_operation_gets_the_credentials_that_it_takes(case: Case, profile: Ca
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_secret_is_shown_nowhere(
-    case: Case, profile: Callable[..., Any], capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    case: Case,
+    profile: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Not in errors that repeat it, requests, code, status, history, attributes or logs."""
     funcs = profile(case.security, *case.names)
@@ -172,14 +189,23 @@ def test_a_secret_is_shown_nowhere(
             str(funcs.status()),
             repr(funcs),
         ]
-        everything += [python(funcs.look, {"q": "a"}, "shop"), curl(funcs.look, {"q": "a"}), str(list(funcs.history))]
+        everything += [
+            python(funcs.look, {"q": "a"}, "shop"),
+            curl(funcs.look, {"q": "a"}),
+            str(list(funcs.history)),
+        ]
         api.security = [{"mutual": []}]
         with pytest.raises(jf.AuthenticationError) as caught:
             funcs.look(q="a")
         with shell_with(funcs) as shell:
             shell.run_line_magic("funcs", "call look q=a --dry-run")
             shell.run_line_magic("funcs", "status")
-    everything += [shown(caught.value), "".join(capsys.readouterr()), caplog.text, str(resolve("shop"))]
+    everything += [
+        shown(caught.value),
+        "".join(capsys.readouterr()),
+        caplog.text,
+        str(resolve("shop")),
+    ]
     for secret in ("c4n4ry", BASIC, "p%C3%A4ssword"):
         assert not [text for text in everything if secret in text]
 
@@ -187,19 +213,35 @@ def test_a_secret_is_shown_nowhere(
 @pytest.mark.parametrize(
     ("security", "names", "says"),
     [
-        ([{"basic": []}], (), r"takes 'basic'. Set user and password_env in \[profiles.shop.auth.basic\]"),
+        (
+            [{"basic": []}],
+            (),
+            r"takes 'basic'. Set user and password_env in \[profiles.shop.auth.basic\]",
+        ),
         (
             [{"key": [], "secret": []}],
             ("key",),
             r"'key' and 'secret'. Set token_env in \[profiles.shop.auth.secret",
         ),
-        ([{"key": []}, {"basic": []}], (), r"takes 'key' or 'basic'. Set token_env in \[profiles.shop.auth.key\]"),
+        (
+            [{"key": []}, {"basic": []}],
+            (),
+            r"takes 'key' or 'basic'. Set token_env in \[profiles.shop.auth.key\]",
+        ),
         ([{"mutual": []}], (), r"takes 'mutual'"),
-        ([{"bearer": []}], ("bearer",), r"takes 'bearer': check the token_env of auth.bearer of profile 'shop'"),
+        (
+            [{"bearer": []}],
+            ("bearer",),
+            r"takes 'bearer': check the token_env of auth.bearer of profile 'shop'",
+        ),
     ],
 )
 def test_a_refused_operation_names_its_scheme(
-    security: Any, names: tuple[str, ...], says: str, profile: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    security: Any,
+    names: tuple[str, ...],
+    says: str,
+    profile: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And what to set; it is listed and runs all the same."""
     monkeypatch.setenv("A_KEY", "c4n4ry-another-key")
@@ -219,7 +261,9 @@ def test_the_status_says_which_schemes_are_set(profile: Callable[..., Any]) -> N
 
 
 @pytest.mark.parametrize("name", ["query key", "cookie", "key", "bearer", "basic"])
-def test_a_single_token_is_enough_for_a_single_scheme(name: str, url: str, profile: Callable[..., Any]) -> None:
+def test_a_single_token_is_enough_for_a_single_scheme(
+    name: str, url: str, profile: Callable[..., Any]
+) -> None:
     """As `token` of `connect`; for the basic scheme, it is the name and the password."""
     profile([{name: []}])
     token = f"ann:{PASSWORD}" if name == "basic" else CANARY
@@ -252,12 +296,22 @@ def test_a_parameter_that_is_a_scheme_is_no_field(profile: Callable[..., Any]) -
 
 
 @pytest.mark.parametrize("names", [("query key",), ("cookie", "key"), ("basic",), ("token",)])
-def test_the_curl_command_has_variables_for_its_secrets(names: tuple[str, ...], profile: Callable[..., Any]) -> None:
+def test_the_curl_command_has_variables_for_its_secrets(
+    names: tuple[str, ...], profile: Callable[..., Any]
+) -> None:
     """A shell in which they are set sends the same."""
     funcs = profile([{name: [] for name in names}], *names)
     command = curl(funcs.look, {"q": "a b"})
-    variables = {"query key": CANARY, "cookie": CANARY, "key": CANARY, "basic": f"ann:{PASSWORD}", "token": CANARY}
-    environment = {f"FUNCS_AUTH_{name.upper().replace(' ', '_')}": value for name, value in variables.items()}
+    variables = {
+        "query key": CANARY,
+        "cookie": CANARY,
+        "key": CANARY,
+        "basic": f"ann:{PASSWORD}",
+        "token": CANARY,
+    }
+    environment = {
+        f"FUNCS_AUTH_{name.upper().replace(' ', '_')}": value for name, value in variables.items()
+    }
     done = subprocess.run(
         ["bash", "-c", f"{command} -s"],
         env={**environment, "PATH": "/usr/bin:/bin"},
@@ -284,7 +338,9 @@ def test_the_curl_command_has_variables_for_its_secrets(names: tuple[str, ...], 
         ('token_env = "NOT_SET"', "is not set"),
     ],
 )
-def test_a_profile_that_is_wrong_says_where(table: str, said: str, profile: Callable[..., Any]) -> None:
+def test_a_profile_that_is_wrong_says_where(
+    table: str, said: str, profile: Callable[..., Any]
+) -> None:
     """Without its values: one may be a secret."""
     with pytest.raises(jf.ConfigError, match=said) as caught:
         profile([], key=table)
@@ -293,7 +349,9 @@ def test_a_profile_that_is_wrong_says_where(table: str, said: str, profile: Call
         profile([], more="auth = 5")
 
 
-def test_results_are_kept_for_each_account(profile: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_kept_for_each_account(
+    profile: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another key of a scheme asks again."""
     funcs = profile([{"key": []}, {"secret": []}], "key", "secret")
     look = funcs.look.with_options(cache=True)
@@ -312,9 +370,20 @@ def test_results_are_kept_for_each_account(profile: Callable[..., Any], monkeypa
 @pytest.mark.parametrize("where", ["header", "query", "cookie"])
 @pytest.mark.parametrize(
     "name",
-    ["Host", "Content-Length", "Transfer-Encoding", "X\r\nX-Evil: 1", "Cookie", "Proxy-Authorization", "", "a b&c=d#"],
+    [
+        "Host",
+        "Content-Length",
+        "Transfer-Encoding",
+        "X\r\nX-Evil: 1",
+        "Cookie",
+        "Proxy-Authorization",
+        "",
+        "a b&c=d#",
+    ],
 )
-def test_a_scheme_changes_nothing_but_its_own_place(where: str, name: str, profile: Callable[..., Any]) -> None:
+def test_a_scheme_changes_nothing_but_its_own_place(
+    where: str, name: str, profile: Callable[..., Any]
+) -> None:
     """A name that isn't one of a header, or is one of HTTP's own, gets the token as usual."""
     api.schemes = {"key": {"type": "apiKey", "in": where, "name": name}}
     funcs = profile([{"key": []}], key=AUTH["key"])
@@ -326,7 +395,9 @@ def test_a_scheme_changes_nothing_but_its_own_place(where: str, name: str, profi
     assert CANARY in request
 
 
-def test_a_credential_goes_to_its_own_origin_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_credential_goes_to_its_own_origin_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """That of a scheme goes to the server that the user allows, not to where the document comes from."""
     monkeypatch.setenv("A_KEY", CANARY)
     file = tmp_path / "profiles.toml"

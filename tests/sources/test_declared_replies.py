@@ -65,7 +65,11 @@ ROW = {
 def replying(schema: Any, reply: Any, **components: Any) -> Any:
     """Return a function of a document that declares a reply, of a server that sends another or the same."""
     responses = {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
-    operation = {"operationId": "run", "responses": responses, "parameters": [param("page"), param("kind")]}
+    operation = {
+        "operationId": "run",
+        "responses": responses,
+        "parameters": [param("page"), param("kind")],
+    }
     paths = {"/run": {"get": operation}}
     server = Server(document(paths, components={"schemas": components}))
     return serving(server, reply)
@@ -101,12 +105,17 @@ def test_columns_have_the_declared_order_dtypes_and_words() -> None:
     assert frame["cards"].tolist()[0] == 3
     assert [*frame["region"].cat.categories] == ["North", "South"]
     assert frame["version"][0] == "2024-01-01", "declared text stays text"
-    said = {"day": {"description": "The day of the purchase."}, "spend": {"description": "Card spend.", "unit": "USD"}}
+    said = {
+        "day": {"description": "The day of the purchase."},
+        "spend": {"description": "Card spend.", "unit": "USD"},
+    }
     assert frame.attrs["funcs"]["columns"] == said
     assert json.loads(json.dumps(frame.attrs))["funcs"]["columns"] == said
 
 
-@pytest.mark.parametrize("reply", [{"total": 0, "items": []}, {"total": 0, "items": None}, {"total": 0}, {}])
+@pytest.mark.parametrize(
+    "reply", [{"total": 0, "items": []}, {"total": 0, "items": None}, {"total": 0}, {}]
+)
 def test_an_empty_list_has_the_declared_columns(reply: Any) -> None:
     """Also one that is null or left out, as several languages write it."""
     frame = replying(page(SPEND), reply)()
@@ -146,15 +155,28 @@ def test_the_schema_says_which_member_is_the_list(schema: Any, reply: Any) -> No
 
 
 def test_objects_in_a_row_have_columns_also_where_all_are_null() -> None:
-    owner = {"type": "object", "nullable": True, "properties": {"login": TEXT, "since": {**TEXT, "format": "date"}}}
-    schema = {"type": "array", "items": {"type": "object", "properties": {"id": WHOLE, "owner": owner}}}
+    owner = {
+        "type": "object",
+        "nullable": True,
+        "properties": {"login": TEXT, "since": {**TEXT, "format": "date"}},
+    }
+    schema = {
+        "type": "array",
+        "items": {"type": "object", "properties": {"id": WHOLE, "owner": owner}},
+    }
     wanted = {"id": "int64", "owner.login": "string", "owner.since": "datetime64[us]"}
-    for reply in ([{"owner": {"since": "2024-05-06", "login": "a"}, "id": 1}], [{"id": 1, "owner": None}]):
+    for reply in (
+        [{"owner": {"since": "2024-05-06", "login": "a"}, "id": 1}],
+        [{"id": 1, "owner": None}],
+    ):
         assert dtypes(replying(schema, reply)()) == wanted
 
 
 def test_contradicting_values_stay_as_they_came_with_one_note() -> None:
-    rows = [ROW | {"day": 20240506, "spend": "n/a", "region": "West", "cards": 1.5}, ROW | {"day": 20240507}]
+    rows = [
+        ROW | {"day": 20240506, "spend": "n/a", "region": "West", "cards": 1.5},
+        ROW | {"day": 20240507},
+    ]
     function = replying({"type": "array", "items": SPEND}, rows)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -169,7 +191,9 @@ def test_contradicting_values_stay_as_they_came_with_one_note() -> None:
 
 def test_a_users_schema_wins_over_the_declared_one() -> None:
     function = replying({"type": "array", "items": SPEND}, [ROW])
-    frame = function.with_options(schema={"version": "datetime", "region": "str", "cards": "int32"})()
+    frame = function.with_options(
+        schema={"version": "datetime", "region": "str", "cards": "int32"}
+    )()
     assert dtypes(frame)["version"] == "datetime64[us]"
     assert dtypes(frame)["cards"] == "int32"
     assert dtypes(frame)["region"] == "string"
@@ -186,7 +210,10 @@ def test_a_reply_of_another_shape_is_read_as_it_came() -> None:
 def test_exact_decimals_keep_every_digit() -> None:
     digits = "12345678901234567.89"
     reply = json.loads(f'[{{"n": 0.1, "d": {digits}}}]', parse_float=Decimal)
-    schema = {"type": "array", "items": {"properties": {"d": {"type": "number", "format": "decimal"}, "n": {}}}}
+    schema = {
+        "type": "array",
+        "items": {"properties": {"d": {"type": "number", "format": "decimal"}, "n": {}}},
+    }
 
     class Exact(JSONResponse):
         def render(self, content: Any) -> bytes:
@@ -213,7 +240,9 @@ def test_all_pages_have_the_declared_columns() -> None:
     frame = replying(page(SPEND), reply).with_options(pages="all", cache=False)()
     assert (dtypes(frame), len(frame)) == (DTYPES, 2)
     assert frame.attrs["funcs"]["columns"]["spend"]["unit"] == "USD"
-    empty = replying(page(SPEND), {"items": [], "total": 5, "next": "?page=2"}).with_options(pages="all", cache=False)
+    empty = replying(page(SPEND), {"items": [], "total": 5, "next": "?page=2"}).with_options(
+        pages="all", cache=False
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert dtypes(empty()) == DTYPES
@@ -221,7 +250,9 @@ def test_all_pages_have_the_declared_columns() -> None:
 
 def test_a_sweep_keeps_the_declared_dtypes_and_words() -> None:
     rows = {"a": [ROW], "b": [], "c": [ROW | {"at": None, "cards": None}]}
-    function = replying({"type": "array", "items": SPEND}, lambda request: rows[request.query_params["kind"]])
+    function = replying(
+        {"type": "array", "items": SPEND}, lambda request: rows[request.query_params["kind"]]
+    )
     frame = function.with_options(progress=False).sweep(kind=["a", "b", "c"])
     assert dtypes(frame) == {"kind": "string", **DTYPES}
     assert frame.attrs["funcs"]["columns"]["spend"] == {"description": "Card spend.", "unit": "USD"}
@@ -236,17 +267,24 @@ def test_a_cached_result_is_the_same_until_the_schema_changes() -> None:
     assert second["price"].tolist() == [Decimal("12.50")]
     assert first.attrs["funcs"]["columns"] == second.attrs["funcs"]["columns"]
     other = replying({"type": "array", "items": ITEM}, [ROW]).function
-    assert run_keys("", function.function, CallOptions(), [{}]) != run_keys("", other, CallOptions(), [{}])
+    assert run_keys("", function.function, CallOptions(), [{}]) != run_keys(
+        "", other, CallOptions(), [{}]
+    )
 
 
 def test_declared_options_list_the_values_of_a_parameter() -> None:
     """Though a column of them has no dtype of text."""
-    schema = {"type": "array", "items": {"type": "object", "properties": {"code": TEXT | {"enum": ["a", "b"]}}}}
+    schema = {
+        "type": "array",
+        "items": {"type": "object", "properties": {"code": TEXT | {"enum": ["a", "b"]}}},
+    }
     responses = {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
     listing = {"operationId": "listCodes", "responses": responses}
     asked = param("kind", description="Use function 'listCodes' to get list of kinds.")
     run = {"operationId": "run", "responses": responses, "parameters": [asked]}
-    function = serving(Server(document({"/codes": {"get": listing}, "/run": {"get": run}})), [{"code": "b"}])
+    function = serving(
+        Server(document({"/codes": {"get": listing}, "/run": {"get": run}})), [{"code": "b"}]
+    )
     lists = function.session["listCodes"]
     lists()
     field = function.fields[0]
@@ -272,7 +310,10 @@ ODD: dict[str, Any] = {
     "cycle of references": {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}},
     "cycle of parts": {"$ref": "#/$defs/A", "$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}]}}},
     "cycle of objects": {"$ref": "#/$defs/Node", "$defs": {"Node": NODE}},
-    "cycle of alternatives": {"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [{"$ref": "#/$defs/A"}]}}},
+    "cycle of alternatives": {
+        "$ref": "#/$defs/A",
+        "$defs": {"A": {"anyOf": [{"$ref": "#/$defs/A"}]}},
+    },
     "lost reference": {"type": "array", "items": {"$ref": "#/$defs/Lost"}},
     "reference elsewhere": {"$ref": "https://a.example/x.json"},
     "arrays of arrays": {"type": "array", "items": {"type": "array", "items": WHOLE}},
@@ -280,8 +321,18 @@ ODD: dict[str, Any] = {
     "free objects": {"type": "array", "items": {"type": "object"}},
     "several types": {"type": ["array", "object"], "items": ITEM},
     "several alternatives": {"oneOf": [ITEM, {"type": "array", "items": ITEM}]},
-    "odd members": {"type": "object", "properties": [1], "required": {"a": 1}, "allOf": {}, "anyOf": 5, "enum": "x"},
-    "odd words": {"type": "object", "properties": {"": 1, "a": None, "b": {"enum": [{}, []], "format": 5, "unit": []}}},
+    "odd members": {
+        "type": "object",
+        "properties": [1],
+        "required": {"a": 1},
+        "allOf": {},
+        "anyOf": 5,
+        "enum": "x",
+    },
+    "odd words": {
+        "type": "object",
+        "properties": {"": 1, "a": None, "b": {"enum": [{}, []], "format": 5, "unit": []}},
+    },
     "odd lists": {"type": "array", "items": [ITEM, 5], "description": {}, "nullable": "x"},
     "many members": {"type": "object", "properties": {str(at): TEXT for at in range(5000)}},
     "true in place of parts": {"allOf": [True, 5, None, ITEM], "required": [1, "n", None]},
@@ -289,7 +340,9 @@ ODD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("schema", ODD.values(), ids=ODD)
-@pytest.mark.parametrize("reply", [[{"n": 1}], {"n": 1}, {"items": [{"n": 1}]}, [], None, 7, [[1]], "x"])
+@pytest.mark.parametrize(
+    "reply", [[{"n": 1}], {"n": 1}, {"items": [{"n": 1}]}, [], None, 7, [[1]], "x"]
+)
 def test_no_schema_makes_a_reply_unreadable(schema: Any, reply: Any) -> None:
     from jupyter_funcs.frames.frame import page_to_frame
 
@@ -305,10 +358,15 @@ def test_a_document_of_schemas_in_cycles_is_read_in_linear_time() -> None:
     def read(size: int) -> None:
         names = [f"S{at}" for at in range(size)]
         parts = {
-            name: {letter: {"$ref": f"#/{names[(at + step) % size]}"} for step, letter in enumerate("abc", 1)}
+            name: {
+                letter: {"$ref": f"#/{names[(at + step) % size]}"}
+                for step, letter in enumerate("abc", 1)
+            }
             for at, name in enumerate(names)
         }
-        schemas = ReplySchemas({name: {"type": "object", "properties": members} for name, members in parts.items()})
+        schemas = ReplySchemas(
+            {name: {"type": "object", "properties": members} for name, members in parts.items()}
+        )
         for name in names:
             schemas.read({"$ref": f"#/{name}"})
 

@@ -67,7 +67,9 @@ class Recorded:
 
 
 def mcp(path: str, **options: Any) -> Any:
-    server = pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed").MCPServer("Small")
+    server = pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed").MCPServer(
+        "Small"
+    )
 
     @server.tool()  # type: ignore[untyped-decorator,unused-ignore]
     def look() -> int:
@@ -78,7 +80,11 @@ def mcp(path: str, **options: Any) -> Any:
 
 def small_mcp(initialized: list[Any], **replies: Any) -> Starlette:
     """An MCP server without a stream of its own, whose methods have these replies, or fail."""
-    info = {"capabilities": {}, "serverInfo": {"name": "x", "version": "1"}, "protocolVersion": "2025-06-18"}
+    info = {
+        "capabilities": {},
+        "serverInfo": {"name": "x", "version": "1"},
+        "protocolVersion": "2025-06-18",
+    }
     replies["initialize"] = info
 
     async def answer(request: Request) -> Response:
@@ -91,20 +97,28 @@ def small_mcp(initialized: list[Any], **replies: Any) -> Starlette:
         initialized.extend([asked] * (method == "initialize"))
         failed = {"error": {"code": -32603, "message": "No luck"}}
         what = {"result": replies[method]} if method in replies else failed
-        return JSONResponse({"jsonrpc": "2.0", "id": asked["id"], **what}, headers={"mcp-session-id": "1"})
+        return JSONResponse(
+            {"jsonrpc": "2.0", "id": asked["id"], **what}, headers={"mcp-session-id": "1"}
+        )
 
     return Starlette(routes=[Route("/{rest:path}", answer, methods=["GET", "POST"])])
 
 
 def answering(
-    get: Any = None, post: Any = None, listing: Any = None, path: str = "/{rest:path}", **headers: str
+    get: Any = None,
+    post: Any = None,
+    listing: Any = None,
+    path: str = "/{rest:path}",
+    **headers: str,
 ) -> Starlette:
     """Answer each request by what it is: with a status, or with JSON, YAML or HTML."""
 
     async def answer(request: Request) -> Response:
         if request.method == "GET" and request.url.path.endswith("/look"):
             return JSONResponse([{"n": 1}])
-        what = get if request.method == "GET" else listing if request.url.path.endswith(LIST) else post
+        what = (
+            get if request.method == "GET" else listing if request.url.path.endswith(LIST) else post
+        )
         if what is None or isinstance(what, int):
             while what == 1 and (await request.receive())["type"] != "http.disconnect":
                 pass
@@ -135,11 +149,17 @@ def connected(origin: str) -> Iterator[Connect]:
     retries.HEALTH.clear()
     with ExitStack() as stack:
 
-        def connect(app: Any, path: str = "", token: str | None = CANARY) -> tuple[Session, Recorded]:
-            own = Recorded(app) if path == "/tools" else board  # an MCP server's sessions begin and end with it
+        def connect(
+            app: Any, path: str = "", token: str | None = CANARY
+        ) -> tuple[Session, Recorded]:
+            own = (
+                Recorded(app) if path == "/tools" else board
+            )  # an MCP server's sessions begin and end with it
             own.app, own.seen, own.tokens = app, [], set()
             session = opened(
-                (origin if own is board else stack.enter_context(serving(own, lifespan="on"))) + path, token
+                (origin if own is board else stack.enter_context(serving(own, lifespan="on")))
+                + path,
+                token,
             )
             stack.callback(session.close)
             return session, own
@@ -194,7 +214,12 @@ NOTHING: dict[str, tuple[Any, type[Exception], str, int]] = {
     "web pages": ((b"<html>", b"<html>", b"<html>"), jf.AuthenticationError, "web page", 4),
     "other JSON": (({}, {}, {}), jf.ProtocolError, "no list of functions", 3),
     "other YAML": ((b"a: 1", 404, 404), jf.ConfigError, "no function service", 4),
-    "tools outside of MCP": (({}, {}, [{"name": "a", "inputSchema": {}}]), jf.ProtocolError, "list of MCP tools", 3),
+    "tools outside of MCP": (
+        ({}, {}, [{"name": "a", "inputSchema": {}}]),
+        jf.ProtocolError,
+        "list of MCP tools",
+        3,
+    ),
     "a failing server": ((500, 500, 404), jf.ConfigError, "no function service", 4),
     # These end the search: a refused token, a failing service, and a document that can't be used.
     "a service, 401": ((DOCUMENT, 405, 401), jf.AuthenticationError, "", 1),
@@ -204,7 +229,12 @@ NOTHING: dict[str, tuple[Any, type[Exception], str, int]] = {
     "MCP, 403": ((DOCUMENT, 403, 404), jf.PermissionDeniedError, "", 2),
     "a document, 403": ((403, 405, 404), jf.PermissionDeniedError, "", 3),
     "an old Swagger": (({"swagger": "1.2"}, 405, 404), jf.ConfigError, "", 3),
-    "a server elsewhere": ((DOCUMENT | {"servers": [{"url": "https://a.example"}]}, 405, 404), jf.ConfigError, "", 3),
+    "a server elsewhere": (
+        (DOCUMENT | {"servers": [{"url": "https://a.example"}]}, 405, 404),
+        jf.ConfigError,
+        "",
+        3,
+    ),
 }
 
 
@@ -231,13 +261,18 @@ def test_what_is_of_no_kind_is_the_services_error(
         (lambda: answering({"a": 1}, b"<html>"), "", ""),
     ],
 )
-def test_without_a_token_an_address_may_be_for_everybody(connected: Connect, app: Any, path: str, kind: str) -> None:
+def test_without_a_token_an_address_may_be_for_everybody(
+    connected: Connect, app: Any, path: str, kind: str
+) -> None:
     """It is recognised by what it answers, and asked for no listing, which needs a token, as the error says."""
     funcs, server = connected(app(), path, token=None)
     if kind:
         assert (len(funcs.names), funcs.kind) == (1, kind)
     else:
-        with pytest.raises(jf.ConfigError, match=r"There is no token for .*, and it isn't an MCP server or an OpenAPI"):
+        with pytest.raises(
+            jf.ConfigError,
+            match=r"There is no token for .*, and it isn't an MCP server or an OpenAPI",
+        ):
             _ = funcs.names
     assert server.tokens == {""}
     assert not any(LIST in each for each in server.seen)
@@ -302,7 +337,10 @@ def test_the_query_of_a_document_is_asked_for_and_not_shown() -> None:
         assert funcs.names == ["Look"]
         assert recorded.seen[-1] == "GET /api/schema/ 200"
         assert queries[-1] == b"format=json"
-        assert (funcs.address, funcs.where) == (f"{url}/api/schema", f"{url}/api/schema/?format=json")
+        assert (funcs.address, funcs.where) == (
+            f"{url}/api/schema",
+            f"{url}/api/schema/?format=json",
+        )
         assert "format" not in f"{funcs!r}{funcs.status()!r}"
         assert opened(funcs.where).names == ["Look"]
 
@@ -322,10 +360,15 @@ def test_only_a_listing_is_read_as_one(reply: Any, said: str) -> None:
     """What another kind of source sends doesn't become functions without parameters."""
     with pytest.raises(jf.ProtocolError, match=f"The reply is {said}, not a listing"):
         parse_listing(json.dumps(reply).encode())
-    assert len(parse_listing(b'[{"name": "a", "inputSchema": {}, "params": []}, {"name": "openapi"}]')) == 2
+    assert (
+        len(parse_listing(b'[{"name": "a", "inputSchema": {}, "params": []}, {"name": "openapi"}]'))
+        == 2
+    )
 
 
-def test_a_kind_in_a_profile_is_not_searched_for(origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_in_a_profile_is_not_searched_for(
+    origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The service that it says is asked, and nothing else."""
     board.app, board.seen, url = answering(DOCUMENT, 405), [], origin
     (tmp_path / "profiles.toml").write_text(

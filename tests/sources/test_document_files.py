@@ -105,7 +105,9 @@ def text_of(name: str, content: Any) -> str:
 def read(path: Path) -> Catalog:
     server = "https://api.example"
     address = path.absolute().as_uri()
-    connection = Connection(path.name, address, NO_TOKEN, kind="openapi", location=str(path), allow_server=server)
+    connection = Connection(
+        path.name, address, NO_TOKEN, kind="openapi", location=str(path), allow_server=server
+    )
     return read_document(path.read_bytes(), connection)
 
 
@@ -117,8 +119,15 @@ def referring(param: str, **files: Any) -> dict[str, Any]:
 
 def expect_whole(catalog: Any) -> None:
     functions = {function.name: function for function in catalog}
-    params = {name: [param.name for param in function.params] for name, function in functions.items()}
-    assert params == {"a": ["unit", "item"], "b": ["day"], "put": ["day"], "add": ["n", "in", "unit", "it"]}
+    params = {
+        name: [param.name for param in function.params] for name, function in functions.items()
+    }
+    assert params == {
+        "a": ["unit", "item"],
+        "b": ["day"],
+        "put": ["day"],
+        "add": ["n", "in", "unit", "it"],
+    }
     unit, item = (param.schema for param in functions["a"].params)
     assert json.dumps(unit).count('"week"') == 1
     assert json.dumps(item).count('"week"') == 1
@@ -225,7 +234,9 @@ def test_an_operation_whose_parameter_cannot_be_read_is_left_out(
     """With the file and the reason; the others stay. Nothing outside of the folder is opened."""
     folder = tmp_path / "folder"
     folder.mkdir()
-    (tmp_path / "out.json").write_text(json.dumps({"p": {"name": "n", "in": "query", "schema": TEXT}}))
+    (tmp_path / "out.json").write_text(
+        json.dumps({"p": {"name": "n", "in": "query", "schema": TEXT}})
+    )
     (folder / "link.json").symlink_to(tmp_path / "out.json")
     (folder / "linked").symlink_to(tmp_path)
     with pytest.warns(UserWarning, match="Left out 1 of 2 operations: GET /a") as warned:
@@ -233,7 +244,9 @@ def test_an_operation_whose_parameter_cannot_be_read_is_left_out(
     [warning] = [str(warning.message) for warning in warned]
     assert said in warning
     assert warning.isprintable()
-    assert ("Keep the files that a document refers to in its folder" in warning) == ("can't be read" in warning)
+    assert ("Keep the files that a document refers to in its folder" in warning) == (
+        "can't be read" in warning
+    )
     assert [function.name for function in catalog] == ["GET /b"]
 
 
@@ -243,14 +256,33 @@ PARTS: dict[str, tuple[dict[str, Any], str]] = {
     "an operation": ({"/a": {"get": ELSEWHERE}}, r"GET /a \(its operation refers to"),
     "a body": ({"/a": {"post": {**OK, "requestBody": ELSEWHERE}}}, r"POST /a \(its body refers to"),
     "the schema of a body": (
-        {"/a": {"post": {**OK, "requestBody": {"content": {"application/json": {"schema": ELSEWHERE}}}}}},
+        {
+            "/a": {
+                "post": {
+                    **OK,
+                    "requestBody": {"content": {"application/json": {"schema": ELSEWHERE}}},
+                }
+            }
+        },
         r"POST /a \(its body refers to",
     ),
     "a part of a body": (
-        {"/a": {"post": {**OK, "requestBody": {"content": {"application/json": {"schema": {"allOf": [ELSEWHERE]}}}}}}},
+        {
+            "/a": {
+                "post": {
+                    **OK,
+                    "requestBody": {
+                        "content": {"application/json": {"schema": {"allOf": [ELSEWHERE]}}}
+                    },
+                }
+            }
+        },
         r"POST /a \(its body refers to",
     ),
-    "a parameter of a path": ({"/a": {"parameters": [ELSEWHERE], "get": OK}}, r"GET /a \(its parameter refers to"),
+    "a parameter of a path": (
+        {"/a": {"parameters": [ELSEWHERE], "get": OK}},
+        r"GET /a \(its parameter refers to",
+    ),
 }
 
 
@@ -260,7 +292,9 @@ def test_no_form_is_without_its_fields(paths: Any, said: str, tmp_path: Path) ->
     """An operation of which a part can't be read is left out; if none is left, that is an error."""
     document = {"openapi": "3.0.3", "paths": paths | {"/b": {"get": OK}}}
     with pytest.warns(UserWarning, match=said):
-        assert [function.name for function in read(written(tmp_path, {"api.json": document}))] == ["GET /b"]
+        assert [function.name for function in read(written(tmp_path, {"api.json": document}))] == [
+            "GET /b"
+        ]
     del document["paths"]["/b"]  # type: ignore[attr-defined]
     with pytest.raises(jf.ConfigError, match=said) as caught:
         read(written(tmp_path, {"api.json": document}))
@@ -282,7 +316,9 @@ def test_a_response_or_a_schema_deeper_down_is_no_reason_to_leave_out(tmp_path: 
 def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In number, and in bytes together and each."""
     params = {f"{at}.json": {"name": f"p{at}", "in": "query", "schema": TEXT} for at in range(5)}
-    operations = {f"/{at}": {"get": {**OK, "parameters": [{"$ref": f"{at}.json"}]}} for at in range(5)}
+    operations = {
+        f"/{at}": {"get": {**OK, "parameters": [{"$ref": f"{at}.json"}]}} for at in range(5)
+    }
     operations["/more"] = {"get": OK}
     path = written(tmp_path, {"api.json": {"openapi": "3.0.3", "paths": operations}, **params})
     for name, most, said in (
@@ -304,8 +340,13 @@ def test_files_take_time_in_their_size(tmp_path: Path) -> None:
     def use(size: int) -> None:
         folder = tmp_path / str(size)
         folder.mkdir(exist_ok=True)
-        shared = {f"P{at}": {"name": f"p{at}", "in": "query", "schema": {"$ref": "#/S"}} for at in range(size)}
-        refs = [{"get": {**OK, "parameters": [{"$ref": f"shared.json#/P{at}"}]}} for at in range(size)]
+        shared = {
+            f"P{at}": {"name": f"p{at}", "in": "query", "schema": {"$ref": "#/S"}}
+            for at in range(size)
+        }
+        refs = [
+            {"get": {**OK, "parameters": [{"$ref": f"shared.json#/P{at}"}]}} for at in range(size)
+        ]
         document = {"openapi": "3.0.3", "paths": {f"/{at}": item for at, item in enumerate(refs)}}
         read(written(folder, {"api.json": document, "shared.json": shared | {"S": TEXT}}))
 

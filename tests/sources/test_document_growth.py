@@ -186,7 +186,13 @@ SWAGGER: dict[str, Callable[[int], dict[str, Any]]] = {
     },
     "bodies": lambda n: {
         "paths": paths(n, {"post": {**OK, "parameters": [{"$ref": "#/parameters/B"}]}}),
-        "parameters": {"B": {"in": "body", "name": "b", "schema": {"properties": dict.fromkeys(kinds(n), TEXT)}}},
+        "parameters": {
+            "B": {
+                "in": "body",
+                "name": "b",
+                "schema": {"properties": dict.fromkeys(kinds(n), TEXT)},
+            }
+        },
     },
 }
 
@@ -250,7 +256,9 @@ def test_tools_take_time_in_their_size(kind: str) -> None:
 
 CONTENTS: dict[str, Callable[[int], Callable[[], Catalog]]] = {
     "definitions of a tool": lambda n: tools(
-        1, properties={f"p{at}": {"$ref": f"#/$defs/A{at}"} for at in range(n)}, **{"$defs": texts(n)}
+        1,
+        properties={f"p{at}": {"$ref": f"#/$defs/A{at}"} for at in range(n)},
+        **{"$defs": texts(n)},
     ),
     "a long definition": lambda n: listed(
         reading(lambda at: {"default": at, **ref("A")}, n, A={"enum": list(range(20 * n))})
@@ -285,9 +293,14 @@ def test_listing_again_takes_time_in_the_size_of_the_document(kind: str) -> None
 @pytest.mark.fault(147)
 def test_a_function_has_changed_if_a_shared_definition_has() -> None:
     """It is listed as changed, and its results are cached under another key; the order of its parameters is not."""
-    first, other = (listed(reading(ref("A"), 2, A={"enum": options}))() for options in (["a", "b"], ["a", "c"]))
+    first, other = (
+        listed(reading(ref("A"), 2, A={"enum": options}))() for options in (["a", "b"], ["a", "c"])
+    )
     assert relisted(first, other) == "Listed again: 2 changed (GET /p0 and GET /p1)."
-    keys = [run_keys("me", catalog.functions[0], CallOptions(), [{}]) for catalog in (first, first, other)]
+    keys = [
+        run_keys("me", catalog.functions[0], CallOptions(), [{}])
+        for catalog in (first, first, other)
+    ]
     assert keys[0] == keys[1] != keys[2]
     moved = Catalog(function.changed(sort_value=7) for function in first)
     assert relisted(first, moved) == "Listed again: nothing has changed."
@@ -309,13 +322,17 @@ def test_definitions_of_all_parameters_are_bounded(monkeypatch: pytest.MonkeyPat
     """Parameters that each refer to others of many definitions take any value from a bound on."""
     monkeypatch.setattr(openapi_schemas, "_MAX_ALL_DEFINITIONS", 100)
     schemas = {f"A{at}": {"not": ref(f"A{at + 1}")} for at in range(20)}
-    catalog = listed(reading(lambda at: {"anyOf": [ref("A0"), ref(f"A{at}")]}, 20, **schemas, A20=TEXT))()
+    catalog = listed(
+        reading(lambda at: {"anyOf": [ref("A0"), ref(f"A{at}")]}, 20, **schemas, A20=TEXT)
+    )()
     found = [param.schema for function in catalog for param in function.params]
     assert [schema is True for schema in found] == [False] * 4 + [True] * 16
 
 
 @pytest.mark.fault(147)
-def test_the_garbage_collector_does_not_look_through_a_document_that_is_read(tmp_path: Path) -> None:
+def test_the_garbage_collector_does_not_look_through_a_document_that_is_read(
+    tmp_path: Path,
+) -> None:
     """It would take most of the time, in which no other thread runs."""
     file = tmp_path / "document.json"
     file.write_text(json.dumps({"openapi": "3.1.0", "paths": paths(30_000)}))
@@ -396,7 +413,9 @@ def test_rules_about_other_parameters_take_time_in_their_number() -> None:
 
 
 @pytest.mark.fault(147)
-def test_a_document_is_read_within_the_deadline_of_the_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_is_read_within_the_deadline_of_the_listing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In another thread than the caller's and the loop's: others list and run meanwhile, and the caller is told."""
     for module in (client, remote):
         monkeypatch.setattr(module, "LIST_SECONDS", 0.5)
@@ -413,11 +432,15 @@ def test_a_document_is_read_within_the_deadline_of_the_listing(tmp_path: Path, m
     file = tmp_path / "document.json"
     file.write_text(json.dumps({"openapi": "3.1.0", "paths": paths(1)}))
     funcs = jf.connect(file, allow_server="http://127.0.0.1:1")
-    with pytest.raises(jf.DeadlineError, match="The listing of the functions did not finish") as failed:
+    with pytest.raises(
+        jf.DeadlineError, match="The listing of the functions did not finish"
+    ) as failed:
         funcs.refresh()
     assert 1 <= len(str(failed.value).split("\n")) <= 3
     assert jf.connect([parse_listing]).names == ["Parse Listing"]  # on the loop, which is free
-    assert not {threading.current_thread().name, "jupyter_funcs"} & {thread.name for thread in threads}
+    assert not {threading.current_thread().name, "jupyter_funcs"} & {
+        thread.name for thread in threads
+    }
     released.set()
     for thread in threads:
         thread.join(60)

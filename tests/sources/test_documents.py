@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 NUMBER = {"name": "n", "in": "query", "schema": {"type": "integer"}}
 DOCUMENT: dict[str, Any] = {
     "openapi": "3.0.3",
-    "paths": {"/look": {"get": {"operationId": "Look", "parameters": [NUMBER], "responses": {"200": {}}}}},
+    "paths": {
+        "/look": {"get": {"operationId": "Look", "parameters": [NUMBER], "responses": {"200": {}}}}
+    },
 }
 
 
@@ -69,7 +71,9 @@ def test_yaml_is_what_it_would_be_in_json(text: str, value: Any) -> None:
 
 
 def bomb(levels: int, width: int) -> str:
-    lines = ["a0: &a0 x"] + [f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * width)}]" for at in range(1, levels)]
+    lines = ["a0: &a0 x"] + [
+        f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * width)}]" for at in range(1, levels)
+    ]
     return "\n".join(lines)
 
 
@@ -80,7 +84,10 @@ def bomb(levels: int, width: int) -> str:
         ("a: &a [*a]", "values, or aliases without end"),
         ("a: *b", "values, or aliases without end"),
         ("a: &a {b: {<<: *a}}", "values, or aliases without end"),
-        ("[" * 500_000, "more than 100 levels|maximum nesting depth"),  # the second by libyaml's own limit
+        (
+            "[" * 500_000,
+            "more than 100 levels|maximum nesting depth",
+        ),  # the second by libyaml's own limit
         ("{a: " * 500_000, "more than 100 levels|maximum nesting depth"),
         ("- " * 100_000 + "x", "more than 100 levels"),
         ("a: [1, 2", "is not YAML at line 2"),
@@ -163,7 +170,12 @@ SERVERS: dict[str, tuple[list[str], str, str]] = {
 @pytest.mark.parametrize(("servers", "path", "asked"), SERVERS.values(), ids=SERVERS)
 @pytest.mark.parametrize("token", [CANARY, None])
 def test_a_file_runs_where_the_user_says(
-    servers: list[str], path: str, asked: str, token: str | None, tmp_path: Path, api: tuple[str, Server]
+    servers: list[str],
+    path: str,
+    asked: str,
+    token: str | None,
+    tmp_path: Path,
+    api: tuple[str, Server],
 ) -> None:
     """With `allow_server`, in YAML and JSON, with and without a token, by its own spelling; a run's code says it."""
     url, server = api
@@ -187,7 +199,11 @@ def test_a_file_runs_where_the_user_says(
     [
         (None, "does not say at which address", "https://…"),
         (["/v2"], "does not say at which address", "https://…"),
-        (["https://shop.example/v2"], "the server 'https://shop.example/v2'", "https://shop.example"),
+        (
+            ["https://shop.example/v2"],
+            "the server 'https://shop.example/v2'",
+            "https://shop.example",
+        ),
         (["http://shop.example/v2"], "the server 'http://shop.example/v2'", "http://shop.example"),
         (["file:///etc"], "the server 'file:///etc'", "https://…"),
         (["https://u:p@shop.example"], "the server", "https://…"),
@@ -197,7 +213,11 @@ def test_a_file_without_the_users_word_says_what_to_add(
     servers: list[str] | None, said: str, hint: str, tmp_path: Path
 ) -> None:
     """The line of the profile and the argument, with the origin to allow."""
-    file = written(tmp_path, "shop.yaml", **({"servers": [{"url": each} for each in servers]} if servers else {}))
+    file = written(
+        tmp_path,
+        "shop.yaml",
+        **({"servers": [{"url": each} for each in servers]} if servers else {}),
+    )
     with pytest.raises(jf.ConfigError, match=said) as caught:
         _ = jf.connect(file).names
     assert f'jf.connect(…, allow_server="{hint}")' in caught.value.hint
@@ -220,11 +240,17 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
 
     for where in ("shop.yaml", "./shop.yaml", "~/shop.yaml", str(here), here, Path("shop.yaml")):
         connection = found(where)
-        assert (connection.kind, Path(connection.where), connection.name) == ("openapi", here, "shop.yaml")
+        assert (connection.kind, Path(connection.where), connection.name) == (
+            "openapi",
+            here,
+            "shop.yaml",
+        )
         assert connection.base_url == here.as_uri()
     assert found(found("api/shop.json").where).base_url == found("api/shop.json").base_url
     for where in ("shop.yml", "folder.json", "absent/shop.json", "x" * 300 + ".json", "\x00.json"):
-        with pytest.raises(jf.ConfigError, match=r"There is no (such profile|file .*, and no profile)"):
+        with pytest.raises(
+            jf.ConfigError, match=r"There is no (such profile|file .*, and no profile)"
+        ):
             found(where)
     with pytest.raises(jf.ConfigError) as caught:
         found(f"https:/ada:{CANARY}@shop.example/a.json")
@@ -238,7 +264,10 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
         (lambda path: path.mkdir(), "cannot be read: "),
         (os.mkfifo, "cannot be read: it is not a regular file"),
         (lambda path: path.write_bytes(b"\xff\xfe\x00"), "is not YAML"),
-        (lambda path: path.write_bytes(b'{"\xff": 1}'), r"is not UTF-8 at byte 2\.\nCheck the document"),
+        (
+            lambda path: path.write_bytes(b'{"\xff": 1}'),
+            r"is not UTF-8 at byte 2\.\nCheck the document",
+        ),
         (lambda path: path.write_text(bomb(12, 10)), r"aliases without end\.\nSimplify it"),
         (lambda path: path.write_text("a: 1"), "'a.yaml' is not an OpenAPI document"),
         (lambda path: path.write_text(""), "'a.yaml' is not an OpenAPI document"),
@@ -274,7 +303,11 @@ def test_a_profile_names_a_file_beside_it(
     monkeypatch.setenv("SHOP_TOKEN", CANARY)
     for name, sent in {"a": f"Bearer {CANARY}", "b": "", "c": ""}.items():
         funcs = jf.connect(name)
-        assert (funcs.service, funcs.where, list(funcs.look()["path"])) == (name, name, ["/v2/look"])
+        assert (funcs.service, funcs.where, list(funcs.look()["path"])) == (
+            name,
+            name,
+            ["/v2/look"],
+        )
         assert server.seen.pop() == ("/v2/look", sent)
     with pytest.raises(jf.ConfigError, match="allow_server"):
         _ = jf.connect("d").names
@@ -295,7 +328,9 @@ def test_a_profile_names_a_file_beside_it(
 def test_a_server_to_allow_is_an_address_for_a_document(where: Any, allow: str, said: str) -> None:
     """Anything else is refused at once, and a password isn't shown."""
     with pytest.raises(jf.ConfigError, match=said) as caught:
-        jf.connect(where, allow_server=allow, token=(where and "://" in where and "a-token") or None)
+        jf.connect(
+            where, allow_server=allow, token=(where and "://" in where and "a-token") or None
+        )
     assert "p4ssw0rd" not in str(caught.value)
 
 

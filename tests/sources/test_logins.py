@@ -63,7 +63,9 @@ class Provider:
             "authorize": "authorization_endpoint",
             "device": "device_authorization_endpoint",
         }
-        return JSONResponse({"issuer": self.issuer or url, **{key: f"{url}/{path}" for path, key in named.items()}})
+        return JSONResponse(
+            {"issuer": self.issuer or url, **{key: f"{url}/{path}" for path, key in named.items()}}
+        )
 
     async def authorize(self, request: Request) -> Response:
         query = request.query_params
@@ -86,7 +88,10 @@ class Provider:
     async def token(self, request: Request) -> Response:
         form = dict(parse_qsl((await request.body()).decode()))
         self.asked.append(form["grant_type"])
-        is_client = request.headers.get("authorization") == f"Basic {CLIENT}" or form.get("client_id") == "me"
+        is_client = (
+            request.headers.get("authorization") == f"Basic {CLIENT}"
+            or form.get("client_id") == "me"
+        )
         match form["grant_type"]:
             case "client_credentials":
                 is_right = request.headers.get("authorization") == f"Basic {CLIENT}"
@@ -113,7 +118,9 @@ class Provider:
         if form["grant_type"] != "client_credentials":
             self.refreshes.add(refresh)
             more = {"refresh_token": refresh}
-        return JSONResponse({"access_token": token, "token_type": "Bearer", "expires_in": self.seconds, **more})
+        return JSONResponse(
+            {"access_token": token, "token_type": "Bearer", "expires_in": self.seconds, **more}
+        )
 
 
 class Api:
@@ -123,19 +130,28 @@ class Api:
         self.scheme: dict[str, Any] = {}
         self.provider = Provider()
         self.seen: list[str] = []
-        self.app = Starlette(routes=[Route("/openapi.json", self.describe), Route("/look", self.look)])
+        self.app = Starlette(
+            routes=[Route("/openapi.json", self.describe), Route("/look", self.look)]
+        )
 
     async def describe(self, request: Request) -> Response:
         self.seen.append(request.headers.get("authorization", ""))
         paths = {"/look": {"get": operation(operationId="look")}}
-        more: dict[str, Any] = {"components": {"securitySchemes": {"oc": self.scheme}}, "security": [{"oc": []}]}
+        more: dict[str, Any] = {
+            "components": {"securitySchemes": {"oc": self.scheme}},
+            "security": [{"oc": []}],
+        }
         return JSONResponse(document(paths, **more))
 
     async def look(self, request: Request) -> Response:
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
         self.seen.append(token)
         is_right = token in self.provider.tokens
-        return JSONResponse([{"n": 1}], 200) if is_right else JSONResponse({"error": f"not {token}"}, 401)
+        return (
+            JSONResponse([{"n": 1}], 200)
+            if is_right
+            else JSONResponse({"error": f"not {token}"}, 401)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +188,10 @@ def connect(urls: tuple[Api, str, str], tmp_path: Path, monkeypatch: pytest.Monk
 
 def oauth(url: str, *flows: str) -> dict[str, Any]:
     about = {"tokenUrl": f"{url}/token", "authorizationUrl": f"{url}/authorize", "scopes": {}}
-    return {"type": "oauth2", "flows": {flow: {**about, "deviceAuthorizationUrl": f"{url}/device"} for flow in flows}}
+    return {
+        "type": "oauth2",
+        "flows": {flow: {**about, "deviceAuthorizationUrl": f"{url}/device"} for flow in flows},
+    }
 
 
 @pytest.fixture
@@ -193,7 +212,9 @@ def secret_table(url: str) -> str:
     return f'client_secret_env = "CLIENT_SECRET"\nallow_server = "{url}"'
 
 
-def test_a_client_with_a_secret_gets_a_token_by_itself(urls: tuple[Api, str, str], connect: Connect) -> None:
+def test_a_client_with_a_secret_gets_a_token_by_itself(
+    urls: tuple[Api, str, str], connect: Connect
+) -> None:
     """At the first run, for all runs; another one before it ends, and if the server rejects it."""
     api, _, login_url = urls
     funcs = connect(oauth(login_url, "clientCredentials"), secret_table(login_url))
@@ -213,7 +234,11 @@ def test_a_client_with_a_secret_gets_a_token_by_itself(urls: tuple[Api, str, str
 
 FLOWS = {
     "authorization code": ("authorizationCode", "browser", ""),
-    "a client with a secret": ("authorizationCode", "browser", 'client_secret_env = "CLIENT_SECRET"'),
+    "a client with a secret": (
+        "authorizationCode",
+        "browser",
+        'client_secret_env = "CLIENT_SECRET"',
+    ),
     "device": ("deviceAuthorization", "device", ""),
     "OpenID Connect": ("discovery", "browser", ""),
     "OpenID Connect by device": ("discovery", "device", 'flow = "device"'),
@@ -236,7 +261,10 @@ def test_a_user_logs_in_with_a_browser(
     table += f'\nallow_server = "{url}"' if flow != "issuer" else f'\nissuer = "{url}"'
     scheme = oauth(url, flow)
     if flow == "discovery":
-        scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{url}/.well-known/openid-configuration"}
+        scheme = {
+            "type": "openIdConnect",
+            "openIdConnectUrl": f"{url}/.well-known/openid-configuration",
+        }
     elif flow == "issuer":
         scheme = {"type": "http", "scheme": "bearer"}
     funcs = connect(scheme, table)
@@ -294,7 +322,12 @@ def test_only_the_answer_with_the_state_of_a_login_counts(
         [uri], [state] = query["redirect_uri"], query["state"]
 
         def work() -> None:
-            others = ("?code=evil", "?code=evil&state=x", "?error=x&state=%C3%A9", f"/../?code=evil&state={state}")
+            others = (
+                "?code=evil",
+                "?code=evil&state=x",
+                "?error=x&state=%C3%A9",
+                f"/../?code=evil&state={state}",
+            )
             statuses.extend(httpx.get(uri + other).status_code for other in others)
             httpx.get(opened, follow_redirects=True)
 
@@ -316,8 +349,13 @@ def test_a_login_that_nobody_finishes_ends(
     _, _, url = urls
     monkeypatch.setattr(login, "_LOGIN_SECONDS", 0.0)
     monkeypatch.setattr("webbrowser.open", lambda _: True)
-    funcs = connect(oauth(url, "authorizationCode", "deviceAuthorization"), f'flow = "{by}"\nallow_server = "{url}"')
-    with pytest.raises(jf.AuthenticationError, match="no answer" if by == "browser" else "not finished in time"):
+    funcs = connect(
+        oauth(url, "authorizationCode", "deviceAuthorization"),
+        f'flow = "{by}"\nallow_server = "{url}"',
+    )
+    with pytest.raises(
+        jf.AuthenticationError, match="no answer" if by == "browser" else "not finished in time"
+    ):
         funcs.ready()
 
 
@@ -342,7 +380,10 @@ def test_a_login_that_the_user_refuses_says_so(
         oauth("http://api.example", "clientCredentials"),
         oauth("javascript:alert(1)//", "authorizationCode"),
         oauth("file:///etc", "deviceAuthorization"),
-        {"type": "openIdConnect", "openIdConnectUrl": "https://evil.example/.well-known/openid-configuration"},
+        {
+            "type": "openIdConnect",
+            "openIdConnectUrl": "https://evil.example/.well-known/openid-configuration",
+        },
     ],
     ids=str,
 )
@@ -360,7 +401,9 @@ def test_no_secret_and_no_browser_goes_where_only_a_document_says(
     assert (api.provider.asked, browser) == ([], [])
 
 
-def test_a_provider_that_describes_another_one_is_refused(urls: tuple[Api, str, str], connect: Connect) -> None:
+def test_a_provider_that_describes_another_one_is_refused(
+    urls: tuple[Api, str, str], connect: Connect
+) -> None:
     """Or it could have the codes of one sent to the other."""
     api, _, url = urls
     api.provider.issuer = "https://evil.example"
@@ -371,7 +414,10 @@ def test_a_provider_that_describes_another_one_is_refused(urls: tuple[Api, str, 
 
 
 def test_a_refusal_of_the_provider_is_said_without_what_was_sent(
-    urls: tuple[Api, str, str], connect: Connect, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    urls: tuple[Api, str, str],
+    connect: Connect,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """With its code and words; so is one that is no provider, and one that is not there."""
     _, url, login_url = urls
@@ -382,19 +428,27 @@ def test_a_refusal_of_the_provider_is_said_without_what_was_sent(
             funcs.look()
         for place in (url, "http://127.0.0.1:1"):
             other = connect(oauth(place, "clientCredentials"), secret_table(place))
-            with pytest.raises(jf.ServiceConnectionError, match=r"login to auth\.oc of profile 'shop' failed"):
+            with pytest.raises(
+                jf.ServiceConnectionError, match=r"login to auth\.oc of profile 'shop' failed"
+            ):
                 other.look()
     assert "c4n4ry" not in shown(caught.value) + caplog.text
 
 
-def test_a_document_without_addresses_says_what_to_add(urls: tuple[Api, str, str], connect: Connect) -> None:
+def test_a_document_without_addresses_says_what_to_add(
+    urls: tuple[Api, str, str], connect: Connect
+) -> None:
     """Neither in a flow nor described."""
-    funcs = connect({"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://x.example"}}}, "")
+    funcs = connect(
+        {"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://x.example"}}}, ""
+    )
     with pytest.raises(jf.ConfigError, match=r"No address is known.*\nAdd issuer"):
         funcs.look()
 
 
-def test_results_are_found_again_with_a_new_token(urls: tuple[Api, str, str], connect: Connect) -> None:
+def test_results_are_found_again_with_a_new_token(
+    urls: tuple[Api, str, str], connect: Connect
+) -> None:
     """Of a client that acts for itself: the account is the client, whatever its token is."""
     api, _, url = urls
     funcs = connect(oauth(url, "clientCredentials"), secret_table(url))

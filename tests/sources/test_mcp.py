@@ -121,7 +121,9 @@ def test_a_tool_receives_what_was_set_in_its_own_types(
         ({"nothing": 1}, "nothing"),
     ],
 )
-def test_what_the_schema_forbids_is_not_sent(session: Session, values: dict[str, Any], words: str) -> None:
+def test_what_the_schema_forbids_is_not_sent(
+    session: Session, values: dict[str, Any], words: str
+) -> None:
     """A tool's declarations are enforced before anything is sent."""
     with pytest.raises(jf.ArgumentError, match=re.escape(words)):
         session["got"](**values)
@@ -149,10 +151,17 @@ FILES: dict[str, tuple[str, list[dict[str, Any]], str]] = {
     "markdown": ("text", [{"Result": "[draft]\n# Report"}], "text/markdown"),
     "csv": ("csv", [{"day": pd.Timestamp("2026-01-02"), "n": 7}], ""),
     "json": ("records", [{"n": 7}], ""),
-    "links": ("records", [{"name": "Report", "uri": "file:///report.pdf", "mimeType": "application/pdf"}] * 2, ""),
+    "links": (
+        "records",
+        [{"name": "Report", "uri": "file:///report.pdf", "mimeType": "application/pdf"}] * 2,
+        "",
+    ),
     "text and image": (
         "records",
-        [{"Result": "Sales", "media_type": "text/plain"}, {"Result": mcp_server.PNG, "media_type": "image/png"}],
+        [
+            {"Result": "Sales", "media_type": "text/plain"},
+            {"Result": mcp_server.PNG, "media_type": "image/png"},
+        ],
         "",
     ),
     "text, file and link": (
@@ -219,8 +228,12 @@ def test_a_text_stays_a_text(session: Session, tool: str, text: str) -> None:
     assert session[tool](of=text)["Result"].tolist() == [text]
 
 
-@pytest.mark.parametrize("text", ['[{"a": 1, "b": null}, {"a": 2, "b": "t"}]', ' {"a": 1, "b": "t"}'])
-def test_an_object_or_a_list_in_a_text_is_read_unless_the_tool_declares_a_text(session: Session, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ['[{"a": 1, "b": null}, {"a": 2, "b": "t"}]', ' {"a": 1, "b": "t"}']
+)
+def test_an_object_or_a_list_in_a_text_is_read_unless_the_tool_declares_a_text(
+    session: Session, text: str
+) -> None:
     """A declared result is one text, whatever is in it."""
     rows = json.loads(text)
     read = json.loads(session["undeclared"](of=text).to_json(orient="records"))
@@ -245,9 +258,21 @@ def test_a_tool_is_a_function(session: Session) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda funcs: funcs["fails"](text="bad \x1b[31m"), jf.FunctionError, "The function failed: Error executing"),
-        (lambda funcs: funcs["text"].with_options(max_bytes=900)(of="x" * 1000), jf.ReplyTooLargeError, "900"),
-        (lambda funcs: funcs["wait"].with_options(timeout=0.2)(seconds=60), jf.DeadlineError, "0.2 s"),
+        (
+            lambda funcs: funcs["fails"](text="bad \x1b[31m"),
+            jf.FunctionError,
+            "The function failed: Error executing",
+        ),
+        (
+            lambda funcs: funcs["text"].with_options(max_bytes=900)(of="x" * 1000),
+            jf.ReplyTooLargeError,
+            "900",
+        ),
+        (
+            lambda funcs: funcs["wait"].with_options(timeout=0.2)(seconds=60),
+            jf.DeadlineError,
+            "0.2 s",
+        ),
     ],
 )
 def test_a_failure_leaves_the_connection_usable(
@@ -293,7 +318,9 @@ def test_a_server_asks_the_user_in_the_cell(
     reply = session["asks"]()["Result"].tolist()
     assert reply == ['accept {"name":"Ann","count":3,"colour":"red"}']
     name, count, colour = "Your name", "Count [2]", "Colour (red or blue) [red]"
-    assert person.prompts == [f"{prompt}: " for prompt in (name, name, count, count, colour)] + ["Send? [Y/n] "]
+    assert person.prompts == [f"{prompt}: " for prompt in (name, name, count, count, colour)] + [
+        "Send? [Y/n] "
+    ]
     shown = capsys.readouterr().out
     assert shown.startswith("tools asks: Who are \\x1b[1m you?\n")
     assert "required" in shown
@@ -322,7 +349,9 @@ def asked_in(page: Page) -> dict[str, Any]:
     """Return the question that a panel shows."""
 
     def questions() -> list[dict[str, Any]]:
-        shown = [event["running"]["question"] for event in page.sent if event.get("ev") == "progress"]
+        shown = [
+            event["running"]["question"] for event in page.sent if event.get("ev") == "progress"
+        ]
         return [question for question in shown if question]
 
     wait_until(lambda: bool(questions()))
@@ -342,7 +371,9 @@ def test_a_panel_shows_what_a_server_asks(session: Session) -> None:
     errors = page.ask("answer", values={"count": "9"})["errors"]
     assert errors.keys() == {"name", "count"}
     assert page.ask("answer", values={"name": "Ann", "count": "3"})["errors"] == {}
-    assert page.panel.result(60)["Result"].tolist() == ['accept {"name":"Ann","count":3,"colour":"red"}']
+    assert page.panel.result(60)["Result"].tolist() == [
+        'accept {"name":"Ann","count":3,"colour":"red"}'
+    ]
     page.ask("run", seq=2, values={}, confirmed=False)
     page.sent.clear()
     asked_in(page)
@@ -362,7 +393,9 @@ def test_a_cancelled_run_takes_back_its_question(session: Session) -> None:
 @pytest.mark.slow
 def test_runs_share_a_connection_at_the_same_time(session: Session) -> None:
     """Each of a sweep's runs waits until the others are there, too."""
-    assert session["meet"].with_options(concurrency=4).sweep(number=[1, 2, 3, 4])["Result"].tolist() == [1, 2, 3, 4]
+    assert session["meet"].with_options(concurrency=4).sweep(number=[1, 2, 3, 4])[
+        "Result"
+    ].tolist() == [1, 2, 3, 4]
 
 
 def test_the_token_goes_to_its_server_and_nowhere_else(over_http: Session) -> None:
@@ -371,7 +404,11 @@ def test_the_token_goes_to_its_server_and_nowhere_else(over_http: Session) -> No
     assert http_app.tokens == {f"Bearer {CANARY}"}
     with serving(elsewhere := Recorded(answering())) as there:
         redirect = RedirectResponse(f"{there}/mcp", 307)
-        with serving(redirect) as here, connected(here) as session, pytest.raises(jf.FuncsError) as failed:
+        with (
+            serving(redirect) as here,
+            connected(here) as session,
+            pytest.raises(jf.FuncsError) as failed,
+        ):
             session.refresh()
     assert f"Redirect to {there}/mcp not followed" in str(failed.value)
     assert not elsewhere.seen
@@ -393,7 +430,11 @@ def test_an_address_without_an_mcp_server_is_named(status: int) -> None:
     """What another web server answers is our error for it, without the token that it repeats."""
     error, words = STATUSES[status]
     page = HTMLResponse(f"<p>{CANARY}</p>", status)
-    with serving(page) as url, connected(url) as session, pytest.raises(error, match=words) as failed:
+    with (
+        serving(page) as url,
+        connected(url) as session,
+        pytest.raises(error, match=words) as failed,
+    ):
         session.refresh()
     assert not leaks(str(failed.value))
 
@@ -402,7 +443,9 @@ def test_a_server_without_a_stream_of_its_own_keeps_its_session() -> None:
     """A 405 for the stream of notifications, which a server need not have, says nothing about the session."""
     initialized: list[Any] = []
     tools = [{"name": "go", "inputSchema": {"type": "object"}}]
-    app = small_mcp(initialized, list={"tools": tools}, call={"content": [{"type": "text", "text": "fine"}]})
+    app = small_mcp(
+        initialized, list={"tools": tools}, call={"content": [{"type": "text", "text": "fine"}]}
+    )
     with serving(app) as url, connected(url) as session:
         for _ in range(3):
             assert session["go"]()["Result"].tolist() == ["fine"]
@@ -433,7 +476,9 @@ def test_a_changed_tool_is_named(over_http: Session) -> None:
         assert [field.name for field in over_http["number"].fields] == ["of"]
         with pytest.raises(jf.NotFoundError, match="rows is no longer in your catalog"):
             rows()
-        with pytest.raises(jf.ArgumentError, match="has changed 'number': added 'of' \\(required\\)"):
+        with pytest.raises(
+            jf.ArgumentError, match="has changed 'number': added 'of' \\(required\\)"
+        ):
             number()
     finally:
         manager._tools = before
@@ -451,7 +496,10 @@ def test_a_secret_at_the_end_of_a_long_error_is_masked() -> None:
 
 BAD: dict[str, tuple[type[Exception], str]] = {
     "ends": (jf.ServiceConnectionError, "ended with exit code 1: Error: the database is gone"),
-    "garbage and end": (jf.ServiceConnectionError, "It wrote 'usage: server [-h] \\x1b[31m' where a message belongs."),
+    "garbage and end": (
+        jf.ServiceConnectionError,
+        "It wrote 'usage: server [-h] \\x1b[31m' where a message belongs.",
+    ),
     "old": (jf.ProtocolError, "1999-01-01"),
     "not a result": (jf.ProtocolError, "capabilities: Field required"),
     "no tools": (jf.ConfigError, "is an MCP server without tools"),
@@ -469,9 +517,15 @@ BAD: dict[str, tuple[type[Exception], str]] = {
 
 
 @pytest.mark.parametrize(
-    "how", [pytest.param(how, marks=[pytest.mark.slow] * (how in {"hangs", "hangs at list", "closes"})) for how in BAD]
+    "how",
+    [
+        pytest.param(how, marks=[pytest.mark.slow] * (how in {"hangs", "hangs at list", "closes"}))
+        for how in BAD
+    ],
 )
-def test_a_bad_server_is_an_error(how: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_server_is_an_error(
+    how: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """In one to three lines, in time, and with nothing else on the screen."""
     error, words = BAD[how]
     for module in (client, remote):
@@ -494,13 +548,20 @@ def test_a_server_that_is_only_odd_works(how: str) -> None:
 @pytest.mark.parametrize(
     ("url", "command", "error", "words"),
     [
-        ("", ("no-such-command",), jf.ConfigError, "'no-such-command' of the MCP server .*: it doesn't exist"),
+        (
+            "",
+            ("no-such-command",),
+            jf.ConfigError,
+            "'no-such-command' of the MCP server .*: it doesn't exist",
+        ),
         ("", (str(HERE / "bad_mcp_server.py"),), jf.ConfigError, "it isn't executable"),
         ("", (ROOT,), jf.ConfigError, "it isn't executable"),
         ("http://127.0.0.1:9/mcp", None, jf.ServiceConnectionError, "Cannot reach"),
     ],
 )
-def test_a_server_that_is_not_there_is_named(url: str, command: Any, error: type[Exception], words: str) -> None:
+def test_a_server_that_is_not_there_is_named(
+    url: str, command: Any, error: type[Exception], words: str
+) -> None:
     """A command that can't start is a matter of configuration; an address that nobody serves can't be reached."""
     with connected(url, command) as session, pytest.raises(error, match=words):
         session.refresh()
@@ -519,7 +580,9 @@ def test_an_odd_tool_does_not_cost_the_others() -> None:
     """Tools without a name or an object of arguments are left out with one warning, and the others work."""
     with bad("odd") as session:
         with (
-            pytest.warns(UserWarning, match="Left out .*: 'twice', 'no schema', 'no object', '7' and ''."),
+            pytest.warns(
+                UserWarning, match="Left out .*: 'twice', 'no schema', 'no object', '7' and ''."
+            ),
             pytest.warns(UserWarning, match="contradict themselves"),
         ):
             names = session.names
@@ -561,7 +624,9 @@ def test_closing_ends_the_server_and_its_children() -> None:
 @pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "import os; os._exit(0)"])
 def test_nothing_stays_behind(end: str) -> None:
     """At the end of the interpreter the server ends; a forked child neither uses nor ends its parent's."""
-    how = "go" if "_exit" in end else "stubborn"  # that one can only be told by the end of its input
+    how = (
+        "go" if "_exit" in end else "stubborn"
+    )  # that one can only be told by the end of its input
     program = f"""
 import os
 from tests.sources.test_mcp import bad_command, opened
@@ -579,7 +644,9 @@ print(session.remote.source._link._process.pid, flush=True)
 """
     environment = {**os.environ, "PYTHONPATH": ROOT, "PYTHONWARNINGS": "ignore::DeprecationWarning"}
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment, cwd=ROOT)
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=60, env=environment, cwd=ROOT
+    )
     assert done.returncode == (3 if "3" in end else 0), done.stderr
     assert done.stderr == ""
     wait_until(lambda: not is_running(int(done.stdout)))
@@ -598,7 +665,9 @@ def test_our_own_server_is_a_source_too() -> None:
             daily(PanelName="No such panel", Symbol="X")
 
 
-def test_a_profile_names_the_command_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_names_the_command_of_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`kind = "mcp"` with a command needs no token; an address that ends in /mcp needs no kind."""
     profiles = tmp_path / "profiles.toml"
     profiles.write_text('[profiles.tools]\nkind = "mcp"\ncommand = ["server-of-tools"]\n')
@@ -610,9 +679,18 @@ def test_a_profile_names_the_command_of_a_server(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("name", ["sales", "page"])
 @pytest.mark.parametrize("count", [0, 1])
-def test_the_schema_of_a_tools_output_declares_its_columns(session: Session, name: str, count: int) -> None:
+def test_the_schema_of_a_tools_output_declares_its_columns(
+    session: Session, name: str, count: int
+) -> None:
     frame = session[name](count=count)
     kinds = {name: str(dtype) for name, dtype in frame.dtypes.items()}
-    assert kinds == {"day": "datetime64[us]", "spend": "float64", "kind": "category", "cards": "Int64"}
+    assert kinds == {
+        "day": "datetime64[us]",
+        "spend": "float64",
+        "kind": "category",
+        "cards": "Int64",
+    }
     assert len(frame) == count
-    assert frame.attrs["funcs"]["columns"] == {"spend": {"description": "Card spend.", "unit": "USD"}}
+    assert frame.attrs["funcs"]["columns"] == {
+        "spend": {"description": "Card spend.", "unit": "USD"}
+    }

@@ -67,8 +67,16 @@ def test_a_call_that_fails_is_sent_once(how: str, tmp_path: Path) -> None:
 
 def streaming(*events: str, of: str = "tools/call") -> Starlette:
     """A server whose replies are streams; one method gets these events."""
-    info = {"capabilities": {}, "serverInfo": {"name": "x", "version": "1"}, "protocolVersion": "2025-06-18"}
-    tools = {"tools": [{"name": "go", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]}
+    info = {
+        "capabilities": {},
+        "serverInfo": {"name": "x", "version": "1"},
+        "protocolVersion": "2025-06-18",
+    }
+    tools = {
+        "tools": [
+            {"name": "go", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+        ]
+    }
     results = {"initialize": info, "tools/list": tools}
 
     async def answer(request: Request) -> Response:
@@ -108,7 +116,12 @@ def test_a_stream_that_ends_is_told_from_a_tool_that_fails(
     assert app.state.methods.count("tools/call") == times
 
 
-OTHERS = {"WORK_TOKEN": CANARY, "FUNCS_SIGNING_KEY": CANARY, "FUNCS_TOKEN": CANARY, "AWS_SECRET_ACCESS_KEY": CANARY}
+OTHERS = {
+    "WORK_TOKEN": CANARY,
+    "FUNCS_SIGNING_KEY": CANARY,
+    "FUNCS_TOKEN": CANARY,
+    "AWS_SECRET_ACCESS_KEY": CANARY,
+}
 KEPT = {
     "HTTPS_PROXY": "http://127.0.0.1:1",
     "no_proxy": "*",
@@ -123,10 +136,14 @@ KEPT = {
 }
 
 
-def profile(folder: Path, monkeypatch: pytest.MonkeyPatch, *lines: str, how: str = "environment") -> Session:
+def profile(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *lines: str, how: str = "environment"
+) -> Session:
     profiles = folder / "profiles.toml"
     command = json.dumps(bad_command(how))
-    profiles.write_text("\n".join(["[profiles.tools]", 'kind = "mcp"', f"command = {command}", *lines]))
+    profiles.write_text(
+        "\n".join(["[profiles.tools]", 'kind = "mcp"', f"command = {command}", *lines])
+    )
     monkeypatch.setenv("FUNCS_CONFIG", str(profiles))
     return jf.connect("tools")
 
@@ -176,7 +193,10 @@ def test_a_profile_names_more(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('env = ["GITHUB_TOKEN"]', "The variable GITHUB_TOKEN in env of profile 'tools' is not set."),
+        (
+            'env = ["GITHUB_TOKEN"]',
+            "The variable GITHUB_TOKEN in env of profile 'tools' is not set.",
+        ),
         (f'env = ["{CANARY}"]', "The variable in env of profile 'tools' is not set."),
         ('env = ["LEVEL=debug"]', "The variable in env of profile 'tools' is not set."),
         ('env = "GITHUB_TOKEN"', "has an env that is not a list of variables"),
@@ -203,7 +223,9 @@ def test_a_variable_that_is_gone_when_the_command_starts_is_named(
     monkeypatch.setenv("GITHUB_TOKEN", "of-github")
     session = profile(tmp_path, monkeypatch, 'env = ["GITHUB_TOKEN"]')
     monkeypatch.delenv("GITHUB_TOKEN")
-    with pytest.raises(jf.ConfigError, match="The variable GITHUB_TOKEN in env of profile 'tools' is not set"):
+    with pytest.raises(
+        jf.ConfigError, match="The variable GITHUB_TOKEN in env of profile 'tools' is not set"
+    ):
         session.refresh()
 
 
@@ -226,7 +248,8 @@ def test_a_tool_that_runs_as_a_task_gives_its_result(tasks: Session) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "words"), [("failed", "The function failed: .*failed"), ("cancelled", "step 2 of cancelled")]
+    ("name", "words"),
+    [("failed", "The function failed: .*failed"), ("cancelled", "step 2 of cancelled")],
 )
 def test_a_task_that_fails_says_so(tasks: Session, name: str, words: str) -> None:
     with pytest.raises(jf.FunctionError, match=words):
@@ -234,7 +257,9 @@ def test_a_task_that_fails_says_so(tasks: Session, name: str, words: str) -> Non
 
 
 @pytest.mark.slow
-def test_a_task_says_how_far_it_is_and_is_cancelled_on_the_server(tasks: Session, tmp_path: Path) -> None:
+def test_a_task_says_how_far_it_is_and_is_cancelled_on_the_server(
+    tasks: Session, tmp_path: Path
+) -> None:
     job = tasks["endless"].submit()
     wait_until(lambda: job.progress.said.startswith("step "))
     job.cancel()

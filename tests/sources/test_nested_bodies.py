@@ -35,7 +35,10 @@ ORDER = {
         "customer": {"$ref": "#/components/schemas/Customer"},
         "items": {
             "type": "array",
-            "items": {"type": "object", "properties": {"sku": {"type": "string"}, "count": {"type": "integer"}}},
+            "items": {
+                "type": "object",
+                "properties": {"sku": {"type": "string"}, "count": {"type": "integer"}},
+            },
         },
         "note": {"type": "string"},
     },
@@ -49,18 +52,30 @@ COMPONENTS = {
             "id": {"$ref": "#/components/schemas/Id"},
             "name": {"type": "string", "description": "Who pays."},
             "age": {"type": "integer", "minimum": 18},
-            "address": {"type": "object", "properties": {"city": {"$ref": "#/components/schemas/City"}}},
+            "address": {
+                "type": "object",
+                "properties": {"city": {"$ref": "#/components/schemas/City"}},
+            },
         },
     },
     "City": {"allOf": [{"type": "string", "description": "Where it goes."}]},
 }
-PAGE = {"name": "size", "in": "query", "schema": {"allOf": [{"type": "integer", "description": "Rows of a page."}]}}
+PAGE = {
+    "name": "size",
+    "in": "query",
+    "schema": {"allOf": [{"type": "integer", "description": "Rows of a page."}]},
+}
 seen: list[Any] = []
 
 
 def document(_request: Request) -> JSONResponse:
     body = {"content": {"application/json": {"schema": ORDER}}}
-    operation = {"operationId": "order", "parameters": [PAGE], "requestBody": body, "responses": {"200": {}}}
+    operation = {
+        "operationId": "order",
+        "parameters": [PAGE],
+        "requestBody": body,
+        "responses": {"200": {}},
+    }
     paths = {"/orders": {"post": operation}}
     return JSONResponse({"openapi": "3.0.3", "paths": paths, "components": {"schemas": COMPONENTS}})
 
@@ -72,7 +87,9 @@ async def order(request: Request) -> JSONResponse:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    app = Starlette(routes=[Route("/openapi.json", document), Route("/orders", order, methods=["POST"])])
+    app = Starlette(
+        routes=[Route("/openapi.json", document), Route("/orders", order, methods=["POST"])]
+    )
     with serving(app) as url:
         yield f"{url}/openapi.json"
 
@@ -95,8 +112,16 @@ def shell(session: Session) -> Iterator[InteractiveShell]:
         yield shell
 
 
-SENT = {"customer": {"name": "Ann", "address": {"city": "Rome"}}, "items": [{"sku": "a", "count": 2}]}
-DOTTED = {"customer.name": "Ann", "customer.address.city": "Rome", "items.0.sku": "a", "items.0.count": "2"}
+SENT = {
+    "customer": {"name": "Ann", "address": {"city": "Rome"}},
+    "items": [{"sku": "a", "count": 2}],
+}
+DOTTED = {
+    "customer.name": "Ann",
+    "customer.address.city": "Rome",
+    "items.0.sku": "a",
+    "items.0.count": "2",
+}
 
 
 def last() -> Any:
@@ -117,7 +142,9 @@ def test_what_only_a_server_sets_is_no_field_and_is_not_sent(run: RemoteFunction
 
 
 @pytest.mark.parametrize(
-    "values", [SENT, DOTTED, {"customer": {"name": "Ann"}, **DOTTED}], ids=["whole", "dotted", "both"]
+    "values",
+    [SENT, DOTTED, {"customer": {"name": "Ann"}, **DOTTED}],
+    ids=["whole", "dotted", "both"],
 )
 def test_a_call_a_form_and_a_panel_send_one_object(run: RemoteFunction, values: Any) -> None:
     run(**values)
@@ -148,7 +175,9 @@ def test_a_magic_takes_dotted_names_and_objects(shell: InteractiveShell, text: s
     assert last() == SENT
 
 
-def test_a_sweep_takes_several_values_of_a_part(run: RemoteFunction, shell: InteractiveShell) -> None:
+def test_a_sweep_takes_several_values_of_a_part(
+    run: RemoteFunction, shell: InteractiveShell
+) -> None:
     """Each run has the whole object; the part is a column of the table."""
     cities = ["Rome", "Oslo"]
     options = run.with_options(most_runs=9, cache=False)
@@ -173,7 +202,18 @@ def test_a_sweep_takes_several_values_of_a_part(run: RemoteFunction, shell: Inte
 
 
 def test_a_terminal_takes_dotted_names(address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["call", "order", "customer.name=Ann", "customer.address.city=Rome", "--profile", address, "--format", "csv"])
+    main(
+        [
+            "call",
+            "order",
+            "customer.name=Ann",
+            "customer.address.city=Rome",
+            "--profile",
+            address,
+            "--format",
+            "csv",
+        ]
+    )
     assert last() == {"customer": {"name": "Ann", "address": {"city": "Rome"}}}
     assert "Rome" in capsys.readouterr().out
 
@@ -188,9 +228,9 @@ def test_code_presets_and_history_hold_the_object(
     monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
     form = run.form(**DOTTED)
     magic, python, curl = (block["code"] for block in blocks(run, form, "x"))
-    assert "customer={'name': 'Ann', 'address': {'city': 'Rome'}}" in python.replace("\n        ", "").replace(
-        "\n    ", ""
-    )
+    assert "customer={'name': 'Ann', 'address': {'city': 'Rome'}}" in python.replace(
+        "\n        ", ""
+    ).replace("\n    ", "")
     assert json.dumps(SENT["customer"]) in curl
     shell.run_cell(magic).raise_error()
     assert last() == SENT
@@ -239,7 +279,9 @@ def test_models_and_typed_dictionaries_of_python_functions_have_parts() -> None:
     fn = session["Bought"]
     assert [part.name for part in fn.fields[0].fields] == ["buyer.name", "buyer.place"]
     assert [part.name for part in fn.fields[1].fields] == ["items[].sku", "items[].count"]
-    frame = fn(items=[{"sku": "a", "count": "2"}], **{"buyer.name": "Ann", "buyer.place.city": "Rome"})
+    frame = fn(
+        items=[{"sku": "a", "count": "2"}], **{"buyer.name": "Ann", "buyer.place.city": "Rome"}
+    )
     assert frame["buyer"][0] == repr(Buyer(name="Ann", place=Place(city="Rome")))
     assert frame["items"][0] == "[{'sku': 'a', 'count': 2}]"
     assert fn(buyer=Buyer(name="Bob"))["buyer"][0] == repr(Buyer(name="Bob"))

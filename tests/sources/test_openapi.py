@@ -46,7 +46,12 @@ def operation(*params: Any, body: Any = None, **more: Any) -> dict[str, Any]:
 
 
 def document(paths: Any = None, **more: Any) -> dict[str, Any]:
-    return {"openapi": "3.0.3", "info": {"title": "Shop", "version": "1"}, "paths": paths or {}, **more}
+    return {
+        "openapi": "3.0.3",
+        "info": {"title": "Shop", "version": "1"},
+        "paths": paths or {},
+        **more,
+    }
 
 
 class Server(httpx.AsyncBaseTransport):
@@ -68,15 +73,27 @@ class Server(httpx.AsyncBaseTransport):
 
     async def describe(self, _: Request) -> Response:
         data = self.document
-        return Response(data if isinstance(data, bytes) else json.dumps(data), media_type="application/json")
+        return Response(
+            data if isinstance(data, bytes) else json.dumps(data), media_type="application/json"
+        )
 
     async def echo(self, request: Request) -> Response:
         body = await request.body()
         names = [name for name, _ in request.headers.items()]
         assert len(names) == len(set(names)), "each header is sent once"
-        raw_path, query = request.scope["raw_path"].decode().partition("?")[0], request.scope["query_string"].decode()
-        seen = {"method": request.method, "path": raw_path, "query": query, "headers": dict(request.headers)}
-        self.seen.append(seen | {"body": json.loads(body) if body[:1] in {b"[", b"{"} else body.decode()})
+        raw_path, query = (
+            request.scope["raw_path"].decode().partition("?")[0],
+            request.scope["query_string"].decode(),
+        )
+        seen = {
+            "method": request.method,
+            "path": raw_path,
+            "query": query,
+            "headers": dict(request.headers),
+        }
+        self.seen.append(
+            seen | {"body": json.loads(body) if body[:1] in {b"[", b"{"} else body.decode()}
+        )
         status = self.statuses.pop(0) if self.statuses else 200
         if status == 200:
             return JSONResponse(self.reply or [{"path": raw_path, "n": len(self.seen)}])
@@ -84,11 +101,15 @@ class Server(httpx.AsyncBaseTransport):
 
     def session(self, *, header: str = "Authorization", **more: Any) -> Session:
         url = "https://shop.example/v1/openapi.json"
-        connection = Connection("shop", url, Constant(Secret(TOKEN)), header, where=url, kind="openapi", **more)
+        connection = Connection(
+            "shop", url, Constant(Secret(TOKEN)), header, where=url, kind="openapi", **more
+        )
         return Session(connection, self)
 
 
-def served(one: dict[str, Any], path: str = "/run", method: str = "post", **more: Any) -> tuple[Server, Any]:
+def served(
+    one: dict[str, Any], path: str = "/run", method: str = "post", **more: Any
+) -> tuple[Server, Any]:
     server = Server(document({path: {method: {"operationId": "run", **one}}}, **more))
     return server, server.session()["run"]
 
@@ -123,7 +144,9 @@ ADDRESS = {
         ([param("id", "path", LIST)], {"id": [1, 2]}, "/run/1,2", ""),
     ],
 )  # fmt: skip
-def test_an_address_is_written_in_the_style_of_its_parameters(params: Any, values: Any, path: str, query: str) -> None:
+def test_an_address_is_written_in_the_style_of_its_parameters(
+    params: Any, values: Any, path: str, query: str
+) -> None:
     """Values are encoded, and cannot change which path is asked."""
     place = "/run/{id}" if params[0]["in"] == "path" else "/run"
     server, run = served(operation(*params), place, "get")
@@ -135,7 +158,11 @@ def test_an_address_is_written_in_the_style_of_its_parameters(params: Any, value
 
 def test_a_body_has_the_types_of_its_schema() -> None:
     """Properties are fields, references are followed, and only what was set is sent."""
-    own = {"to": {"$ref": "#/components/schemas/Address"}, "id": {"type": "integer"}, "made": TEXT | {"readOnly": True}}
+    own = {
+        "to": {"$ref": "#/components/schemas/Address"},
+        "id": {"type": "integer"},
+        "made": TEXT | {"readOnly": True},
+    }
     body = {"allOf": [{"$ref": "#/components/schemas/Base"}, {"properties": own}]}
     base = {
         "type": "object",
@@ -150,18 +177,29 @@ def test_a_body_has_the_types_of_its_schema() -> None:
     }
     server, run = served(
         operation(
-            param("id", "path"), param("X-Mode", "header"), body=body, tags=["Orders"], summary="Order &amp; pay."
+            param("id", "path"),
+            param("X-Mode", "header"),
+            body=body,
+            tags=["Orders"],
+            summary="Order &amp; pay.",
         ),
         "/run/{id}",
         components={"schemas": {"Base": base, "Address": ADDRESS}},
     )
-    assert " ".join(field.name for field in run.fields) == "id X-Mode to body.id count size tags flag note"
+    assert (
+        " ".join(field.name for field in run.fields)
+        == "id X-Mode to body.id count size tags flag note"
+    )
     assert server.session().find()["asset"].tolist() == ["Orders"]
     described = run.describe().set_index("name")
     assert dict(described["kind"])["to"] == "json"
     assert described.loc["count", "required"] == "yes"
     assert described.loc["count", "help"] == "How many."
-    assert (run.function.group, run.function.description, run.function.changes_data) == ("Orders", "Order & pay", True)
+    assert (run.function.group, run.function.description, run.function.changes_data) == (
+        "Orders",
+        "Order & pay",
+        True,
+    )
     sent = {"to": {"zip": 1, "next": {"zip": 2}}, "tags": ["1"], "flag": False}
     run(id="x", X_Mode="fast é", body_id=7, count="3", size="S", **sent)
     assert server.seen[0]["body"] == {"id": 7, "count": 3, "size": "s", **sent}
@@ -175,14 +213,22 @@ def test_a_body_has_the_types_of_its_schema() -> None:
 
 def test_references_lead_anywhere_in_the_document() -> None:
     """Through paths and positions of lists too; a step that leads nowhere makes the schema of a property unknown."""
-    first = operation(param("day", required=True), body={"type": "object", "properties": {"at": ADDRESS | {"a/b": 1}}})
+    first = operation(
+        param("day", required=True),
+        body={"type": "object", "properties": {"at": ADDRESS | {"a/b": 1}}},
+    )
     content = "#/paths/~1first/post/requestBody/content/application~1json/schema/properties/at"
-    body = {"type": "object", "properties": {"at": {"$ref": content}, "gone": {"$ref": f"{content}/x"}}}
+    body = {
+        "type": "object",
+        "properties": {"at": {"$ref": content}, "gone": {"$ref": f"{content}/x"}},
+    }
     paths = {
         "/first": {"post": first},
         "/run": {"post": operation({"$ref": "#/paths/~1first/post/parameters/0"}, body=body)},
     }
-    run = Server(document(paths, components={"schemas": {"Address": ADDRESS}})).session()["POST /run"]
+    run = Server(document(paths, components={"schemas": {"Address": ADDRESS}})).session()[
+        "POST /run"
+    ]
     assert [(field.name, str(field.kind), field.required) for field in run.fields] == [
         ("day", "text", True), ("at", "json", False), ("gone", "json", False),
     ]  # fmt: skip
@@ -190,10 +236,16 @@ def test_references_lead_anywhere_in_the_document() -> None:
         run(day="x", at={"next": {"next": {"zip": "x"}}})
 
 
-@pytest.mark.parametrize(("said", "needed"), [({}, True), ({"required": False}, False), ({"required": True}, True)])
+@pytest.mark.parametrize(
+    ("said", "needed"), [({}, True), ({"required": False}, False), ({"required": True}, True)]
+)
 def test_a_body_needs_its_required_properties(said: Any, needed: bool) -> None:
     """Unless the document says that the whole body is optional; also one that it does not describe further."""
-    content = {"application/json": {"schema": {"type": "object", "required": ["a", "b"], "properties": {"a": TEXT}}}}
+    content = {
+        "application/json": {
+            "schema": {"type": "object", "required": ["a", "b"], "properties": {"a": TEXT}}
+        }
+    }
     server, run = served(operation(requestBody={"content": content, **said}))
     assert {field.name: field.required for field in run.fields} == {"a": needed, "b": needed}
     run(a="x", b={})
@@ -203,7 +255,11 @@ def test_a_body_needs_its_required_properties(said: Any, needed: bool) -> None:
 def test_options_in_the_text_about_an_object_are_none_of_its_own() -> None:
     """A field of JSON takes its options from its schema only."""
     _, run = served(
-        operation(body={"properties": {"image": OBJECT | {"description": "Use one of 'GET /a', 'GET /b'."}}})
+        operation(
+            body={
+                "properties": {"image": OBJECT | {"description": "Use one of 'GET /a', 'GET /b'."}}
+            }
+        )
     )
     assert run.fields[0].options == ()
 
@@ -215,7 +271,9 @@ def test_media_types_are_those_of_the_document() -> None:
         "application/merge-patch+json": "application/merge-patch+json",
         "*/*": "application/json",
     }.items():
-        server, run = served(operation(requestBody={"content": {kind: {"schema": OBJECT}}}, responses=replies))
+        server, run = served(
+            operation(requestBody={"content": {kind: {"schema": OBJECT}}}, responses=replies)
+        )
         run(a=1)
         headers = server.seen[0]["headers"]
         assert (headers["content-type"], headers["accept"]) == (sent, "application/vnd.shop+json")
@@ -223,8 +281,15 @@ def test_media_types_are_those_of_the_document() -> None:
 
 def test_a_form_is_sent_in_the_style_of_its_document() -> None:
     """Where the document offers no JSON; lists repeat their name, objects as its encoding says."""
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "tags": LIST, "o": OBJECT}, "required": ["n"]}
-    content = {FORM: {"schema": schema, "encoding": {"o": {"style": "deepObject"}}}, "text/plain": {}}
+    schema = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}, "tags": LIST, "o": OBJECT},
+        "required": ["n"],
+    }
+    content = {
+        FORM: {"schema": schema, "encoding": {"o": {"style": "deepObject"}}},
+        "text/plain": {},
+    }
     server, run = served(operation(requestBody={"content": content}))
     run(n=5, tags=[1, 2], o={"a": 3})
     assert server.seen[0]["body"] == "n=5&tags=1&tags=2&o%5Ba%5D=3"
@@ -250,8 +315,14 @@ def test_a_value_changes_neither_the_path_nor_the_headers() -> None:
     params = [param("id", "path"), *(param(name, "header") for name in names)]
     server, run = served(operation(*params), "/run/{id}/items", "get")
     assert [field.name for field in run.fields] == ["id", "X-Mode"]
-    for values in ({"id": ".."}, {"id": "."}, *({"X_Mode": wrong} for wrong in ("a\r\nX-Evil: 1", "日本", "a\x00"))):
-        with pytest.raises(jf.ArgumentError, match=f"{next(iter(values)).replace('_', '-')} does not take"):
+    for values in (
+        {"id": ".."},
+        {"id": "."},
+        *({"X_Mode": wrong} for wrong in ("a\r\nX-Evil: 1", "日本", "a\x00")),
+    ):
+        with pytest.raises(
+            jf.ArgumentError, match=f"{next(iter(values)).replace('_', '-')} does not take"
+        ):
             run(**{"id": "x", **values})
     assert not server.seen
 
@@ -260,14 +331,24 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
     """The rest stays usable, names are shown as text, and two of one name are told apart."""
     text = {"200": {"content": {"text/html": {}}}}
     odd = {
-        "/a": {"get": operation(operationId="a\x1b[31m\u202e"), "post": operation(operationId="same")},
+        "/a": {
+            "get": operation(operationId="a\x1b[31m\u202e"),
+            "post": operation(operationId="same"),
+        },
         "/b": {"post": operation(operationId="same"), "get": operation()},
         "/shop": {"get": operation() | {"responses": text}},
-        "/form": {"post": operation() | {"requestBody": {"required": True, "content": {"text/plain": {}}}}},
-        "/form2": {"post": operation() | {"requestBody": {"required": True, "content": {FORM: {"schema": LIST}}}}},
+        "/form": {
+            "post": operation() | {"requestBody": {"required": True, "content": {"text/plain": {}}}}
+        },
+        "/form2": {
+            "post": operation()
+            | {"requestBody": {"required": True, "content": {FORM: {"schema": LIST}}}}
+        },
         "/filled": {
-            "post": operation() | {"requestBody": {"content": {"multipart/form-data": {"schema": OBJECT}}}},
-            "get": operation() | {"requestBody": {"content": {"text/plain": {"schema": {"properties": {}}}}}},
+            "post": operation()
+            | {"requestBody": {"content": {"multipart/form-data": {"schema": OBJECT}}}},
+            "get": operation()
+            | {"requestBody": {"content": {"text/plain": {"schema": {"properties": {}}}}}},
         },
         "/{gone}": {"get": operation()},
         ".evil.example/x": {"get": operation()},
@@ -308,7 +389,9 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
 )
 def test_each_place_of_a_path_is_a_field(path: str, names: list[str], args: Any, sent: str) -> None:
     """Also one that no parameter describes; with a plus, its value may be several steps, but none that leads up."""
-    params = [param(name, "path") for name in ("name", "n") if name in names] + [param("q")] * ("q" in names)
+    params = [param(name, "path") for name in ("name", "n") if name in names] + [param("q")] * (
+        "q" in names
+    )
     server, run = served(operation(*params), path)
     assert [field.name for field in run.fields] == names
     assert run.fields[-1].required
@@ -322,8 +405,16 @@ def test_each_place_of_a_path_is_a_field(path: str, names: list[str], args: Any,
 
 def test_schemas_are_bounded() -> None:
     """References stay in the document; what is circular, remote, missing or too large may be any JSON."""
-    many = {f"S{at}": {"properties": {"next": {"$ref": f"#/components/schemas/S{at + 1}"}}} for at in range(300)}
-    schemas = {"Loop": {"$ref": "#/components/schemas/Loop"}, "a/b c": {"type": "integer"}, **many, "S300": {}}
+    many = {
+        f"S{at}": {"properties": {"next": {"$ref": f"#/components/schemas/S{at + 1}"}}}
+        for at in range(300)
+    }
+    schemas = {
+        "Loop": {"$ref": "#/components/schemas/Loop"},
+        "a/b c": {"type": "integer"},
+        **many,
+        "S300": {},
+    }
     refs = {
         "loop": "#/components/schemas/Loop",
         "remote": "https://evil.example/schema.json",
@@ -371,11 +462,15 @@ def test_a_document_that_is_none_is_refused(served: Any, said: str, error: type[
     assert server.origins == {"https://shop.example/"}
 
 
-def test_a_document_that_is_too_large_or_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_is_too_large_or_missing_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Reading stops at its limit; nothing is said of a service, which nobody asked for."""
     server = Server(b"")
     server.statuses = [404]
-    with pytest.raises(jf.ConfigError, match=r"^There is nothing at https://shop.example/v2/a.json \(404\)"):
+    with pytest.raises(
+        jf.ConfigError, match=r"^There is nothing at https://shop.example/v2/a.json \(404\)"
+    ):
         _ = server.session(location="https://shop.example/v2/a.json?key=1").names
     monkeypatch.setattr(openapi, "_MAX_DOCUMENT", 1000)
     with pytest.raises(jf.ReplyTooLargeError, match=r"1,000\.\nNo more than this is read"):
@@ -386,16 +481,42 @@ def test_a_document_that_is_too_large_or_missing_is_refused(monkeypatch: pytest.
     ("scheme", "own", "sent"),
     [
         (None, "Authorization", ("authorization", f"Bearer {TOKEN}")),
-        ({"type": "http", "scheme": "bearer"}, "Authorization", ("authorization", f"Bearer {TOKEN}")),
-        ({"type": "apiKey", "in": "header", "name": "X-Shop-Key"}, "Authorization", ("x-shop-key", TOKEN)),
-        ({"type": "apiKey", "in": "header", "name": "X-Shop-Key"}, "X-Api-Key", ("x-shop-key", TOKEN)),
-        ({"type": "apiKey", "in": "header", "name": "Host"}, "Authorization", ("authorization", f"Bearer {TOKEN}")),
+        (
+            {"type": "http", "scheme": "bearer"},
+            "Authorization",
+            ("authorization", f"Bearer {TOKEN}"),
+        ),
+        (
+            {"type": "apiKey", "in": "header", "name": "X-Shop-Key"},
+            "Authorization",
+            ("x-shop-key", TOKEN),
+        ),
+        (
+            {"type": "apiKey", "in": "header", "name": "X-Shop-Key"},
+            "X-Api-Key",
+            ("x-shop-key", TOKEN),
+        ),
+        (
+            {"type": "apiKey", "in": "header", "name": "Host"},
+            "Authorization",
+            ("authorization", f"Bearer {TOKEN}"),
+        ),
     ],
 )
-def test_the_token_goes_where_the_document_says(scheme: Any, own: str, sent: tuple[str, str]) -> None:
+def test_the_token_goes_where_the_document_says(
+    scheme: Any, own: str, sent: tuple[str, str]
+) -> None:
     """As a bearer token or in the header of an API key, which is no field."""
-    more = {"components": {"securitySchemes": {"s": scheme}}, "security": [{"s": []}]} if scheme else {}
-    server = Server(document({"/run": {"get": operation(param("X-Shop-Key", "header"), operationId="run")}}, **more))
+    more = (
+        {"components": {"securitySchemes": {"s": scheme}}, "security": [{"s": []}]}
+        if scheme
+        else {}
+    )
+    server = Server(
+        document(
+            {"/run": {"get": operation(param("X-Shop-Key", "header"), operationId="run")}}, **more
+        )
+    )
     server.session(header=own)["run"]()
     assert server.seen[0]["headers"][sent[0]] == sent[1]
     assert sum(TOKEN in text for text in server.seen[0]["headers"].values()) == 1
@@ -409,14 +530,20 @@ def test_a_public_document_needs_no_token() -> None:
     run()
     assert "authorization" not in server.seen[0]["headers"]
     server.statuses = [401]
-    with pytest.raises(jf.AuthenticationError, match=r"The service needs a token: status 401\nConnect with token="):
+    with pytest.raises(
+        jf.AuthenticationError, match=r"The service needs a token: status 401\nConnect with token="
+    ):
         run()
 
 
-def test_another_server_needs_the_users_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_server_needs_the_users_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With it, as in a profile, operations run there; a function that names yet another one sends nothing."""
     url, file = 'url = "https://shop.example/v1/openapi.json"', tmp_path / "profiles.toml"
-    file.write_text(f'[profiles.shop]\nkind = "openapi"\n{url}\nallow_server = "https://api.example"')
+    file.write_text(
+        f'[profiles.shop]\nkind = "openapi"\n{url}\nallow_server = "https://api.example"'
+    )
     monkeypatch.setenv("FUNCS_CONFIG", str(file))
     paths = {"/run": {"get": operation(operationId="run")}}
     server = Server(document(paths, servers=[{"url": "https://api.example/v2"}]))
@@ -440,7 +567,9 @@ def test_an_operation_may_have_a_server_of_its_own() -> None:
     }
     server = Server(document(paths, servers=[{"url": "https://evil.example"}]))
     funcs = server.session(allow_server="https://api.example")
-    with pytest.warns(UserWarning, match=r"Left out 1 of 3 .*: GET /other \(it runs on 'https://evil.example'\)"):
+    with pytest.warns(
+        UserWarning, match=r"Left out 1 of 3 .*: GET /other \(it runs on 'https://evil.example'\)"
+    ):
         assert funcs.names == ["own", "path"]
     funcs.own()
     funcs.path()
@@ -453,7 +582,11 @@ def test_an_operation_may_have_a_server_of_its_own() -> None:
 
 def test_statuses_of_an_operation() -> None:
     """No content is no rows, a 404 is about the arguments; a GET is sent again, what changes data isn't."""
-    server = Server(document({"/a": {"get": operation(operationId="look"), "post": operation(operationId="change")}}))
+    server = Server(
+        document(
+            {"/a": {"get": operation(operationId="look"), "post": operation(operationId="change")}}
+        )
+    )
     funcs = server.session()
     server.statuses = [204]
     assert funcs.change().empty

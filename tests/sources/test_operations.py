@@ -55,7 +55,11 @@ class Api:
         return JSONResponse(self.document)
 
     async def answer(self, request: Request) -> Response:
-        seen = {"method": request.method, "path": request.url.path, "headers": dict(request.headers)}
+        seen = {
+            "method": request.method,
+            "path": request.url.path,
+            "headers": dict(request.headers),
+        }
         if self.keeps_body:
             body: Any = await request.body()
         else:
@@ -100,8 +104,12 @@ def connected(api: Api, served: tuple[Api, str]) -> Iterator[Any]:
         session.close()
 
 
-def running(connected: Any, *params: Any, method: str = "get", path: str = "/run", **more: Any) -> RemoteFunction:
-    found: RemoteFunction = connected({path: {method: operation(*params, operationId="run", **more)}})["run"]
+def running(
+    connected: Any, *params: Any, method: str = "get", path: str = "/run", **more: Any
+) -> RemoteFunction:
+    found: RemoteFunction = connected(
+        {path: {method: operation(*params, operationId="run", **more)}}
+    )["run"]
     return found
 
 
@@ -109,7 +117,9 @@ def running(connected: Any, *params: Any, method: str = "get", path: str = "/run
 
 
 @pytest.mark.fault(160)
-@pytest.mark.parametrize("name", ["Accept-Language", "Accept-Version", "Accept-Crs", "Content-Language", "If-Match"])
+@pytest.mark.parametrize(
+    "name", ["Accept-Language", "Accept-Version", "Accept-Crs", "Content-Language", "If-Match"]
+)
 def test_a_header_of_the_document_is_a_field(api: Api, connected: Any, name: str) -> None:
     """Without a required one nothing is sent."""
     run = running(connected, param(name, "header", required=True))
@@ -134,7 +144,11 @@ def test_a_header_of_http_is_no_field(connected: Any, name: str) -> None:
 
 def test_a_cookie_of_the_document_is_a_field(api: Api, connected: Any) -> None:
     """Its value can add no other cookie, and is sent as it is where a cookie has that character."""
-    run = running(connected, param("session", "cookie", required=True), param("n", "cookie", {"type": "integer"}))
+    run = running(
+        connected,
+        param("session", "cookie", required=True),
+        param("n", "cookie", {"type": "integer"}),
+    )
     with pytest.raises(jf.ArgumentError, match="session is required"):
         run()
     run(session="a=b; admin=1", n=2)
@@ -177,7 +191,9 @@ def test_a_refused_value_is_named_at_its_parameter(api: Api, connected: Any, for
 
 
 @pytest.mark.parametrize("way", ["call", "submit", "magic", "sweep", "panel"])
-def test_it_is_named_on_every_path(api: Api, connected: Any, way: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_named_on_every_path(
+    api: Api, connected: Any, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The panel marks the field, a sweep keeps the words, a cell fails with them."""
     run = running(connected, param("size"))
     api.told(*REFUSALS["FastAPI"])
@@ -191,7 +207,9 @@ def test_it_is_named_on_every_path(api: Api, connected: Any, way: str, capsys: p
     elif way == "sweep":
         with pytest.warns(MissingRowsWarning, match=f"First error: size: {SIZE}"):
             frame = run.with_options(progress=False, cache=False).sweep(size=["99", "5"])
-        assert [error["error"].splitlines()[0] for error in frame.attrs["errors"]] == [f"size: {SIZE}"]
+        assert [error["error"].splitlines()[0] for error in frame.attrs["errors"]] == [
+            f"size: {SIZE}"
+        ]
     elif way == "magic":
         with shell_with(run.session) as shell:
             assert not shell.run_cell("%funcs call run size=99").success
@@ -214,7 +232,9 @@ def test_it_is_named_on_every_path(api: Api, connected: Any, way: str, capsys: p
         (["body", *["a"] * 10_000], {"a.a.a.a.a.a.a.a": ["too long"]}),
     ],
 )
-def test_a_part_of_a_body_belongs_to_its_field(api: Api, connected: Any, loc: Any, errors: Any) -> None:
+def test_a_part_of_a_body_belongs_to_its_field(
+    api: Api, connected: Any, loc: Any, errors: Any
+) -> None:
     """What a server says of a part has the path of that part before it."""
     body = {"properties": {"customer": {"type": "object"}, "items": {"type": "array"}}}
     run = running(connected, param("X-Tenant", "header"), method="post", body=body)
@@ -249,7 +269,9 @@ def test_a_panel_shows_a_refusal_of_what_is_no_field(api: Api, connected: Any) -
         ({"error": None, "x": True}, ""),
     ],
 )
-def test_what_has_no_known_form_is_words_too(api: Api, connected: Any, body: Any, text: str) -> None:
+def test_what_has_no_known_form_is_words_too(
+    api: Api, connected: Any, body: Any, text: str
+) -> None:
     """Also of a failure that is about no argument."""
     run = running(connected)
     for status in (400, 503, 403):
@@ -291,7 +313,9 @@ def test_the_result_of_an_accepted_operation_is_asked_for(
 ) -> None:
     """With GET and the operation's own headers; the operation itself is sent once."""
     monkeypatch.setattr(openapi_requests, "_MIN_PAUSE", 0.01)
-    run = running(connected, param("X-Tenant", "header"), method="post", body={"properties": {"n": {}}})
+    run = running(
+        connected, param("X-Tenant", "header"), method="post", body={"properties": {"n": {}}}
+    )
     for status, body, headers in replies:
         api.told(status, body, **headers)
     frame = run(X_Tenant="t", n=1)
@@ -305,10 +329,14 @@ def test_the_result_of_an_accepted_operation_is_asked_for(
         assert "content-type" not in one["headers"]
 
 
-def test_what_can_be_sent_again_is_asked_again(api: Api, connected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_be_sent_again_is_asked_again(
+    api: Api, connected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A GET that is answered with 202 and a Retry-After; what changes data is not, and its reply is the result."""
     monkeypatch.setattr(openapi_requests, "_MIN_PAUSE", 0.01)
-    paths = {"/run": {"get": operation(operationId="look"), "post": operation(operationId="change")}}
+    paths = {
+        "/run": {"get": operation(operationId="look"), "post": operation(operationId="change")}
+    }
     funcs = connected(paths)
     api.told(202, {"state": "busy"}, retry_after="0")
     assert funcs.look()["n"].tolist() == [2]
@@ -323,14 +351,23 @@ def test_the_result_at_another_origin_is_not_asked_for(api: Api, connected: Any)
     """What was accepted is the result then, with a warning."""
     run = running(connected, method="post")
     api.told(202, {"id": 7}, location="https://elsewhere.example/jobs/7")
-    with pytest.warns(UserWarning, match=r"at another address, 'https://elsewhere.example/jobs/7', and wasn't asked"):
+    with pytest.warns(
+        UserWarning,
+        match=r"at another address, 'https://elsewhere.example/jobs/7', and wasn't asked",
+    ):
         assert run()["id"].tolist() == [7]
 
 
 @pytest.mark.parametrize(
     ("status", "body", "headers", "error", "said"),
     [
-        (200, {"status": "Failed", "error": {"code": "X", "message": "no stock"}}, {}, jf.FunctionError, "no stock"),
+        (
+            200,
+            {"status": "Failed", "error": {"code": "X", "message": "no stock"}},
+            {},
+            jf.FunctionError,
+            "no stock",
+        ),
         (200, {"status": "Canceled"}, {}, jf.FunctionError, "status: Canceled"),
         (404, {"detail": "gone"}, {}, jf.FunctionError, "gone"),
         (429, {}, {"retry_after": "90"}, jf.RateLimitError, "no more requests"),
@@ -338,7 +375,13 @@ def test_the_result_at_another_origin_is_not_asked_for(api: Api, connected: Any)
     ],
 )
 def test_a_result_that_cannot_be_had_says_why(
-    api: Api, connected: Any, status: int, body: Any, headers: Any, error: type[jf.FuncsError], said: str
+    api: Api,
+    connected: Any,
+    status: int,
+    body: Any,
+    headers: Any,
+    error: type[jf.FuncsError],
+    said: str,
 ) -> None:
     """The operation was accepted, so nothing sends it again, a sweep neither."""
     run = running(connected, param("n"), method="post")
@@ -368,7 +411,11 @@ def test_waiting_is_shown_and_can_be_cancelled(api: Api, connected: Any) -> None
     page = Page(panel)
     api.told(202, None, location="/jobs/1", retry_after="60")
     panel.run()
-    wait_until(lambda: any("accepted, asked" in (sent.get("running") or {}).get("note", "") for sent in page.sent))
+    wait_until(
+        lambda: any(
+            "accepted, asked" in (sent.get("running") or {}).get("note", "") for sent in page.sent
+        )
+    )
     panel.cancel()
     panel.close()
 
@@ -391,7 +438,10 @@ MULTIPART = "multipart/form-data"
 
 
 def taking(kind: str, schema: Any = None, **more: Any) -> dict[str, Any]:
-    return {"method": "post", "requestBody": {"required": True, "content": {kind: {"schema": schema, **more}}}}
+    return {
+        "method": "post",
+        "requestBody": {"required": True, "content": {kind: {"schema": schema, **more}}},
+    }
 
 
 def parts_of(request: dict[str, Any]) -> list[tuple[str, str | None, str, bytes]]:
@@ -429,7 +479,12 @@ def test_a_form_with_files_is_sent_as_its_parts(api: Api, connected: Any, tmp_pa
 
 @pytest.mark.parametrize(
     ("kind", "sent"),
-    [("application/octet-stream", None), ("image/png", None), ("image/*", "image/png"), ("application/pdf", None)],
+    [
+        ("application/octet-stream", None),
+        ("image/png", None),
+        ("image/*", "image/png"),
+        ("application/pdf", None),
+    ],
 )
 def test_a_body_that_is_a_file_is_sent_as_it_is(
     api: Api, connected: Any, tmp_path: Path, kind: str, sent: str | None
@@ -439,11 +494,15 @@ def test_a_body_that_is_a_file_is_sent_as_it_is(
     (tmp_path / "x.png").write_bytes(b"\x89PNG")
     run(body=str(tmp_path / "x.png"))
     run(body=b"\x89PNG")
-    for request, media_type in zip(api.seen, (sent or kind, "application/octet-stream" if sent else kind), strict=True):
+    for request, media_type in zip(
+        api.seen, (sent or kind, "application/octet-stream" if sent else kind), strict=True
+    ):
         assert (request["body"], request["headers"]["content-type"]) == (b"\x89PNG", media_type)
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "text/xml", "application/soap+xml", "text/csv"])
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/xml", "text/xml", "application/soap+xml", "text/csv"]
+)
 def test_a_body_of_text_is_one_field(api: Api, connected: Any, kind: str) -> None:
     """Whatever its schema says: only JSON is written from properties."""
     run = running(connected, **taking(kind, {"type": "object", "properties": {"a": {}}}))
@@ -455,12 +514,19 @@ def test_a_body_of_text_is_one_field(api: Api, connected: Any, kind: str) -> Non
     assert "--data-raw @x" in curl(run, {"body": "@x"})
 
 
-WRONG_FILES: dict[str, Any] = {"gone.csv": "finds no file", ".": "can't read", 5: "takes the path", "\x00": "finds no"}
+WRONG_FILES: dict[str, Any] = {
+    "gone.csv": "finds no file",
+    ".": "can't read",
+    5: "takes the path",
+    "\x00": "finds no",
+}
 
 
 @pytest.mark.parametrize("value", WRONG_FILES)
 @pytest.mark.parametrize("name", ["file", "more"])
-def test_a_file_that_is_not_there_is_an_error_at_its_field(api: Api, connected: Any, value: Any, name: str) -> None:
+def test_a_file_that_is_not_there_is_an_error_at_its_field(
+    api: Api, connected: Any, value: Any, name: str
+) -> None:
     """Before anything is sent."""
     run = running(connected, **taking(MULTIPART, PARTS))
     form = run.form(**{"file": b"x", name: [value] if name == "more" else value})
@@ -477,7 +543,11 @@ def test_the_content_of_a_file_is_shown_nowhere(api: Api, connected: Any, tmp_pa
     file.write_bytes(b"secret of the file")
     content = b"secret of the bytes"
     request = run.request(file=str(file), more=[content], note="x")
-    assert request["body"] == {"file": {"file": str(file), "size": 18}, "more": {"size": 19}, "note": "x"}
+    assert request["body"] == {
+        "file": {"file": str(file), "size": 18},
+        "more": {"size": 19},
+        "note": "x",
+    }
     assert request["headers"]["Content-Type"] == MULTIPART
     form = run.form(file=str(file), more=[content])
     frame = run(form)
@@ -509,7 +579,9 @@ def test_a_large_file_is_read_while_it_is_sent(api: Api, connected: Any, tmp_pat
     assert api.seen[0]["body"] == 64 * 2**20
 
 
-def test_a_file_is_sent_again_only_if_nothing_was_sent(api: Api, connected: Any, tmp_path: Path) -> None:
+def test_a_file_is_sent_again_only_if_nothing_was_sent(
+    api: Api, connected: Any, tmp_path: Path
+) -> None:
     """A failure of the server is no reason."""
     run = running(connected, **taking("application/octet-stream"))
     (tmp_path / "x").write_bytes(b"x")
@@ -606,19 +678,27 @@ def test_what_is_deprecated_says_so(connected: Any) -> None:
     card = panel._state.header.card(run)
     assert (card["name"], card["about"]) == ("Lists orders", "Deprecated. Lists orders")
     panel.close()
-    changing = running(connected, method="post", deprecated=True, body={"properties": {"a": {"deprecated": True}}})
+    changing = running(
+        connected, method="post", deprecated=True, body={"properties": {"a": {"deprecated": True}}}
+    )
     assert changing.describe().note == "Changes data. Deprecated."
     assert changing.fields[0].help == "Deprecated."
 
 
 FASTAPI = {
-    "/orders": {"get": operation(operationId="list_orders_orders_get", summary="List Orders", description="All.")},
+    "/orders": {
+        "get": operation(
+            operationId="list_orders_orders_get", summary="List Orders", description="All."
+        )
+    },
     "/orders/{order_id}": {
         "get": operation(param("order_id", "path"), operationId="read_orders__order_id__get"),
         "delete": operation(param("order_id", "path"), operationId="drop_orders__order_id__delete"),
     },
     "/v2/orders/{order_id}": {
-        "delete": operation(param("order_id", "path"), operationId="drop_v2_orders__order_id__delete"),
+        "delete": operation(
+            param("order_id", "path"), operationId="drop_v2_orders__order_id__delete"
+        ),
     },
 }
 
@@ -644,7 +724,9 @@ def test_a_name_that_a_framework_made_has_a_short_one(api: Api, connected: Any) 
 
 
 @pytest.mark.parametrize("name", ["login", "status", "find", "names", "close", "panel", "history"])
-def test_a_name_that_the_session_uses_itself_has_an_underscore(api: Api, connected: Any, name: str) -> None:
+def test_a_name_that_the_session_uses_itself_has_an_underscore(
+    api: Api, connected: Any, name: str
+) -> None:
     """Tab shows it; in brackets, on a line and in the panel the name is as listed."""
     funcs = connected({"/run": {"get": operation(operationId=name)}})
     assert funcs[name] is getattr(funcs, f"{name}_")
@@ -655,7 +737,9 @@ def test_a_name_that_the_session_uses_itself_has_an_underscore(api: Api, connect
         shell.user_ns["funcs"] = funcs
         typed = f"funcs.{name}"
         with provisionalcompleter():
-            offered = [completion.text for completion in shell.Completer.completions(typed, len(typed))]
+            offered = [
+                completion.text for completion in shell.Completer.completions(typed, len(typed))
+            ]
     assert any(f"{name}_" in text for text in offered)
     assert funcs.panel(name).form.function == name
     with pytest.raises(AttributeError):
@@ -674,5 +758,7 @@ def test_what_is_left_out_is_counted_and_named(connected: Any) -> None:
         table = shell.run_line_magic("funcs", "describe")
     assert list(table["name"]) == [f"GET /page{at}" for at in range(5)]
     assert set(table["why"]) == {"its reply is a web page"}
-    with pytest.raises(jf.NotFoundError, match="GET /page3 was left out of your catalog: its reply is a web page"):
+    with pytest.raises(
+        jf.NotFoundError, match="GET /page3 was left out of your catalog: its reply is a web page"
+    ):
         _ = funcs["GET /page3"]

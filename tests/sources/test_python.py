@@ -52,7 +52,11 @@ class Pair:
 Named = collections.namedtuple("Named", "low high")  # noqa: PYI024  # as many libraries return
 
 
-def daily_total(day: dt.date, count: Annotated[int, pydantic.Field(ge=1, le=5)] = 2, unit: Literal["d", "w"] = "d"):  # noqa: ANN201  # as people write them
+def daily_total(  # noqa: ANN201  # as people write them
+    day: dt.date,
+    count: Annotated[int, pydantic.Field(ge=1, le=5)] = 2,
+    unit: Literal["d", "w"] = "d",
+):
     """Sum one day.
 
     Parameters
@@ -103,7 +107,9 @@ ANNOTATIONS = [
 
 
 @pytest.mark.parametrize(("annotation", "given", "received"), ANNOTATIONS, ids=str)
-def test_a_function_receives_what_its_annotation_says(annotation: Any, given: Any, received: Any) -> None:
+def test_a_function_receives_what_its_annotation_says(
+    annotation: Any, given: Any, received: Any
+) -> None:
     """Values are converted to the annotated type; a value that has it already, or has none to be, is passed itself."""
     seen: list[Any] = []
 
@@ -154,7 +160,9 @@ def documented(rows, equal_var=True, method="auto", level=False):  # noqa: ANN00
     ],
 )
 @pytest.mark.filterwarnings("ignore:Documented")
-def test_a_function_without_annotations_is_known_from_its_docstring(values: Any, received: str, warned: Any) -> None:
+def test_a_function_without_annotations_is_known_from_its_docstring(
+    values: Any, received: str, warned: Any
+) -> None:
     """A documented bool is one, and never the text 'no', which is true; listed options are only suggested."""
     function = jf.connect([documented])["Documented"]
     assert [(str(field.kind), field.default) for field in function.fields] == [
@@ -276,7 +284,9 @@ def test_an_endless_function_stops_nothing_but_its_thread() -> None:
 
     funcs = jf.connect([endless, soon])
     job = funcs.endless.submit()
-    with pytest.raises(DeadlineError, match=r"did not finish within 0.4 s; it may still be running\."):
+    with pytest.raises(
+        DeadlineError, match=r"did not finish within 0.4 s; it may still be running\."
+    ):
         funcs.endless.with_options(timeout=0.4)()
     assert funcs.soon()["Result"].tolist() == [5]
     assert job.cancel()
@@ -295,7 +305,9 @@ def test_a_wrong_value_is_an_error_at_its_field() -> None:
     assert list(caught.value.errors) == ["count"]
     with pytest.raises(ArgumentError) as caught:
         function(path="nope")
-    assert caught.value.errors["path"][0].startswith("Path does not take 'nope': Value error, invalid literal")
+    assert caught.value.errors["path"][0].startswith(
+        "Path does not take 'nope': Value error, invalid literal"
+    )
     assert str(caught.value).endswith("\nTake was not run.")
 
 
@@ -306,7 +318,9 @@ def test_a_refused_duration_names_one_that_is_taken() -> None:
     def take(span: dt.timedelta) -> None:
         raise AssertionError
 
-    with pytest.raises(ArgumentError, match=r"was not run\. span takes a duration such as P1DT2H, not '1h'\."):
+    with pytest.raises(
+        ArgumentError, match=r"was not run\. span takes a duration such as P1DT2H, not '1h'\."
+    ):
         jf.connect([take]).take(span="1h")
 
 
@@ -336,7 +350,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 BROKEN = [
-    ("import nothing_of_this_name\n", "ModuleNotFoundError: No module named 'nothing_of_this_name' ({}, line 1)."),
+    (
+        "import nothing_of_this_name\n",
+        "ModuleNotFoundError: No module named 'nothing_of_this_name' ({}, line 1).",
+    ),
     ("x = 1\n1 / 0\n", "ZeroDivisionError: division by zero ({}, line 2)."),
     ("raise SystemExit\n", "SystemExit ({}, line 1)."),
     ("a\nb c\n", "SyntaxError: invalid syntax (broken_module.py, line 2)."),
@@ -345,7 +362,9 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("source", "text"), BROKEN)
-def test_a_module_that_fails_is_named_with_its_line(folder: Path, source: str | None, text: str) -> None:
+def test_a_module_that_fails_is_named_with_its_line(
+    folder: Path, source: str | None, text: str
+) -> None:
     """The error is there at the first use, and `connect` doesn't raise."""
     place = folder / "broken_module.py"
     if source:
@@ -353,7 +372,9 @@ def test_a_module_that_fails_is_named_with_its_line(folder: Path, source: str | 
     funcs = jf.connect("python:broken_module")
     with pytest.raises(ConfigError) as caught:
         _ = funcs.names
-    assert caught.value.what == f"The module 'broken_module' can't be imported: {text.format(place)}"
+    assert (
+        caught.value.what == f"The module 'broken_module' can't be imported: {text.format(place)}"
+    )
     assert text.partition(" (")[0] in str(funcs.status())
 
 
@@ -377,8 +398,12 @@ def test_the_public_functions_of_a_module_are_listed(folder: Path) -> None:
     (folder / "own_module.py").write_text(MODULE)
     assert jf.connect("python:own_module").names == ["Daily Total", "Daily Total 2"]
     module = ModuleType("made")
-    vars(module).update(max=max, min=min, mean=np.mean, Thing=Color, __all__=["max", "min", "mean", "Thing", "gone"])
-    with pytest.warns(UserWarning, match=r"left out max \(it has no signature\), min \(.*\) and gone \(Attr") as warned:
+    vars(module).update(
+        max=max, min=min, mean=np.mean, Thing=Color, __all__=["max", "min", "mean", "Thing", "gone"]
+    )
+    with pytest.warns(
+        UserWarning, match=r"left out max \(it has no signature\), min \(.*\) and gone \(Attr"
+    ) as warned:
         assert jf.connect(module).names == ["Mean"]
     assert len(warned) == 1
 
@@ -387,10 +412,20 @@ def test_a_profile_names_a_module(folder: Path) -> None:
     """It is a connection like any other."""
     (folder / "own_module.py").write_text(MODULE)
     profiles = folder / "profiles.toml"
-    profiles.write_text('default = "mine"\n[profiles.mine]\nkind = "python"\nmodule = "own_module"\n')
+    profiles.write_text(
+        'default = "mine"\n[profiles.mine]\nkind = "python"\nmodule = "own_module"\n'
+    )
     funcs = jf.connect()
     assert (funcs.service, funcs.address, funcs.where) == ("mine", "python:own_module", "mine")
-    assert str(funcs.status()).split() == ["service", "mine", "(python:own_module)", "kind", "python", "functions", "2"]
+    assert str(funcs.status()).split() == [
+        "service",
+        "mine",
+        "(python:own_module)",
+        "kind",
+        "python",
+        "functions",
+        "2",
+    ]
 
 
 def test_what_is_no_list_of_functions_is_refused() -> None:
@@ -412,7 +447,9 @@ def test_another_process_finds_a_module_but_no_functions_of_python(folder: Path)
     with pytest.raises(ConfigError, match="were given in Python and stay in that process"):
         given.reconnect(given.where)
     with ThreadPoolExecutor(1) as executor:
-        swept = given.daily_total.with_options(executor=executor).sweep(day=["2024-01-01", "2024-01-02"])
+        swept = given.daily_total.with_options(executor=executor).sweep(
+            day=["2024-01-01", "2024-01-02"]
+        )
     assert len(swept) == 2
 
 
@@ -429,7 +466,10 @@ def test_form_sweep_describe_panel_and_code_work_as_for_a_service() -> None:
     assert function.__doc__
     assert function.sweep(day=["2024-01-02", "2024-01-03"], count=3)["count"].tolist() == [3, 3]
     assert len(funcs.history) == 1
-    assert function.request(day="2024-01-02") == {"function": "Daily Total", "arguments": {"day": "2024-01-02"}}
+    assert function.request(day="2024-01-02") == {
+        "function": "Daily Total",
+        "arguments": {"day": "2024-01-02"},
+    }
     assert "synthetic" not in str(funcs.status())
     assert funcs.cache.identity(funcs._connection, funcs._connection.token())
     panel = funcs.panel("Daily Total", day="2024-01-02", count=3)
@@ -469,14 +509,26 @@ def test_the_magic_and_tab_work() -> None:
     """Names and options are completed, and a call returns the frame."""
     with interactive_shell() as shell:
         shell.run_line_magic("load_ext", "jupyter_funcs")
-        assert "Session statistics" in repr(shell.run_line_magic("funcs", "connect python:statistics"))
+        assert "Session statistics" in repr(
+            shell.run_line_magic("funcs", "connect python:statistics")
+        )
         frame = shell.run_line_magic("funcs", "call linear_regression x=[1,2,3] y=[2,4,6]")
         assert frame["slope"].tolist() == [2.0]
-        assert shell.run_line_magic("funcs", "describe quantiles")["name"].tolist() == ["data", "n", "method"]
+        assert shell.run_line_magic("funcs", "describe quantiles")["name"].tolist() == [
+            "data",
+            "n",
+            "method",
+        ]
         _, offered = shell.Completer.complete(line_buffer="%funcs call harm")
         assert "harmonic_mean" in offered
         _, offered = shell.Completer.complete(line_buffer="%funcs call harmonic_mean we")
         assert "weights=" in offered
         shell.run_line_magic("funcs", "connect python:tests.sources.test_python")
-        assert len(shell.run_line_magic("funcs", "sweep daily_total day=[2024-01-02,2024-01-03] -q")) == 2
-        assert shell.Completer.complete(line_buffer="%funcs call daily_total unit=")[1] == ["d", "w"]
+        assert (
+            len(shell.run_line_magic("funcs", "sweep daily_total day=[2024-01-02,2024-01-03] -q"))
+            == 2
+        )
+        assert shell.Completer.complete(line_buffer="%funcs call daily_total unit=")[1] == [
+            "d",
+            "w",
+        ]

@@ -26,7 +26,11 @@ BODY = {"type": "object", "properties": {"count": {"type": "integer"}, "note": {
 SCHEMES = {"s": {"type": "apiKey", "in": "header", "name": "X-$HOME`id`"}}
 KEY = {"components": {"securitySchemes": SCHEMES}, "security": [{"s": []}]}
 PATHS = {
-    "/look/{id}": {"get": operation(param("id", "path"), param("q"), param("X-Mode", "header"), operationId="look")},
+    "/look/{id}": {
+        "get": operation(
+            param("id", "path"), param("q"), param("X-Mode", "header"), operationId="look"
+        )
+    },
     "/change": {"post": operation(operationId="change", body=BODY)},
 }
 
@@ -55,7 +59,14 @@ def test_the_request_of_an_operation_is_the_one_that_is_sent(funcs: Session, url
     assert look == {
         "method": "GET",
         "url": f"{url}/look/a%20b?q=x%20y",
-        "credentials": [{"in": "header", "name": "Authorization", "prefix": "Bearer ", "variable": "FUNCS_TOKEN"}],
+        "credentials": [
+            {
+                "in": "header",
+                "name": "Authorization",
+                "prefix": "Bearer ",
+                "variable": "FUNCS_TOKEN",
+            }
+        ],
         "headers": {"Accept": "application/json", "X-Mode": "fast"},
     }
     change = funcs.change.request(count="7", note="007")
@@ -64,8 +75,14 @@ def test_the_request_of_an_operation_is_the_one_that_is_sent(funcs: Session, url
     funcs.change(count="7", note="007")
     for sent, shown in zip(server.seen, (look, change), strict=True):
         asked = f"{url}{sent['path']}?{sent['query']}".rstrip("?")
-        assert (sent["method"], asked, sent["body"]) == (shown["method"], shown["url"], shown.get("body", ""))
-        assert {name.lower(): value for name, value in shown["headers"].items()}.items() <= sent["headers"].items()
+        assert (sent["method"], asked, sent["body"]) == (
+            shown["method"],
+            shown["url"],
+            shown.get("body", ""),
+        )
+        assert {name.lower(): value for name, value in shown["headers"].items()}.items() <= sent[
+            "headers"
+        ].items()
     with pytest.raises(jf.ArgumentError, match="id does not take"):
         funcs.look.request(id="..")
 
@@ -88,14 +105,23 @@ def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
     """A shell runs it as it is; the token comes from the environment, and no name in a document is expanded."""
     server.document = document(PATHS, **(KEY if name == "key" else {}))
     funcs = jf.connect(f"{url}/v1/openapi.json", token=None if name == "public" else TOKEN)
-    runs = {funcs.look: {"id": "it's", "X-Mode": "$HOME"}, funcs.change: {"count": "7", "note": "`id` $HOME é"}}
+    runs = {
+        funcs.look: {"id": "it's", "X-Mode": "$HOME"},
+        funcs.change: {"count": "7", "note": "`id` $HOME é"},
+    }
     for function, args in runs.items():
         command = curl(function, function.form(**args).check())
         assert TOKEN not in command
         server.seen.clear()
         function(**args)
         environment = {"FUNCS_TOKEN": TOKEN, "PATH": "/usr/local/bin:/usr/bin:/bin"}
-        subprocess.run(["bash", "-c", f"{command} -s"], env=environment, check=True, capture_output=True, timeout=60)
+        subprocess.run(
+            ["bash", "-c", f"{command} -s"],
+            env=environment,
+            check=True,
+            capture_output=True,
+            timeout=60,
+        )
         ours, theirs = server.seen
         assert theirs | {"headers": 0} == ours | {"headers": 0}
         for header in ("accept", "content-type", "authorization", "x-mode", "x-$home`id`"):
@@ -118,5 +144,8 @@ def test_the_code_of_a_run_has_a_command_only_where_there_is_one(funcs: Session)
     python = jf.connect([add])
     assert "curl -X GET" in code_of(funcs.look, id="a")
     assert "curl" not in code_of(funcs.look, id="..")
-    assert python.add.request(count="7", text="007") == {"function": "Add", "arguments": {"count": 7, "text": "007"}}
+    assert python.add.request(count="7", text="007") == {
+        "function": "Add",
+        "arguments": {"count": 7, "text": "007"},
+    }
     assert "curl" not in code_of(python.add, count="7")

@@ -31,7 +31,9 @@ def named(*urls: str, **variables: Any) -> list[dict[str, Any]]:
 def asked(servers: Any, paths: Any = RUN, url: str = DOCUMENT, **options: Any) -> str:
     """Run the operation of a document, and return the address that was asked for."""
     server = Server(document(paths, **({} if servers is None else {"servers": servers})))
-    funcs = jf.connect(url.replace("docs.example/", "docs.example/v1/"), transport=server, **options)
+    funcs = jf.connect(
+        url.replace("docs.example/", "docs.example/v1/"), transport=server, **options
+    )
     funcs["run"]()
     [origin] = server.origins - {"https://docs.example/"} or {"https://docs.example/"}
     return origin.rstrip("/") + server.seen[0]["path"]
@@ -75,7 +77,9 @@ REGION = {"region": {"default": "eu", "enum": ["eu", "us"]}}
          {"allow_server": "https://us.shop.example", "server": "https://us.shop.example"}, "https://us.shop.example"),
     ],
 )  # fmt: skip
-def test_a_request_goes_to_the_server_that_the_user_means(servers: Any, options: Any, address: str) -> None:
+def test_a_request_goes_to_the_server_that_the_user_means(
+    servers: Any, options: Any, address: str
+) -> None:
     """By `server` and `allow_server`, with the base path of the document."""
     assert asked(servers, **options) == f"{address}/run"
 
@@ -97,8 +101,12 @@ def test_a_request_goes_to_the_server_that_the_user_means(servers: Any, options:
 def test_a_value_of_a_variable_leads_nowhere_else(server: Any, said: str) -> None:
     """Neither does one that the document doesn't list; nothing is sent."""
     variables = {**TENANT, **REGION, "base": {"default": "v1"}}
-    served = Server(document(RUN, servers=named("https://{tenant}.shop.example/{base}/{region}", **variables)))
-    funcs = jf.connect("https://docs.example/v1/openapi.json", transport=served, server=server, allow_server=ACME)
+    served = Server(
+        document(RUN, servers=named("https://{tenant}.shop.example/{base}/{region}", **variables))
+    )
+    funcs = jf.connect(
+        "https://docs.example/v1/openapi.json", transport=served, server=server, allow_server=ACME
+    )
     with pytest.raises(jf.ConfigError, match=said):
         _ = funcs.names
     assert served.origins == {"https://docs.example/"}
@@ -127,7 +135,9 @@ HOSTILE = [
 def test_a_hostile_document_names_no_server_that_was_not_allowed(url: str, value: str) -> None:
     """Whatever its templates and defaults are, only the two origins that the user named are asked."""
     server = Server(document(RUN, servers=named(url, tenant={"default": value})))
-    funcs = jf.connect("https://docs.example/v1/openapi.json", transport=server, allow_server=ACME, token=TOKEN)
+    funcs = jf.connect(
+        "https://docs.example/v1/openapi.json", transport=server, allow_server=ACME, token=TOKEN
+    )
     try:
         funcs["run"]()
     except jf.ConfigError:
@@ -140,7 +150,10 @@ def test_a_hostile_document_names_no_server_that_was_not_allowed(url: str, value
     [
         (named("https://{host}/v1", host={"description": "yours"}), "whose host depends on you"),
         (named("https://api.example/{version}"), "whose version depends on you"),
-        (named("https://{tenant}.shop.example", **TENANT), "the server 'https://your-tenant.shop.example'"),
+        (
+            named("https://{tenant}.shop.example", **TENANT),
+            "the server 'https://your-tenant.shop.example'",
+        ),
     ],
 )
 def test_a_server_that_is_not_known_says_what_to_add(servers: Any, said: str) -> None:
@@ -156,15 +169,26 @@ def test_an_operation_elsewhere_is_no_part_of_ones_own_deployment() -> None:
     """One on the document's main server is."""
     paths = {
         **RUN,
-        "/same": {"get": operation(operationId="same", servers=[{"url": "https://demo.example/v2"}])},
-        "/other": {"get": operation(operationId="other", servers=[{"url": "https://uploads.example"}])},
+        "/same": {
+            "get": operation(operationId="same", servers=[{"url": "https://demo.example/v2"}])
+        },
+        "/other": {
+            "get": operation(operationId="other", servers=[{"url": "https://uploads.example"}])
+        },
     }
     server = Server(document(paths, servers=named("https://demo.example/v1")))
-    funcs = jf.connect("https://docs.example/v1/openapi.json", transport=server, allow_server="https://mine.example")
+    funcs = jf.connect(
+        "https://docs.example/v1/openapi.json",
+        transport=server,
+        allow_server="https://mine.example",
+    )
     with pytest.warns(UserWarning, match=r"GET /other \(it runs on 'https://uploads.example'\)"):
         assert funcs.names == ["run", "same"]
     funcs.same()
-    assert (server.origins, server.seen[0]["path"]) == ({"https://docs.example/", "https://mine.example/"}, "/v2/same")
+    assert (server.origins, server.seen[0]["path"]) == (
+        {"https://docs.example/", "https://mine.example/"},
+        "/v2/same",
+    )
 
 
 def test_a_profile_chooses_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +220,9 @@ def test_an_unencrypted_server_is_used_without_a_token(url: str) -> None:
     with pytest.warns(UserWarning, match=r"http://api\.example.* is not encrypted"):
         connection = resolve(url, **options)
     assert connection is not None
-    with pytest.raises(jf.ConfigError, match=r"http://api\.example.* would send your token unencrypted") as caught:
+    with pytest.raises(
+        jf.ConfigError, match=r"http://api\.example.* would send your token unencrypted"
+    ) as caught:
         resolve(url, TOKEN, **options)
     assert "allow_http" in caught.value.hint
     with pytest.warns(UserWarning, match="not encrypted"):

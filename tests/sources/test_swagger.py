@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Catalog
 
 HERE = Connection(
-    "shop", "https://shop.example/api.json", NO_TOKEN, kind="openapi", where="https://shop.example/api.json"
+    "shop",
+    "https://shop.example/api.json",
+    NO_TOKEN,
+    kind="openapi",
+    where="https://shop.example/api.json",
 )
 TEXT = {"type": "string"}
 LIST = {"type": "array", "items": TEXT}
@@ -49,7 +53,9 @@ def body(schema: Any, kind: str = "application/json", **more: Any) -> dict[str, 
     return {"requestBody": {"content": {kind: {"schema": schema}}, **more}}
 
 
-def form(*required: str, kind: str = FORM, encoding: Any = None, **properties: Any) -> dict[str, Any]:
+def form(
+    *required: str, kind: str = FORM, encoding: Any = None, **properties: Any
+) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties, "required": list(required)}
     content = {kind: {"schema": schema, "encoding": encoding or {}}}
     return {"requestBody": {"required": bool(required), "content": content}}
@@ -148,9 +154,15 @@ def test_parts_that_are_shared_are_found() -> None:
             "parameters": [{"$ref": "#/parameters/N"}, {"$ref": "#/parameters/It"}],
             "responses": {"200": {"$ref": "#/responses/Items"}},
         },
-        parameters={"N": given("n", type="integer"), "It": given("it", "body", schema={"$ref": "#/definitions/Item"})},
+        parameters={
+            "N": given("n", type="integer"),
+            "It": given("it", "body", schema={"$ref": "#/definitions/Item"}),
+        },
         responses={"Items": {"schema": {"type": "array", "items": {"$ref": "#/definitions/Item"}}}},
-        definitions={"Item": ITEM | {"properties": {**ITEM["properties"], "in": {"$ref": "#/definitions/Item"}}}},
+        definitions={
+            "Item": ITEM
+            | {"properties": {**ITEM["properties"], "in": {"$ref": "#/definitions/Item"}}}
+        },
         produces=["application/vnd.shop+json"],
         consumes=["application/vnd.shop+json"],
     )
@@ -160,14 +172,19 @@ def test_parts_that_are_shared_are_found() -> None:
     run, put = read(document)
     assert [param.name for param in run.params] == ["day", "n", "id", "next", "in"]
     assert run.params[4].schema["$ref"] == "#/$defs/Item"
-    assert (run.context["accept"], run.context["content_type"]) == ("application/vnd.shop+json",) * 2
+    assert (run.context["accept"], run.context["content_type"]) == (
+        "application/vnd.shop+json",
+    ) * 2
     assert [param.name for param in put.params] == ["day", "body"]
 
 
 @pytest.mark.parametrize(
     ("about", "server"),
     [
-        ({"host": "shop.example", "basePath": "/v1/", "schemes": ["https"]}, "https://shop.example/v1"),
+        (
+            {"host": "shop.example", "basePath": "/v1/", "schemes": ["https"]},
+            "https://shop.example/v1",
+        ),
         ({"host": "shop.example", "schemes": ["http", "https", "wss"]}, "https://shop.example"),
         ({"host": "shop.example", "basePath": "v1"}, "https://shop.example/v1"),
         ({"basePath": "/v1"}, "https://shop.example/v1"),
@@ -191,7 +208,10 @@ def test_a_document_of_this_machine_without_schemes_is_asked_as_it_was_read() ->
     [
         ({"type": "apiKey", "in": "header", "name": "X-Key"}, "X-Key"),
         ({"type": "basic"}, "Authorization"),
-        ({"type": "oauth2", "flow": "accessCode", "tokenUrl": "https://x.example", "scopes": {}}, "Authorization"),
+        (
+            {"type": "oauth2", "flow": "accessCode", "tokenUrl": "https://x.example", "scopes": {}},
+            "Authorization",
+        ),
     ],
 )
 def test_a_security_definition_names_the_header_of_the_token(scheme: Any, header: str) -> None:
@@ -209,11 +229,16 @@ def test_what_is_sent() -> None:
         given("n", "formData", type="integer", format="int64"),
     ]
     document = swagger({})
-    document["paths"] = {"/{ids}": {"post": {"operationId": "run", "parameters": params, "responses": {}}}}
+    document["paths"] = {
+        "/{ids}": {"post": {"operationId": "run", "parameters": params, "responses": {}}}
+    }
     server = Server(document)
     run = server.session()["run"]
     run(ids=["a", "b"], tab=["c", "d"], each=["e", "f"], n=5)
-    assert (server.seen[0]["path"], server.seen[0]["body"]) == ("/a%7Cb", "tab=c%09d&each=e&each=f&n=5")
+    assert (server.seen[0]["path"], server.seen[0]["body"]) == (
+        "/a%7Cb",
+        "tab=c%09d&each=e&each=f&n=5",
+    )
     with pytest.raises(jf.ArgumentError):
         run(ids=["a"], n="x")
 
@@ -231,16 +256,34 @@ def test_other_versions_are_refused(version: Any) -> None:
     "odd",
     [
         {"parameters": [5, {"in": "body"}, {"in": "formData"}, {"in": "query"}, {"in": []}]},
-        {"parameters": [given("a", "body", schema=[]), given("b", "body")], "consumes": [5, "application/json"]},
-        {"parameters": {}, "responses": [], "schemes": {}, "produces": "text/csv", "consumes": None},
+        {
+            "parameters": [given("a", "body", schema=[]), given("b", "body")],
+            "consumes": [5, "application/json"],
+        },
+        {
+            "parameters": {},
+            "responses": [],
+            "schemes": {},
+            "produces": "text/csv",
+            "consumes": None,
+        },
         {"responses": {"200": {"schema": 5}, "default": None}, "produces": [{}]},
-        {"parameters": [given("a", "formData", type=["x"], required="yes"), given("a", "formData", type="file")]},
+        {
+            "parameters": [
+                given("a", "formData", type=["x"], required="yes"),
+                given("a", "formData", type="file"),
+            ]
+        },
     ],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_malformed_document_is_read_as_far_as_it_goes(odd: Any) -> None:
     """Or refused as others are."""
     try:
-        read(swagger(odd, host=5, basePath=[], schemes={}, definitions=[], securityDefinitions={"a": 5}))
+        read(
+            swagger(
+                odd, host=5, basePath=[], schemes={}, definitions=[], securityDefinitions={"a": 5}
+            )
+        )
     except jf.ConfigError as error:
         assert "No operation" in error.what  # noqa: PT017 - either is fine

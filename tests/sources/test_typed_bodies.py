@@ -57,8 +57,16 @@ SCHEMAS: dict[str, Any] = {
 
 # Parameter, value, and what is sent.
 BODIES: list[tuple[str, Any, Any]] = [
-    *((name, blank, blank) for name in ("text", "either", "perhaps", "open") for blank in ("", " ", "\t", "\n")),
-    *((name, text, text) for name in ("either", "turned", "types") for text in ("7", "1E5", "true", "null", "3.10")),
+    *(
+        (name, blank, blank)
+        for name in ("text", "either", "perhaps", "open")
+        for blank in ("", " ", "\t", "\n")
+    ),
+    *(
+        (name, text, text)
+        for name in ("either", "turned", "types")
+        for text in ("7", "1E5", "true", "null", "3.10")
+    ),
     ("either", 7, 7),
     ("turned", 0.5, 0.5),
     ("turned", Decimal("3.10"), 3.1),
@@ -91,7 +99,11 @@ BODIES: list[tuple[str, Any, Any]] = [
     ("open", {"a": {"b": np.int64(1)}}, {"a": {"b": 1}}),
 ]
 ENTERED: list[tuple[str, str, Any]] = [
-    *((name, text, text) for name in ("text", "either", "turned", "types", "open") for text in ("7", "1E5", "null")),
+    *(
+        (name, text, text)
+        for name in ("text", "either", "turned", "types", "open")
+        for text in ("7", "1E5", "null")
+    ),
     ("either", "json:7", 7),
     ("turned", "json:3.10", 3.1),
     ("types", "json:true", True),
@@ -121,11 +133,22 @@ class Sent(NamedTuple):
 def document(where: str) -> dict[str, Any]:
     """Return a document with an operation that takes these parameters in its body, or in its query."""
     if where == "body":
-        body = {"content": {"application/json": {"schema": {"type": "object", "properties": SCHEMAS}}}}
+        body = {
+            "content": {"application/json": {"schema": {"type": "object", "properties": SCHEMAS}}}
+        }
         operation: dict[str, Any] = {"requestBody": body}
     else:
-        operation = {"parameters": [{"name": name, "in": "query", "schema": SCHEMAS[name]} for name in SCHEMAS]}
-        for style, explode in (("form", False), ("spaceDelimited", False), ("pipeDelimited", False), ("form", True)):
+        operation = {
+            "parameters": [
+                {"name": name, "in": "query", "schema": SCHEMAS[name]} for name in SCHEMAS
+            ]
+        }
+        for style, explode in (
+            ("form", False),
+            ("spaceDelimited", False),
+            ("pipeDelimited", False),
+            ("form", True),
+        ):
             own = {"name": f"{style} {explode}", "in": "query", "style": style, "explode": explode}
             operation["parameters"].append({**own, "schema": SCHEMAS["texts"]})
     return {"openapi": "3.1.0", "info": {}, "paths": {"/kinds": {"post": operation}}}
@@ -173,7 +196,9 @@ def check(session: Session, name: str, value: Any, expected: Any) -> None:
 @pytest.mark.fault(155)
 @pytest.mark.fault(156)
 @pytest.mark.parametrize(("name", "value", "expected"), BODIES, ids=row_id)
-def test_an_operation_gets_a_value_with_its_type(session: Session, name: str, value: Any, expected: Any) -> None:
+def test_an_operation_gets_a_value_with_its_type(
+    session: Session, name: str, value: Any, expected: Any
+) -> None:
     """Null, empty texts and lists where the schema has them; exact numbers; text where text is allowed."""
     check(session, name, value, expected)
 
@@ -190,11 +215,16 @@ def test_an_operation_gets_entered_text_as_its_schema_declares(
 @pytest.mark.fault(155)
 def test_the_parameters_of_a_tool_are_read_alike() -> None:
     """The arguments of an MCP tool have the same types."""
-    function = mcp._function({"name": "kinds", "inputSchema": {"type": "object", "properties": SCHEMAS}}, "g")
+    function = mcp._function(
+        {"name": "kinds", "inputSchema": {"type": "object", "properties": SCHEMAS}}, "g"
+    )
     assert function is not None
     fields = read_fields(function)
     tool = type("Tool", (), {"name": "kinds", "fields": fields})
-    for name, value, expected in [*BODIES, *((name, Entered(text), sent) for name, text, sent in ENTERED)]:
+    for name, value, expected in [
+        *BODIES,
+        *((name, Entered(text), sent) for name, text, sent in ENTERED),
+    ]:
         if name == "open" and not value:  # a tool's empty schema declares nothing
             continue
         form = jf.Form(tool(), **{name: value})
@@ -213,7 +243,9 @@ def test_the_parameters_of_a_tool_are_read_alike() -> None:
         ("form True", "form True=b&form True=a&form True=&form True=b"),
     ],
 )
-def test_a_list_in_a_query_keeps_its_order_repeats_and_empty_items(queried: Session, name: str, query: str) -> None:
+def test_a_list_in_a_query_keeps_its_order_repeats_and_empty_items(
+    queried: Session, name: str, query: str
+) -> None:
     """In each style of OpenAPI."""
     form = next(iter(queried)).form(**{name: ["b", "a", "", "b"]})
     assert unquote(urlsplit(sent_by(queried, form)["url"]).query) == query
@@ -231,7 +263,9 @@ def test_a_list_in_a_query_keeps_its_order_repeats_and_empty_items(queried: Sess
         ("types", True, "types=true"),
     ],
 )
-def test_a_value_in_a_query_is_spelt_as_json_spells_it(queried: Session, name: str, value: Any, query: str) -> None:
+def test_a_value_in_a_query_is_spelt_as_json_spells_it(
+    queried: Session, name: str, value: Any, query: str
+) -> None:
     """White space and an empty text are sent."""
     form = next(iter(queried)).form(**{name: value})
     assert unquote(urlsplit(sent_by(queried, form)["url"]).query) == query
@@ -240,12 +274,24 @@ def test_a_value_in_a_query_is_spelt_as_json_spells_it(queried: Session, name: s
 @pytest.mark.fault(155)
 def test_without_validation_what_was_given_is_sent(session: Session) -> None:
     """Converted only as JSON must be."""
-    given = {"whole": "seven", "texts": "a", "number": np.float64(0.5), "maybe": "", "choice": 7, "text": None}
+    given = {
+        "whole": "seven",
+        "texts": "a",
+        "number": np.float64(0.5),
+        "maybe": "",
+        "choice": 7,
+        "text": None,
+    }
     form = jf.Form(next(iter(session)), validate=False, **given)
     assert sent_by(session, form)["body"] == {**given, "number": 0.5}
 
 
-LISTING = [{"name": "Kinds", "params": [{"name": name, "schema": schema} for name, schema in SCHEMAS.items()]}]
+LISTING = [
+    {
+        "name": "Kinds",
+        "params": [{"name": name, "schema": schema} for name, schema in SCHEMAS.items()],
+    }
+]
 TEXTS: list[tuple[str, Any, Any]] = [
     ("text", " ", " "),
     *((name, "", NOTHING) for name in ("text", "either", "perhaps")),
@@ -276,7 +322,9 @@ def services() -> Iterator[tuple[Session, Session]]:
 
 @pytest.mark.fault(155)
 @pytest.mark.parametrize(("name", "value", "expected"), TEXTS, ids=row_id)
-def test_the_first_wire_takes_texts(services: tuple[Session, Session], name: str, value: Any, expected: Any) -> None:
+def test_the_first_wire_takes_texts(
+    services: tuple[Session, Session], name: str, value: Any, expected: Any
+) -> None:
     """Where null, an empty text and an empty list mean the same: not sent. In the form, a number is a number."""
     texts, _ = services
     form = texts.Kinds.form(**{name: value})

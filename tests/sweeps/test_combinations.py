@@ -28,9 +28,17 @@ CARD = {"PanelName": "Card"}
 
 
 def combos(
-    table: Any = None, /, *, pairs: bool = False, most: int = 10_000, validate: bool = True, **values: Any
+    table: Any = None,
+    /,
+    *,
+    pairs: bool = False,
+    most: int = 10_000,
+    validate: bool = True,
+    **values: Any,
 ) -> Combos:
-    return combinations.combos(swept(pairs=pairs, most=most, validate=validate), table, CARD | values)
+    return combinations.combos(
+        swept(pairs=pairs, most=most, validate=validate), table, CARD | values
+    )
 
 
 def swept(*, pairs: bool = False, most: int = 10, validate: bool = True) -> Any:
@@ -42,7 +50,10 @@ def swept(*, pairs: bool = False, most: int = 10, validate: bool = True) -> Any:
 
 def runs(*args: Any, **values: Any) -> list[Args]:
     """Return the runs without what all of them have."""
-    return [{name: value for name, value in run.items() if name != "PanelName"} for run in combos(*args, **values).runs]
+    return [
+        {name: value for name, value in run.items() if name != "PanelName"}
+        for run in combos(*args, **values).runs
+    ]
 
 
 def refused(*args: Any, **values: Any) -> ArgumentError:
@@ -56,7 +67,9 @@ def test_every_combination_is_run_in_the_order_given() -> None:
     """The last list goes round fastest, and constants stand in each run."""
     found = combos(Symbol=["B", "A"], PoPLookback=[1, 2])
     assert found.runs == [
-        {"PanelName": "Card", "Symbol": symbol, "PoPLookback": back} for symbol in "BA" for back in (1, 2)
+        {"PanelName": "Card", "Symbol": symbol, "PoPLookback": back}
+        for symbol in "BA"
+        for back in (1, 2)
     ]
     assert found.swept == ["Symbol", "PoPLookback"]
     assert found.constant == CARD
@@ -138,7 +151,9 @@ def test_nothing_swept_is_said() -> None:
     )
 
 
-@pytest.mark.parametrize("empty", [[], (), np.array([]), pd.Series([], dtype=str), Each(())], ids=row_id)
+@pytest.mark.parametrize(
+    "empty", [[], (), np.array([]), pd.Series([], dtype=str), Each(())], ids=row_id
+)
 def test_an_empty_list_is_refused(empty: Any) -> None:
     """No run would come of it, and silence is no answer."""
     error = refused(Symbol=empty, PoPLookback=[1, 2])
@@ -152,13 +167,21 @@ def test_of_a_parameter_that_takes_a_list_a_list_of_lists_is_swept() -> None:
     assert one.constant["Dimensions"] == ["Region", "Brand"]
     several = runs(Symbol="A", Dimensions=[["Region"], ["region", "Brand"]])
     assert [run["Dimensions"] for run in several] == [["Region"], ["Region", "Brand"]]
-    assert runs(Symbol="A", Dimensions=Each((["Region"],))) == [{"Symbol": "A", "Dimensions": ["Region"]}]
+    assert runs(Symbol="A", Dimensions=Each((["Region"],))) == [
+        {"Symbol": "A", "Dimensions": ["Region"]}
+    ]
 
 
 def test_an_empty_value_is_a_run_without_the_argument() -> None:
     """As it is in a form; a rule that needs it says so."""
-    assert runs(Symbol=["A", "B"], PoPLookback=[None, 2])[:2] == [{"Symbol": "A"}, {"Symbol": "A", "PoPLookback": 2}]
-    assert runs(Symbol="A", Dimensions=[[], ["Region"]]) == [{"Symbol": "A"}, {"Symbol": "A", "Dimensions": ["Region"]}]
+    assert runs(Symbol=["A", "B"], PoPLookback=[None, 2])[:2] == [
+        {"Symbol": "A"},
+        {"Symbol": "A", "PoPLookback": 2},
+    ]
+    assert runs(Symbol="A", Dimensions=[[], ["Region"]]) == [
+        {"Symbol": "A"},
+        {"Symbol": "A", "Dimensions": ["Region"]},
+    ]
     assert "Symbol or Brand is required" in str(combos(Symbol=["A", None]).warnings[""])
     assert combos(Symbol=["A", None], validate=False).warnings == {}
 
@@ -185,8 +208,15 @@ def test_a_table_gives_a_run_a_row() -> None:
     )
     found = combos(table)
     assert found.swept == ["Symbol", "StartDate", "PoPLookback"]
-    assert found.runs == [CARD | {"Symbol": "A", "PoPLookback": 1, "StartDate": "2025-01-01"}, CARD | {"Symbol": "B"}]
-    assert found.args == CARD | {"Symbol": ["A", "B"], "StartDate": ["2025-01-01", None], "PoPLookback": [1, None]}
+    assert found.runs == [
+        CARD | {"Symbol": "A", "PoPLookback": 1, "StartDate": "2025-01-01"},
+        CARD | {"Symbol": "B"},
+    ]
+    assert found.args == CARD | {
+        "Symbol": ["A", "B"],
+        "StartDate": ["2025-01-01", None],
+        "PoPLookback": [1, None],
+    }
     assert found.pairs
     assert combos(pairs=True, **found.args).runs == found.runs
 
@@ -199,7 +229,9 @@ def test_a_table_is_combined_with_lists() -> None:
         {"Symbol": "A", "PoPLookback": 1},
         {"Symbol": "B", "PoPLookback": 2},
     ]
-    assert "the table (2) and PoPLookback (3)" in str(refused(table, pairs=True, PoPLookback=[1, 2, 3]))
+    assert "the table (2) and PoPLookback (3)" in str(
+        refused(table, pairs=True, PoPLookback=[1, 2, 3])
+    )
 
 
 NO_TABLES: dict[str, tuple[Any, str]] = {
@@ -269,8 +301,13 @@ def test_a_million_runs_are_counted_and_not_made() -> None:
     assert isinstance(error, TooManyRunsError)
     assert error.number == 1_000_000
     assert error.what == "This is 1,000,000 runs of Get Panel Daily, more than most_runs = 10,000."
-    assert error.hint == "Sweep fewer values, or allow it: --most-runs 1000000 or with_options(most_runs=1000000)."
-    assert isinstance(refused(Symbol=[f"{number}" for number in range(11)], most=10), TooManyRunsError)
+    assert (
+        error.hint
+        == "Sweep fewer values, or allow it: --most-runs 1000000 or with_options(most_runs=1000000)."
+    )
+    assert isinstance(
+        refused(Symbol=[f"{number}" for number in range(11)], most=10), TooManyRunsError
+    )
     assert len(runs(Symbol=values[:10], most=10)) == 10
     again = pickle.loads(pickle.dumps(error))
     assert (again.number, str(again)) == (error.number, str(error))
@@ -286,7 +323,9 @@ VALUES = {
 
 
 @given(
-    st.fixed_dictionaries({}, optional={name: st.lists(one, min_size=1, max_size=3) for name, one in VALUES.items()})
+    st.fixed_dictionaries(
+        {}, optional={name: st.lists(one, min_size=1, max_size=3) for name, one in VALUES.items()}
+    )
 )
 def test_each_run_is_what_a_form_makes_of_its_values(lists: dict[str, list[Any]]) -> None:
     """Or none is valid: looking at each value once finds what a form for each run would."""

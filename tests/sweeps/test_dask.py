@@ -34,16 +34,22 @@ BLOCKS = [
     pd.DataFrame({"a": [1, 2, 3], "b": pd.array(["x", None, "ä"], dtype="string")}),
     pd.DataFrame({"a": [0.5, None, 2.5], "c": [True, False, True]}),
     pd.DataFrame({"a": pd.array([2**53 + 1, None, 3], dtype="Int64")}),
-    pd.DataFrame({"b": pd.array(["1", "2"], dtype="string"), "a": pd.array(["u", "v"], dtype="string")}),
+    pd.DataFrame(
+        {"b": pd.array(["1", "2"], dtype="string"), "a": pd.array(["u", "v"], dtype="string")}
+    ),
     pd.DataFrame({"b": pd.array([], dtype="string"), "a": pd.array([], dtype="int64")}),
     pd.DataFrame({"e": pd.Series([None], dtype=object)}),
-    pd.DataFrame({"d": pd.to_datetime(["2020-01-01", None]).astype("datetime64[us]"), "c": [True, False]}),
+    pd.DataFrame(
+        {"d": pd.to_datetime(["2020-01-01", None]).astype("datetime64[us]"), "c": [True, False]}
+    ),
     pd.DataFrame({"d": pd.to_datetime(["2020-01-01"]).astype("datetime64[ns]")}),
     pd.DataFrame({"e": pd.Series([[1, 2], 3, None], dtype=object)}),
     pd.DataFrame(index=pd.RangeIndex(2)),
 ]
 # With values of their own under the argument's name.
-WITH_SYMBOLS = [pd.DataFrame({"S": pd.array([text], dtype="string"), "n": [1]}) for text in ["other", *SYMBOLS]]
+WITH_SYMBOLS = [
+    pd.DataFrame({"S": pd.array([text], dtype="string"), "n": [1]}) for text in ["other", *SYMBOLS]
+]
 
 
 class Client:
@@ -65,7 +71,9 @@ def swept(frames: list[pd.DataFrame]) -> Any:
         options=SimpleNamespace(executor=Executor()),
     )
     runs = [{"S": SYMBOLS[at]} for at in range(len(frames))]
-    results = results_in_folders.DaskResults(function, Combos(["S"], {}, runs, {}, pairs=False, warnings={}))
+    results = results_in_folders.DaskResults(
+        function, Combos(["S"], {}, runs, {}, pairs=False, warnings={})
+    )
     asyncio.run(results.find(runs))
     try:
         for at in reversed(range(len(frames))):
@@ -76,13 +84,20 @@ def swept(frames: list[pd.DataFrame]) -> Any:
 
 
 def as_text(column: pd.Series[Any]) -> list[Any]:
-    return [None if pd.api.types.is_scalar(value) and pd.isna(value) else str(value) for value in column]
+    return [
+        None if pd.api.types.is_scalar(value) and pd.isna(value) else str(value) for value in column
+    ]
 
 
-@given(st.lists(st.sampled_from(BLOCKS), max_size=5) | st.lists(st.sampled_from(WITH_SYMBOLS), max_size=5))
+@given(
+    st.lists(st.sampled_from(BLOCKS), max_size=5)
+    | st.lists(st.sampled_from(WITH_SYMBOLS), max_size=5)
+)
 def test_dask_reads_the_table(frames: list[pd.DataFrame]) -> None:
     """Dask has the table's columns, rows and dtypes, a partition per run; columns of mixed values are text."""
-    wanted = stacked([({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], ["S"], symbol())
+    wanted = stacked(
+        [({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], ["S"], symbol()
+    )
     result = swept(frames)
     assert result.npartitions == max(1, len(frames))
     assert list(result.columns) == list(wanted)
@@ -128,7 +143,9 @@ def test_another_executor_is_refused(answering: Callable[..., Any]) -> None:
     function = answering(lambda _: listing)["F"].with_options(to="dask")
     with ThreadPoolExecutor(1) as pool:
         for each in (function, function.with_options(executor=pool)):
-            with pytest.raises(jf.ArgumentError, match=r"needs Dask's executor\.\nUse .*client\.get_executor"):
+            with pytest.raises(
+                jf.ArgumentError, match=r"needs Dask's executor\.\nUse .*client\.get_executor"
+            ):
                 each.sweep(a=["1", "2"])
 
 
@@ -142,11 +159,18 @@ def test_a_temporary_folder_that_cannot_be_created_is_named(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_cluster_reads_the_results(service_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cluster_reads_the_results(
+    service_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Forty runs are forty partitions in order, with the dtypes of the table; failed runs are listed."""
-    distributed = pytest.importorskip("distributed", reason="distributed isn't installed: pip install -e '.[check]'")
+    distributed = pytest.importorskip(
+        "distributed", reason="distributed isn't installed: pip install -e '.[check]'"
+    )
     session = configured(service_url, monkeypatch)
-    values = {"Symbol": [*session["Get Universe"]()["Symbol"][:20], "NO SUCH"], "PoPGrowth": ["No", "Yes"]}
+    values = {
+        "Symbol": [*session["Get Universe"]()["Symbol"][:20], "NO SUCH"],
+        "PoPGrowth": ["No", "Yes"],
+    }
     function = session["Get Panel FQ"].with_options(progress=False)
     with pytest.warns(UserWarning, match="2 of 42 runs"):
         wanted = function.with_options(cache=False).sweep(PanelName=PANEL, **values)
@@ -155,12 +179,18 @@ def test_a_cluster_reads_the_results(service_url: str, monkeypatch: pytest.Monke
         distributed.Client(cluster) as client,
     ):
         there = function.with_options(executor=client.get_executor(), to="dask")
-        with dask.config.set(temporary_directory=str(tmp_path)), pytest.warns(UserWarning, match="2 of 42 runs"):
+        with (
+            dask.config.set(temporary_directory=str(tmp_path)),
+            pytest.warns(UserWarning, match="2 of 42 runs"),
+        ):
             result: Any = there.sweep(PanelName=PANEL, **values)
         assert result.npartitions == 40
         assert result.attrs["funcs"]["failed"] == len(result.attrs["errors"]) == 2
         assert_frame_equal(result.compute().reset_index(drop=True), wanted)
-        with dask.config.set(temporary_directory=str(tmp_path)), pytest.warns(UserWarning, match="1 of 1 runs"):
+        with (
+            dask.config.set(temporary_directory=str(tmp_path)),
+            pytest.warns(UserWarning, match="1 of 1 runs"),
+        ):
             nothing: Any = there.sweep(PanelName=PANEL, Symbol=["NO SUCH"])
         assert len(nothing.compute()) == 0
         wait_until(lambda: gc.collect() >= 0 and not client.futures)

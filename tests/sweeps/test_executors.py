@@ -19,7 +19,13 @@ from pandas.testing import assert_frame_equal
 import jupyter_funcs as jf
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import Progress
-from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, FunctionError, RunCancelledError
+from jupyter_funcs.core.errors import (
+    ConfigError,
+    DeadlineError,
+    FuncsError,
+    FunctionError,
+    RunCancelledError,
+)
 from jupyter_funcs.service import embedded
 from jupyter_funcs.sweeps import executors
 from jupyter_funcs.sweeps.executors import ExecutorRunner, run_request, service_address
@@ -36,7 +42,9 @@ if TYPE_CHECKING:
     from tests.faults.server import Connection, Faulty
 
 # Python 3.12 and later say so of each fork beside threads; here it is the test that forks, to see that it goes well.
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:This process .* is multi-threaded:DeprecationWarning"
+)
 
 
 @pytest.fixture
@@ -58,7 +66,9 @@ def taken(function: RemoteFunction, executor: Executor, runs: list[dict[str, Any
     take = ExecutorRunner(function, executor)
 
     async def all_of_them() -> list[Any]:
-        return await asyncio.gather(*(take(args, Progress()) for args in runs), return_exceptions=True)
+        return await asyncio.gather(
+            *(take(args, Progress()) for args in runs), return_exceptions=True
+        )
 
     return background.run(all_of_them())
 
@@ -66,7 +76,9 @@ def taken(function: RemoteFunction, executor: Executor, runs: list[dict[str, Any
 def forty(session: Session) -> tuple[RemoteFunction, list[dict[str, Any]]]:
     symbols = list(session["Get Universe"]()["Symbol"][:20])
     return session["Get Panel FQ"], [
-        {"PanelName": PANEL, "Symbol": symbol, "PoPGrowth": growth} for symbol in symbols for growth in ("No", "Yes")
+        {"PanelName": PANEL, "Symbol": symbol, "PoPGrowth": growth}
+        for symbol in symbols
+        for growth in ("No", "Yes")
     ]
 
 
@@ -87,7 +99,9 @@ def configured(url: str, monkeypatch: pytest.MonkeyPatch) -> Session:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes_do_forty_of_forty_in_order(method: str, service_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_do_forty_of_forty_in_order(
+    method: str, service_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Forty runs in processes, forked or fresh, are what forty calls are; each process connects once by itself."""
     session = configured(service_url, monkeypatch)
     function, runs = forty(session)
@@ -125,7 +139,9 @@ def test_a_refusal_says_on_how_long_to_wait(session: Session, server: Faulty) ->
 
     def refuse(connection: Connection) -> None:
         connection.request()
-        connection.send(b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n")
+        connection.send(
+            b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"
+        )
 
     function = session["F"]
     server.tell(refuse)
@@ -139,7 +155,9 @@ def test_no_token_is_in_what_an_executor_is_given(session: Session, server: Faul
     given = jf.connect(server.url, token=CANARY)
     for each in (session, given):
         call = executors.run_request(
-            each["F"].with_options(schema={"n": "string"}), executors.service_address(each), {"a": "1"}
+            each["F"].with_options(schema={"n": "string"}),
+            executors.service_address(each),
+            {"a": "1"},
         )
         sent = pickle.dumps(call)
         assert server.url.encode() in sent
@@ -173,7 +191,9 @@ def test_a_worker_with_the_environments_token_takes_the_place_of_one_given(
 
 
 @pytest.mark.slow
-def test_a_profile_is_read_by_each_process(server: Faulty, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_is_read_by_each_process(
+    server: Faulty, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A session of a profile runs in processes: they read the profile, and its token, themselves."""
     (tmp_path / "token").write_text(CANARY)
     (tmp_path / "token").chmod(0o600)
@@ -185,7 +205,9 @@ def test_a_profile_is_read_by_each_process(server: Faulty, tmp_path: Any, monkey
         assert taken(function, pool, [{"a": "1"}])[0]["n"].item() == "1"
 
 
-def test_a_worker_set_up_for_another_service_is_told(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_set_up_for_another_service_is_told(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A worker whose environment names another address sends nothing, and says so."""
     function = session["F"]
     monkeypatch.setenv("FUNCS_BASE_URL", "http://localhost:1/elsewhere")
@@ -231,7 +253,9 @@ def test_a_cancelled_run_closes_its_connection(session: Session, server: Faulty)
     assert not any(b'"2"' in request for request in server.requests)
 
 
-def test_a_cancel_that_comes_before_the_run_begins_ends_it(session: Session, server: Faulty) -> None:
+def test_a_cancel_that_comes_before_the_run_begins_ends_it(
+    session: Session, server: Faulty
+) -> None:
     """The thread of the run may be slower than whoever cancels it."""
     request = run_request(session["F"], service_address(session), {"a": "early"})
     request.cancel()
@@ -261,7 +285,9 @@ def test_an_executor_that_cancels_a_run_is_told_from_the_person(session: Session
     assert isinstance(error, RunCancelledError)
 
 
-def test_an_executor_without_workers_is_given_up(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executor_without_workers_is_given_up(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where no run comes back at all, the wait ends."""
     monkeypatch.setattr(executors, "START_SECONDS", 0.01)
     [error] = taken(session["F"].with_options(timeout=0.01), Odd(Future), [{"a": "1"}])
@@ -307,7 +333,9 @@ print(loaded)
 @pytest.mark.slow
 def test_no_run_is_started_while_the_bar_is_imported(session: Session) -> None:
     """A worker forked beside that import would wait for it for ever; the bar is there before the first run."""
-    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout == "[True, True]\n"
 
 
@@ -317,17 +345,27 @@ def test_dask_does_forty_of_forty_in_order(
     processes: bool, service_url: str, monkeypatch: pytest.MonkeyPatch, session: Session
 ) -> None:
     """Forty runs on a cluster of Dask are what forty calls are; one that fails there fails as here."""
-    distributed = pytest.importorskip("distributed", reason="distributed isn't installed: pip install -e '.[check]'")
-    assert isinstance(taken_on_dask(distributed, session["F"], [{"a": "bad"}], processes)[0], FunctionError)
+    distributed = pytest.importorskip(
+        "distributed", reason="distributed isn't installed: pip install -e '.[check]'"
+    )
+    assert isinstance(
+        taken_on_dask(distributed, session["F"], [{"a": "bad"}], processes)[0], FunctionError
+    )
     session = configured(service_url, monkeypatch)
     same(taken_on_dask(distributed, *forty(session), processes), session)
 
 
-def taken_on_dask(distributed: Any, function: RemoteFunction, runs: list[dict[str, Any]], processes: bool) -> list[Any]:
+def taken_on_dask(
+    distributed: Any, function: RemoteFunction, runs: list[dict[str, Any]], processes: bool
+) -> list[Any]:
     address = {"host": "127.0.0.1"} if processes else {}
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=processes, dashboard_address=":0", **address
+            n_workers=2,
+            threads_per_worker=2,
+            processes=processes,
+            dashboard_address=":0",
+            **address,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -339,7 +377,9 @@ def test_ipyparallel_does_forty_of_forty_in_order(
     service_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     """Forty runs on the engines of ipyparallel are what forty calls are, each done once, by either kind of view."""
-    ipyparallel = pytest.importorskip("ipyparallel", reason="ipyparallel isn't installed: pip install -e '.[check]'")
+    ipyparallel = pytest.importorskip(
+        "ipyparallel", reason="ipyparallel isn't installed: pip install -e '.[check]'"
+    )
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     session = configured(service_url, monkeypatch)
     function, runs = forty(session)
@@ -357,14 +397,22 @@ def test_a_sweep_goes_through_an_executor(session: Session) -> None:
     pools = [ThreadPoolExecutor(4), ProcessPoolExecutor(2, multiprocessing.get_context("fork"))]
     for pool in pools:
         with pool, pytest.warns(UserWarning, match="1 of 41 runs of F failed"):
-            frame = function.with_options(executor=pool).sweep(a=[*values[:20], "bad", *values[20:]])
+            frame = function.with_options(executor=pool).sweep(
+                a=[*values[:20], "bad", *values[20:]]
+            )
         assert frame["a"].tolist() == frame["n"].tolist() == values
         [error] = frame.attrs["errors"]
-        assert (error["args"], error["type"], error["attempts"]) == ({"a": "bad"}, "FunctionError", 1)
+        assert (error["args"], error["type"], error["attempts"]) == (
+            {"a": "bad"},
+            "FunctionError",
+            1,
+        )
         assert frame.attrs["funcs"]["attempts"] == 41
 
 
-def test_a_sweep_whose_worker_dies_goes_on_with_another_executor(session: Session, server: Faulty) -> None:
+def test_a_sweep_whose_worker_dies_goes_on_with_another_executor(
+    session: Session, server: Faulty
+) -> None:
     """What came before a worker died is kept; the rest are error rows, and the same call with a new executor has it."""
     function = session["F"].with_options(progress=False, concurrency=1)
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
@@ -372,7 +420,9 @@ def test_a_sweep_whose_worker_dies_goes_on_with_another_executor(session: Sessio
         job = function.with_options(executor=pool).start_sweep({"a": ["1", "held", "3"]})
         wait_until(lambda: any(b"held" in request for request in server.requests))
         os.kill(pid, signal.SIGKILL)
-        with pytest.warns(UserWarning, match=r"2 of 3 runs of F failed.*A worker of the executor died"):
+        with pytest.warns(
+            UserWarning, match=r"2 of 3 runs of F failed.*A worker of the executor died"
+        ):
             frame = job.result(60)
     assert frame["n"].tolist() == ["1"]
     with ThreadPoolExecutor(1) as another:
@@ -390,7 +440,9 @@ def test_a_sweep_ends_at_once_where_the_workers_have_no_token(server: Faulty) ->
             sweep.sweep(a=[str(at) for at in range(100)])
 
 
-def test_a_cancelled_sweep_takes_its_runs_back_from_the_executor(session: Session, server: Faulty) -> None:
+def test_a_cancelled_sweep_takes_its_runs_back_from_the_executor(
+    session: Session, server: Faulty
+) -> None:
     """Runs that wait in the executor's queue are not run any more."""
     with ThreadPoolExecutor(1) as pool:
         function = session["F"].with_options(executor=pool, progress=False, cache=False)

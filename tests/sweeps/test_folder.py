@@ -55,8 +55,14 @@ def symbols(session: Session, count: int) -> list[str]:
 
 def test_a_folder_holds_what_the_table_does(demo: Session, tmp_path: Any) -> None:
     """The dataset of a folder has the rows of the table, in its order; any tool reads the files without us."""
-    wanted = demo["Get Panel FQ"].with_options(cache=False).sweep(Symbol=symbols(demo, 6), PanelName=PANEL)
-    result = panel_fq(demo, tmp_path / "new" / "out").sweep(Symbol=symbols(demo, 6), PanelName=PANEL)
+    wanted = (
+        demo["Get Panel FQ"]
+        .with_options(cache=False)
+        .sweep(Symbol=symbols(demo, 6), PanelName=PANEL)
+    )
+    result = panel_fq(demo, tmp_path / "new" / "out").sweep(
+        Symbol=symbols(demo, 6), PanelName=PANEL
+    )
     assert isinstance(result, ds.Dataset)
     assert_frame_equal(result.to_table().to_pandas().astype(wanted.dtypes), wanted)
     assert result.count_rows() == len(wanted)
@@ -67,8 +73,12 @@ def test_a_folder_holds_what_the_table_does(demo: Session, tmp_path: Any) -> Non
 
 def test_a_dataset_says_what_it_is(demo: Session, tmp_path: Any) -> None:
     """The schema and `_sweep.json` say which sweep it was and which of its runs failed; the others are there."""
-    with pytest.warns(UserWarning, match="1 of 3 runs of Get Panel FQ failed, all listed in /.*/_sweep.json"):
-        result = panel_fq(demo, tmp_path).sweep(Symbol=[*symbols(demo, 2), "NO SUCH"], PanelName=PANEL)
+    with pytest.warns(
+        UserWarning, match="1 of 3 runs of Get Panel FQ failed, all listed in /.*/_sweep.json"
+    ):
+        result = panel_fq(demo, tmp_path).sweep(
+            Symbol=[*symbols(demo, 2), "NO SUCH"], PanelName=PANEL
+        )
     told = {name: json.loads(result.schema.metadata[name]) for name in (b"funcs", b"errors")}
     assert told[b"funcs"]["function"] == "Get Panel FQ"
     assert (told[b"funcs"]["runs"], told[b"funcs"]["failed"]) == (3, 1)
@@ -78,12 +88,16 @@ def test_a_dataset_says_what_it_is(demo: Session, tmp_path: Any) -> None:
     assert (noted["swept"], noted["errors"]) == (["Symbol"], [error])
 
 
-def test_the_same_folder_goes_on_from_what_is_there(session: Session, server: Faulty, tmp_path: Any) -> None:
+def test_the_same_folder_goes_on_from_what_is_there(
+    session: Session, server: Faulty, tmp_path: Any
+) -> None:
     """A call on the same folder sends only the runs that are not there, also from another session."""
     function = session["F"].with_options(to=tmp_path, progress=False)
     function.sweep(a=["1", "2"])
     sent = len(server.requests)
-    result = jf.connect()["F"].with_options(to=tmp_path, progress=False).sweep(a=["3", "2", "1", "4"])
+    result = (
+        jf.connect()["F"].with_options(to=tmp_path, progress=False).sweep(a=["3", "2", "1", "4"])
+    )
     assert [request[-30:].count(b'"a"') for request in server.requests[sent:]].count(1) == 2
     assert result.to_table().to_pydict()["n"] == ["3", "2", "1", "4"]
     assert json.loads(result.schema.metadata[b"funcs"])["cached"]["runs"] == 2
@@ -102,7 +116,9 @@ def test_a_smaller_sweep_of_a_folder_gives_its_own_runs(session: Session, tmp_pa
 def test_two_notebooks_sweep_into_one_folder(session: Session, tmp_path: Any) -> None:
     """Two sweeps into one folder at once each give every run once, and leave no half of a file."""
     values = [str(at) for at in range(40)]
-    functions = [each["F"].with_options(to=tmp_path, progress=False) for each in (session, jf.connect())]
+    functions = [
+        each["F"].with_options(to=tmp_path, progress=False) for each in (session, jf.connect())
+    ]
     jobs = [function.start_sweep({"a": values}) for function in functions]
     for job in jobs:
         result: Any = job.result(60)
@@ -147,7 +163,10 @@ def test_an_argument_beside_a_column_of_its_name_is_called_alike_in_all_runs(
     function = session["F"].with_options(to=tmp_path, progress=False)
     assert function.sweep(a=["1", "3"]).to_table().to_pydict() == {"a": ["1", "3"]}
     result = function.sweep(a=["1", "2", "3"])
-    assert result.to_table().to_pydict() == {"a (argument)": ["1", "2", "3"], "a": ["1", "other", "3"]}
+    assert result.to_table().to_pydict() == {
+        "a (argument)": ["1", "2", "3"],
+        "a": ["1", "other", "3"],
+    }
 
 
 def refused(function: Any, server: Faulty, *texts: str, **values: Any) -> None:
@@ -162,19 +181,28 @@ def refused(function: Any, server: Faulty, *texts: str, **values: Any) -> None:
     assert len(server.requests) == sent
 
 
-def test_a_folder_that_cannot_be_used_is_named(session: Session, server: Faulty, tmp_path: Any) -> None:
+def test_a_folder_that_cannot_be_used_is_named(
+    session: Session, server: Faulty, tmp_path: Any
+) -> None:
     """A file, what is not writable, other files, another sweep's folder: said before any run is sent."""
     function = session["F"].with_options(progress=False)
     file = tmp_path / "file"
     file.write_text("x")
     refused(function.with_options(to=file), server, str(file), "is a file")
-    refused(function.with_options(to=file / "in"), server, "Cannot write to the folder", "Not a directory")
+    refused(
+        function.with_options(to=file / "in"),
+        server,
+        "Cannot write to the folder",
+        "Not a directory",
+    )
     refused(function.with_options(to="/proc/none"), server, "Cannot write to the folder /proc/none")
     refused(function.with_options(to=tmp_path), server, str(tmp_path), "has other content: 'file'")
     of_g = tmp_path / "g"
     of_g.mkdir()
     (of_g / "_sweep.json").write_text('{"function": "G"}')
-    refused(function.with_options(to=of_g), server, "belongs to another sweep: function 'G', not 'F'")
+    refused(
+        function.with_options(to=of_g), server, "belongs to another sweep: function 'G', not 'F'"
+    )
     for broken in ("{", "[" * 100_000):
         (of_g / "_sweep.json").write_text(broken)
         refused(function.with_options(to=of_g), server, "_sweep.json is broken")
@@ -185,14 +213,18 @@ def test_a_folder_that_cannot_be_used_is_named(session: Session, server: Faulty,
     assert file.read_text() == "x"
 
 
-def test_a_folder_takes_pyarrow(session: Session, server: Faulty, tmp_path: Any, monkeypatch: Any) -> None:
+def test_a_folder_takes_pyarrow(
+    session: Session, server: Faulty, tmp_path: Any, monkeypatch: Any
+) -> None:
     """Without pyarrow the way out is named."""
     monkeypatch.setitem(sys.modules, "jupyter_funcs.sweeps.folder", None)
     refused(session["F"].with_options(to=tmp_path / "out"), server, "pip install pyarrow")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_cancelled_sweep_leaves_whole_files_to_go_on_from(session: Session, server: Faulty, tmp_path: Any) -> None:
+def test_a_cancelled_sweep_leaves_whole_files_to_go_on_from(
+    session: Session, server: Faulty, tmp_path: Any
+) -> None:
     """What had come by the time of a cancel is in the folder, and is not sent again."""
     function = session["F"].with_options(to=tmp_path, progress=False, concurrency=1)
     job = function.start_sweep({"a": ["1", "2", "held"]})
@@ -239,13 +271,19 @@ def test_a_full_disk_is_said_and_leaves_what_was_there(session: Session, tmp_pat
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"Cannot write to the folder {tmp_path}: File too large." in done.stdout
-    assert session["F"].with_options(to=tmp_path, progress=False).sweep(a=["1", "2", "3"]).count_rows() == 3
+    assert (
+        session["F"].with_options(to=tmp_path, progress=False).sweep(a=["1", "2", "3"]).count_rows()
+        == 3
+    )
 
 
 @pytest.mark.slow
 def test_many_sweeps_at_once_do_not_wait_for_each_other(session: Session, tmp_path: Any) -> None:
     """Sweeps into more folders than there are threads all begin: none holds a thread that another needs."""
-    jobs = [session["F"].with_options(to=tmp_path / str(at)).start_sweep({"a": ["1", "2"]}) for at in range(40)]
+    jobs = [
+        session["F"].with_options(to=tmp_path / str(at)).start_sweep({"a": ["1", "2"]})
+        for at in range(40)
+    ]
     for job in jobs:
         result: Any = job.result(60)
         assert result.count_rows() == 2

@@ -31,7 +31,9 @@ def test_the_service_says_how_long_all_wait() -> None:
     assert refused.at_a_time(17.0) == 1
 
 
-@pytest.mark.parametrize(("draw", "waits"), [(0.0, [1, 2, 4, 8, 16, 30, 30]), (1.0, [0.5, 1, 2, 4, 8, 15, 15])])
+@pytest.mark.parametrize(
+    ("draw", "waits"), [(0.0, [1, 2, 4, 8, 16, 30, 30]), (1.0, [0.5, 1, 2, 4, 8, 15, 15])]
+)
 def test_without_a_wish_the_waits_double(draw: float, waits: list[float]) -> None:
     """Up to half a minute, and shorter at random, so that two sweeps do not come back together."""
     refused, now = pace(draw=draw), 0.0
@@ -94,7 +96,8 @@ def test_at_least_one_goes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wished", "is_worth_it"), [(LONGEST, True), (LONGEST + 1, False), (1e9, False), (None, True), (0.0, True)]
+    ("wished", "is_worth_it"),
+    [(LONGEST, True), (LONGEST + 1, False), (1e9, False), (None, True), (0.0, True)],
 )
 def test_a_long_wish_is_not_waited_for(wished: float | None, is_worth_it: Any) -> None:
     """Five minutes at a time, and a person is told of a longer one."""

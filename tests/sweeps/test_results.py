@@ -40,13 +40,21 @@ def blocks(draw: st.DrawFn) -> list[pd.DataFrame]:
     """Some blocks, of the same columns or of others, with rows or without, also with labels."""
     frames = []
     for at in range(draw(st.integers(0, 5))):
-        names = draw(st.lists(st.sampled_from(["a", "b", "S", "S (argument)", "index"]), unique=True, max_size=4))
+        names = draw(
+            st.lists(
+                st.sampled_from(["a", "b", "S", "S (argument)", "index"]), unique=True, max_size=4
+            )
+        )
         rows = draw(st.integers(0, 3))
         columns = {name: draw(st.sampled_from(COLUMNS))[:rows] for name in names}
         if "S" in names and draw(st.booleans()):
             columns["S"] = pd.Series([SYMBOLS[at]] * rows, dtype="string")
         frame = pd.DataFrame(columns, index=pd.RangeIndex(rows))
-        labels = [pd.Index(["x", "y", "z"][:rows]), pd.RangeIndex(5, 5 + rows), pd.RangeIndex(rows, name="k")]
+        labels = [
+            pd.Index(["x", "y", "z"][:rows]),
+            pd.RangeIndex(5, 5 + rows),
+            pd.RangeIndex(rows, name="k"),
+        ]
         frames.append(frame.set_axis([*labels, *[frame.index] * 9][draw(st.integers(0, 11))]))
     return frames
 
@@ -71,11 +79,15 @@ def gathered(frames: list[pd.DataFrame], most: float) -> pd.DataFrame:
 @given(blocks(), st.sampled_from([1, 100, 1e9]))
 def test_what_was_spilled_is_what_was_held(frames: list[pd.DataFrame], most: float) -> None:
     """The table is the same whether its blocks waited in memory or on disk, in whatever order they came."""
-    wanted = stacked([({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], ["S"], symbol())
+    wanted = stacked(
+        [({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], ["S"], symbol()
+    )
     assert_frame_equal(gathered(frames, most), wanted)
 
 
-def test_what_is_beyond_the_bound_goes_to_disk_and_is_gone_afterwards(tmp_path: Any, monkeypatch: Any) -> None:
+def test_what_is_beyond_the_bound_goes_to_disk_and_is_gone_afterwards(
+    tmp_path: Any, monkeypatch: Any
+) -> None:
     """Blocks beyond the bound are files, a row group a run; they are removed whether the sweep ends well or not."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     frame = pd.DataFrame({"x": np.arange(1000)})
@@ -122,7 +134,9 @@ for at in range(30):
 
 
 def program(*words: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done
 
@@ -143,4 +157,7 @@ def test_memory_is_bounded() -> None:
 def test_a_full_disk_loses_nothing() -> None:
     """Where the disk cannot take what is beyond the bound, it stays in memory, and a warning says why."""
     done = program("3e7", "FULL")
-    assert done.stderr.count("UserWarning: Results beyond max_memory stay in memory: File too large.") == 1
+    assert (
+        done.stderr.count("UserWarning: Results beyond max_memory stay in memory: File too large.")
+        == 1
+    )

@@ -33,14 +33,19 @@ def block(rows: Any, **schema: str) -> pd.DataFrame:
 
 def stack(*blocks: pd.DataFrame) -> pd.DataFrame:
     """Stack blocks of the runs a, b, c."""
-    return stacked([({"Symbol": "abcdefgh"[at]}, frame) for at, frame in enumerate(blocks)], ["Symbol"], S)
+    return stacked(
+        [({"Symbol": "abcdefgh"[at]}, frame) for at, frame in enumerate(blocks)], ["Symbol"], S
+    )
 
 
 def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows as Python has them, None where there is none."""
     rows = frame.astype(object).to_dict("records")
     return [
-        {name: value if isinstance(value, list | dict) or not pd.isna(value) else None for name, value in row.items()}
+        {
+            name: value if isinstance(value, list | dict) or not pd.isna(value) else None
+            for name, value in row.items()
+        }
         for row in rows
     ]
 
@@ -48,7 +53,11 @@ def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def test_a_block_stands_below_the_other_with_its_argument() -> None:
     """In the order of the runs; what only differs in the length is no other shape."""
     frame = stack(block([{"n": 1}, {"n": 2}]), block([]), block([{"n": 3}]))
-    assert values(frame) == [{"Symbol": "a", "n": 1}, {"Symbol": "a", "n": 2}, {"Symbol": "c", "n": 3}]
+    assert values(frame) == [
+        {"Symbol": "a", "n": 1},
+        {"Symbol": "a", "n": 2},
+        {"Symbol": "c", "n": 3},
+    ]
     assert frame.dtypes.astype(str).to_dict() == {"Symbol": "string", "n": "int64"}
     assert frame.index.equals(pd.RangeIndex(3))
     assert frame.attrs == {}
@@ -56,7 +65,9 @@ def test_a_block_stands_below_the_other_with_its_argument() -> None:
 
 def test_blocks_of_unlike_shapes_keep_their_order() -> None:
     """A run of another shape between two alike stays between them."""
-    frame = stack(block([{"n": 1}]), block([{"m": "x"}]), block([{"n": 2}]), block([{"m": "y", "n": 3}]))
+    frame = stack(
+        block([{"n": 1}]), block([{"m": "x"}]), block([{"n": 2}]), block([{"m": "y", "n": 3}])
+    )
     assert frame.columns.tolist() == ["Symbol", "n", "m"]
     assert frame["n"].tolist() == [1, pd.NA, 2, 3]
     assert frame["m"].tolist() == [pd.NA, "x", pd.NA, "y"]
@@ -76,12 +87,32 @@ BIG = 2**53 + 1
 WIDENED: dict[str, tuple[pd.DataFrame, pd.DataFrame, str, list[Any]]] = {
     "integers and null": (block([{"v": 1}]), block([{"v": None}]), "Int64", [1, None]),
     "integers and no column": (block([{"v": 1}]), block([{"w": 0}]), "Int64", [1, None]),
-    "integers with null and integers": (block([{"v": 1}, {"v": None}]), block([{"v": 2}]), "Int64", [1, None, 2]),
+    "integers with null and integers": (
+        block([{"v": 1}, {"v": None}]),
+        block([{"v": 2}]),
+        "Int64",
+        [1, None, 2],
+    ),
     "int32 and no column": (block([{"v": 1}], v="int32"), block([{"w": 0}]), "Int32", [1, None]),
-    "int32 and a larger integer": (block([{"v": 1}], v="int32"), block([{"v": 2**40}]), "int64", [1, 2**40]),
+    "int32 and a larger integer": (
+        block([{"v": 1}], v="int32"),
+        block([{"v": 2**40}]),
+        "int64",
+        [1, 2**40],
+    ),
     "integers and floats": (block([{"v": 1}]), block([{"v": 0.5}]), "float64", [1.0, 0.5]),
-    "integers with null and floats": (block([{"v": 1}, {"v": None}]), block([{"v": 0.5}]), "float64", [1.0, None, 0.5]),
-    "integers that a float would change and floats": (block([{"v": BIG}]), block([{"v": 0.5}]), "object", [BIG, 0.5]),
+    "integers with null and floats": (
+        block([{"v": 1}, {"v": None}]),
+        block([{"v": 0.5}]),
+        "float64",
+        [1.0, None, 0.5],
+    ),
+    "integers that a float would change and floats": (
+        block([{"v": BIG}]),
+        block([{"v": 0.5}]),
+        "object",
+        [BIG, 0.5],
+    ),
     "a large integer that a float keeps and floats": (
         block([{"v": 2**60}]),
         block([{"v": 0.5}]),
@@ -160,7 +191,9 @@ def test_a_column_is_widened(
         first, second, held = second, first, held[len(first) :] + held[: len(first)]
     column = stack(first, second)["v"]
     assert column.dtype == dtype
-    got = [None if not isinstance(value, list | dict) and pd.isna(value) else value for value in column]
+    got = [
+        None if not isinstance(value, list | dict) and pd.isna(value) else value for value in column
+    ]
     assert got == held
     assert dtype != "object" or [*map(type, column)] == [*map(type, held)]
 
@@ -171,7 +204,9 @@ def test_a_run_without_rows_has_no_say_in_the_dtype() -> None:
     assert stack(block([{"n": 1}]), empty)["n"].dtype == "int64"
     assert stack(block([{"n": 1}]), empty)["s"].dtype == "string"
     assert stack(block([{"n": None}]), empty)["n"].dtype == "float64"
-    assert stack(block([{"n": 1}]), block([{"n": None}], n="any"), empty).dtypes.astype(str).to_dict() == {
+    assert stack(block([{"n": 1}]), block([{"n": None}], n="any"), empty).dtypes.astype(
+        str
+    ).to_dict() == {
         "Symbol": "string",
         "n": "Int64",
         "s": "string",
@@ -180,7 +215,11 @@ def test_a_run_without_rows_has_no_say_in_the_dtype() -> None:
 
 @pytest.mark.parametrize(
     ("blocks", "columns"),
-    [([], ["Symbol"]), ([block([])], ["Symbol"]), ([block([], n="Int64"), block([])], ["Symbol", "n"])],
+    [
+        ([], ["Symbol"]),
+        ([block([])], ["Symbol"]),
+        ([block([], n="Int64"), block([])], ["Symbol", "n"]),
+    ],
 )
 def test_nothing_is_an_empty_frame(blocks: Sequence[pd.DataFrame], columns: list[str]) -> None:
     """With the columns that are known."""
@@ -203,7 +242,12 @@ TYPED: dict[str, tuple[Kind, list[Any], str, list[Any]]] = {
         "datetime64[us]",
         [pd.Timestamp(DAY), pd.Timestamp("0001-01-01")],
     ),
-    "dates and none": (Kind.DATE, ["2025-03-04", None], "datetime64[us]", [pd.Timestamp(DAY), None]),
+    "dates and none": (
+        Kind.DATE,
+        ["2025-03-04", None],
+        "datetime64[us]",
+        [pd.Timestamp(DAY), None],
+    ),
     "integers": (Kind.INTEGER, ["1", str(2**63 - 1)], "int64", [1, 2**63 - 1]),
     "integers and none": (Kind.INTEGER, ["1", None], "Int64", [1, None]),
     "numbers": (Kind.NUMBER, ["0.5", "2"], "float64", [0.5, 2.0]),
@@ -216,12 +260,22 @@ TYPED: dict[str, tuple[Kind, list[Any], str, list[Any]]] = {
 
 
 @pytest.mark.parametrize(("kind", "given_values", "dtype", "held"), TYPED.values(), ids=TYPED)
-def test_an_argument_is_typed_by_its_field(kind: Kind, given_values: list[Any], dtype: str, held: list[Any]) -> None:
+def test_an_argument_is_typed_by_its_field(
+    kind: Kind, given_values: list[Any], dtype: str, held: list[Any]
+) -> None:
     """A run that was not sent it has a null there."""
-    blocks = [({"a": value} if value is not None else {}, block([{"n": 1}, {"n": 2}])) for value in given_values]
+    blocks = [
+        ({"a": value} if value is not None else {}, block([{"n": 1}, {"n": 2}]))
+        for value in given_values
+    ]
     column = stacked(blocks, ["a"], field("a", kind))["a"]
     assert column.dtype == dtype
-    assert [None if pd.isna(value) else value for value in column] == [held[0], held[0], held[1], held[1]]
+    assert [None if pd.isna(value) else value for value in column] == [
+        held[0],
+        held[0],
+        held[1],
+        held[1],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +316,9 @@ def test_a_column_of_other_values_stands_beside_the_argument(second: pd.DataFram
     frame = stack(block([{"Symbol": "a", "n": 1}]), second)
     assert frame.columns.tolist() == ["Symbol (argument)", "Symbol", "n"]
     assert frame["Symbol (argument)"].tolist() == ["a"] + ["b"] * len(second)
-    assert [value or None for value in frame["Symbol"].fillna("")][1:] == [row.get("Symbol") for row in values(second)]
+    assert [value or None for value in frame["Symbol"].fillna("")][1:] == [
+        row.get("Symbol") for row in values(second)
+    ]
 
 
 def test_null_is_not_the_text_that_shows_it() -> None:
@@ -283,27 +339,44 @@ def test_a_run_without_rows_takes_no_column_away() -> None:
 def test_the_name_of_an_argument_is_free() -> None:
     """Also where a run gives the column that the argument's would be called."""
     odd = block([{"Symbol": "x", "Symbol (argument)": 1, "Symbol (argument).1": 2}])
-    assert stack(odd).columns.tolist() == ["Symbol (argument).2", "Symbol", "Symbol (argument)", "Symbol (argument).1"]
+    assert stack(odd).columns.tolist() == [
+        "Symbol (argument).2",
+        "Symbol",
+        "Symbol (argument)",
+        "Symbol (argument).1",
+    ]
 
 
 def test_row_labels_become_a_column() -> None:
     """0, 1, 2 of one run are labels where those of another run are 7, 8; its name is free."""
-    first, second = block({"x": {"7": 1, "8": 2}, "index": {"7": 3, "8": 4}}), block({"x": {"0": 5, "1": 6}})
+    first, second = (
+        block({"x": {"7": 1, "8": 2}, "index": {"7": 3, "8": 4}}),
+        block({"x": {"0": 5, "1": 6}}),
+    )
     assert first.index.tolist() == [7, 8]
     frame = stack(first, second)
     assert frame.columns.tolist() == ["Symbol", "index.1", "x", "index"]
     assert frame["index.1"].tolist() == [7, 8, 0, 1]
     assert frame["index.1"].dtype == "int64"
     words = stack(block({"x": {"p": 1, "q": 2}}), second)
-    assert values(words)[1:3] == [{"Symbol": "a", "index": "q", "x": 2}, {"Symbol": "b", "index": None, "x": 5}]
+    assert values(words)[1:3] == [
+        {"Symbol": "a", "index": "q", "x": 2},
+        {"Symbol": "b", "index": None, "x": 5},
+    ]
 
 
 def test_named_labels_keep_their_name() -> None:
     """As table schema's primary key has them, and one of them may be the argument."""
-    fields = [{"name": "Symbol", "type": "string"}, {"name": "Day", "type": "integer"}, {"name": "n", "type": "number"}]
+    fields = [
+        {"name": "Symbol", "type": "string"},
+        {"name": "Day", "type": "integer"},
+        {"name": "n", "type": "number"},
+    ]
     schema = {"fields": fields, "primaryKey": ["Symbol", "Day"]}
     blocks = [
-        block({"schema": schema, "data": [{"Symbol": symbol, "Day": day, "n": 0.5} for day in (3, 4)]})
+        block(
+            {"schema": schema, "data": [{"Symbol": symbol, "Day": day, "n": 0.5} for day in (3, 4)]}
+        )
         for symbol in "ab"
     ]
     frame = stack(*blocks)
@@ -332,8 +405,12 @@ WHOLE = st.integers(-3, 3) | st.sampled_from([2**53, 2**53 + 1, 2**63 - 1, -(2**
 CELLS = st.none() | WHOLE | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | TEXTS
 CELLS |= st.lists(WHOLE, max_size=2)
 ROW = st.dictionaries(st.sampled_from(["Symbol", "index", "x", "y"]), CELLS, max_size=4)
-ALIKE = st.sampled_from([WHOLE, WHOLE | st.none(), TEXTS, st.booleans() | st.none(), st.none(), st.just("a")])
-COLUMN = ALIKE.flatmap(lambda cell: st.lists(st.fixed_dictionaries({"x": cell, "Symbol": cell}), max_size=4))
+ALIKE = st.sampled_from(
+    [WHOLE, WHOLE | st.none(), TEXTS, st.booleans() | st.none(), st.none(), st.just("a")]
+)
+COLUMN = ALIKE.flatmap(
+    lambda cell: st.lists(st.fixed_dictionaries({"x": cell, "Symbol": cell}), max_size=4)
+)
 RUNS = st.lists(st.tuples(st.sampled_from("ab"), st.lists(ROW, max_size=3) | COLUMN), max_size=6)
 
 
@@ -341,7 +418,9 @@ def is_same(one: Any, other: Any) -> bool:
     """Say whether two values are the same to a person: 1 is 1.0, and True is not 1."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
-    return (type(one) is type(other) or (isinstance(one, float) and isinstance(other, int))) and bool(one == other)
+    return (
+        type(one) is type(other) or (isinstance(one, float) and isinstance(other, int))
+    ) and bool(one == other)
 
 
 @given(RUNS)
@@ -352,7 +431,9 @@ def test_no_value_is_lost_or_changed(runs: list[tuple[str, list[dict[str, Any]]]
     title = next(iter(frame.columns))
     assert title in {"Symbol", "Symbol (argument)"}
     expected = [
-        {"": args["Symbol"]} | row for args, given_block in blocks for row in values(given_block.reset_index(drop=True))
+        {"": args["Symbol"]} | row
+        for args, given_block in blocks
+        for row in values(given_block.reset_index(drop=True))
     ]
     assert len(frame) == len(expected)
     assert frame.columns.is_unique

@@ -95,7 +95,11 @@ def test_the_demo_is_swept(funcs: Session) -> None:
         pd.testing.assert_frame_equal(block[alone.columns].reset_index(drop=True), alone)
     told = frame.attrs["funcs"]
     assert told["args"] == {"PanelName": PANEL}
-    assert (told["function"], told["swept"], told["runs"]) == ("Get Panel Daily", ["Symbol", "PoPLookback"], 4)
+    assert (told["function"], told["swept"], told["runs"]) == (
+        "Get Panel Daily",
+        ["Symbol", "PoPLookback"],
+        4,
+    )
     assert (told["failed"], told["attempts"], told["service"]) == (0, 4, funcs.service)
     assert told["synthetic"] is True
     assert frame.attrs["errors"] == []
@@ -114,7 +118,10 @@ def test_lists_of_a_parameter_that_takes_a_list_are_swept(service: Service) -> N
 def test_a_table_of_arguments_is_swept(service: Service) -> None:
     """A run a row; where a cell is empty the argument is not sent, and null in the result."""
     frame = service.function.sweep(pd.DataFrame({"a": ["x", "y"], "n": [1, None]}), names="p")
-    assert sorted(service.sent, key=str) == [{"a": "x", "n": "1", "names": ["p"]}, {"a": "y", "names": ["p"]}]
+    assert sorted(service.sent, key=str) == [
+        {"a": "x", "n": "1", "names": ["p"]},
+        {"a": "y", "names": ["p"]},
+    ]
     assert frame["a"].to_list() == ["x", "y"]
     assert frame["n"].isna().to_list() == [False, True]
 
@@ -153,7 +160,8 @@ def test_all_that_fail_are_rows_and_no_error(service: Service) -> None:
     """The table is empty but for its arguments' columns, and a warning says so."""
     service.rows = lambda args: f"no {args['a']}"
     with pytest.warns(
-        UserWarning, match=r'2 of 2 runs of F failed, all listed in .attrs\["errors"\]. First error: .*no x'
+        UserWarning,
+        match=r'2 of 2 runs of F failed, all listed in .attrs\["errors"\]. First error: .*no x',
     ):
         frame = service.function.sweep(a=["x", "y"])
     assert frame.empty
@@ -190,10 +198,16 @@ def test_a_fault_of_our_own_making_loses_no_other_run(service: Service) -> None:
         ),
     ],
 )
-def test_what_is_not_valid_is_said_before_anything_is_sent(service: Service, values: Any, said: str) -> None:
+def test_what_is_not_valid_is_said_before_anything_is_sent(
+    service: Service, values: Any, said: str
+) -> None:
     """By `sweep` and by `start_sweep` alike."""
     function = service.function
-    for begin in (function.sweep, function.start_sweep, lambda **given: function.start_sweep(given)):
+    for begin in (
+        function.sweep,
+        function.start_sweep,
+        lambda **given: function.start_sweep(given),
+    ):
         with pytest.raises(ArgumentError, match=re.escape(said)):
             begin(**values)
     assert not service.sent
@@ -213,7 +227,9 @@ def test_a_sweep_warns_once_for_each_text(answering: Callable[..., Session]) -> 
     assert len(function.with_options(validate=False).sweep(a=["x"], u=["no"])) == 1
 
 
-def test_a_large_sweep_is_asked_about(service: Service, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_large_sweep_is_asked_about(
+    service: Service, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     """Who types the number gets it; anything else, and nobody there to ask, sends nothing."""
     few = service.function.with_options(most_runs=2)
     values = list("vwxyz")
@@ -221,7 +237,9 @@ def test_a_large_sweep_is_asked_about(service: Service, monkeypatch: pytest.Monk
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
         with pytest.raises(jf.FuncsError) as caught:
             few.sweep(a=values)
-        assert not typed.strip() or "This is 5 runs of F, more than most_runs = 2." in str(caught.value)
+        assert not typed.strip() or "This is 5 runs of F, more than most_runs = 2." in str(
+            caught.value
+        )
     assert not service.sent
     assert "This is 5 runs of F. Type the number to continue: " in capsys.readouterr().out
     monkeypatch.setattr(sys, "stdin", io.StringIO("5\n"))
@@ -265,7 +283,10 @@ def test_a_job_says_what_it_sweeps(service: Service) -> None:
     assert len(job.result(60)) == 2
     assert isinstance(job.progress, SweepProgress)
     assert (job.progress.total, job.progress.done, job.progress.failed) == (2, 2, 0)
-    assert service.function.start_sweep({"a": "x"}, a=["x"], n=[1, 2]).args == {"a": ["x"], "n": [1, 2]}
+    assert service.function.start_sweep({"a": "x"}, a=["x"], n=[1, 2]).args == {
+        "a": ["x"],
+        "n": [1, 2],
+    }
     table = service.function.start_sweep({}, pd.DataFrame({"a": ["x", "y"], "n": [1, None]}))
     assert (table.args, table.pairs) == ({"a": ["x", "y"], "n": [1, None]}, True)
     assert len(table.result(60)) == 2
@@ -306,7 +327,13 @@ def test_a_service_with_few_places_runs_them_all(limits: dict[str, int]) -> None
     grants = Grants(seed=demo.add_accounts)
     auth = Auth(SigningKeys.in_memory(), grants)
     engine = DuckDBEngine(companies.reference(), demo.cards)
-    app = create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine, limits=Limits(**limits))
+    app = create_app(
+        Registry(demo.published(), author=demo.AUTHOR),
+        auth,
+        grants,
+        engine,
+        limits=Limits(**limits),
+    )
     with serving(app) as url:
         session = jf.connect(url, token=auth.issue("analyst", 1))
         symbols = session.get_universe()["Symbol"].to_list()[:10]
@@ -317,7 +344,9 @@ def test_a_service_with_few_places_runs_them_all(limits: dict[str, int]) -> None
     assert frame.attrs["funcs"]["attempts"] > 10
 
 
-def test_what_the_runs_warn_of_is_said_once(service: Service, answering: Callable[..., Session]) -> None:
+def test_what_the_runs_warn_of_is_said_once(
+    service: Service, answering: Callable[..., Session]
+) -> None:
     """Of a thousand runs with the same fault in their replies a person reads one line."""
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -341,7 +370,9 @@ def test_a_function_that_has_changed_is_said_to(service: Service) -> None:
     with pytest.warns(UserWarning, match="3 of 3 runs of F failed"):
         frame = service.function.sweep(a=["x", "y", "z"])
     assert service.listed == 1
-    assert all("a" in row["error"] and "Get it again" in row["error"] for row in frame.attrs["errors"])
+    assert all(
+        "a" in row["error"] and "Get it again" in row["error"] for row in frame.attrs["errors"]
+    )
 
 
 def test_a_sweep_holds_nothing_when_it_has_ended(service: Service) -> None:
@@ -368,7 +399,9 @@ def test_a_bar_says_how_far_it_has_come(service: Service, monkeypatch: pytest.Mo
     with pytest.warns(UserWarning, match="1 of 4 runs"):
         service.function.sweep(a=["w", "x", "y", "z"])
     text = sys.stderr.getvalue()
-    assert re.match(r"F: 100%\|.*\| 4/4 \[.*run.*, 1 failed, 2 from the cache \(0 s old\)\]", shown(text)), shown(text)
+    assert re.match(
+        r"F: 100%\|.*\| 4/4 \[.*run.*, 1 failed, 2 from the cache \(0 s old\)\]", shown(text)
+    ), shown(text)
     assert not [thread for thread in threading.enumerate() if "tqdm" in type(thread).__module__]
 
 
@@ -398,7 +431,9 @@ def test_where_no_bar_is_wanted_none_is(service: Service, monkeypatch: pytest.Mo
         ),
     ],
 )
-def test_what_stands_beside_the_numbers(progress: SweepProgress, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stands_beside_the_numbers(
+    progress: SweepProgress, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only what there is to say."""
     monkeypatch.setattr("time.time", lambda: 0.0)
     assert job.status_text(progress) == said
@@ -426,7 +461,9 @@ class Slow:
 
 
 @pytest.mark.parametrize("cached", [False, True])
-def test_a_sweep_that_is_cancelled_closes_when_its_threads_are_done(service: Service, cached: bool) -> None:
+def test_a_sweep_that_is_cancelled_closes_when_its_threads_are_done(
+    service: Service, cached: bool
+) -> None:
     """What is taken in at that moment, from the service or from the cache, is not closed under its hands."""
     if cached:
         service.function.sweep(a=["x", "y"])
@@ -465,7 +502,13 @@ def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(service
 @pytest.mark.fault(124)
 @pytest.mark.parametrize(
     "options",
-    [{}, *(pytest.param(options, marks=pytest.mark.slow) for options in ({"cache": False}, {"max_memory": 1}))],
+    [
+        {},
+        *(
+            pytest.param(options, marks=pytest.mark.slow)
+            for options in ({"cache": False}, {"max_memory": 1})
+        ),
+    ],
 )
 def test_a_table_of_mostly_missing_values_is_refused_and_its_runs_are_kept(
     service: Service, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]

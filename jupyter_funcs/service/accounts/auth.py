@@ -61,10 +61,18 @@ class Auth:
     def issue(self, user: str, hours: float) -> str:
         """Return a token for a user, valid for `hours`; raises `SetupError` unless that is between 0 and a year."""
         if not 0 < hours <= LONGEST_HOURS:
-            raise SetupError(f"A token is valid for more than 0 and at most {LONGEST_HOURS} hours, not {hours:g}.")
+            raise SetupError(
+                f"A token is valid for more than 0 and at most {LONGEST_HOURS} hours, not {hours:g}."
+            )
         # Fractions of a second tell whether a token is older than a revocation within the same second.
         now = time.time()
-        claims = {"sub": user, "iat": now, "exp": math.ceil(now + hours * 3600), "aud": _AUDIENCE, "iss": _ISSUER}
+        claims = {
+            "sub": user,
+            "iat": now,
+            "exp": math.ceil(now + hours * 3600),
+            "aud": _AUDIENCE,
+            "iss": _ISSUER,
+        }
         signed = b".".join(map(_base64, map(msgspec.json.encode, (_HEADER, claims))))
         return f"{signed.decode()}.{_signature(signed, self.keys.accepted[0]).decode()}"
 
@@ -119,9 +127,17 @@ def _verified_claims(token: str, key: bytes) -> _Claims:
     # Of two equal names one wins silently, and another parser may take the other.
     names = [name for name, _ in json.loads(payload, object_pairs_hook=list)]
     is_for_us = _AUDIENCE in ([claims.aud] if isinstance(claims.aud, str) else claims.aud)
-    is_valid = math.floor(max(claims.iat, claims.nbf)) <= time.time()  # `Auth` tells expired tokens from others
+    is_valid = (
+        math.floor(max(claims.iat, claims.nbf)) <= time.time()
+    )  # `Auth` tells expired tokens from others
     is_short = 0 < claims.exp - claims.iat <= LONGEST_HOURS * 3600 + 1
-    if not (is_for_us and is_valid and is_short and claims.iss == _ISSUER and len(set(names)) == len(names)):
+    if not (
+        is_for_us
+        and is_valid
+        and is_short
+        and claims.iss == _ISSUER
+        and len(set(names)) == len(names)
+    ):
         raise ValueError("claims")
     return claims
 

@@ -33,7 +33,9 @@ _ADVICE = {
     sqlite3.SQLITE_CORRUPT: "Move the file away and restore a backup.",
 }
 _CLOSE_SECONDS = 2.0
-_OTHER_ADVICE = "Check the free disk space, and that you have write access to the file and its folder."
+_OTHER_ADVICE = (
+    "Check the free disk space, and that you have write access to the file and its folder."
+)
 
 
 class Database:
@@ -44,7 +46,9 @@ class Database:
         self._wait = wait
         self._changing = threading.RLock()
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-            raise SetupError(f"SQLite is {sqlite3.sqlite_version}; accounts need 3.37 or newer. Update Python.")
+            raise SetupError(
+                f"SQLite is {sqlite3.sqlite_version}; accounts need 3.37 or newer. Update Python."
+            )
         if path:
             self._make_private(path)
         with self._translated():
@@ -114,7 +118,10 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path or ":memory:", timeout=self._wait, isolation_level=None, check_same_thread=False
+            self.path or ":memory:",
+            timeout=self._wait,
+            isolation_level=None,
+            check_same_thread=False,
         )
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
@@ -124,10 +131,14 @@ class Database:
             # Never open an existing file: closing it would release this process's locks on it.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
-            with contextlib.suppress(PermissionError):  # somebody else's file: SQLite reports whether it can be used
+            with contextlib.suppress(
+                PermissionError
+            ):  # somebody else's file: SQLite reports whether it can be used
                 path.chmod(0o600)
         except OSError as error:
-            raise SetupError(f"{path} cannot be created: {error.strerror}.\n{_OTHER_ADVICE}") from None
+            raise SetupError(
+                f"{path} cannot be created: {error.strerror}.\n{_OTHER_ADVICE}"
+            ) from None
 
     def _use_wal(self) -> None:
         # SQLite doesn't wait when two processes switch a new file to WAL at the same moment.
@@ -150,7 +161,9 @@ class Database:
                 FROM pragma_application_id, pragma_user_version"""
             )
         if application != _APPLICATION_ID and (application or version or tables):
-            raise SetupError(f"{self.path} is the database of another program.\n{_ADVICE[sqlite3.SQLITE_NOTADB]}")
+            raise SetupError(
+                f"{self.path} is the database of another program.\n{_ADVICE[sqlite3.SQLITE_NOTADB]}"
+            )
         return int(version)
 
     @contextlib.contextmanager
@@ -159,7 +172,9 @@ class Database:
             yield
         except sqlite3.Error as error:
             advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHER_ADVICE)
-            raise SetupError(f"{self.path or 'The database'} cannot be used: {error}.\n{advice}") from None
+            raise SetupError(
+                f"{self.path or 'The database'} cannot be used: {error}.\n{advice}"
+            ) from None
 
 
 def _close(connection: sqlite3.Connection, lock: threading.RLock) -> None:

@@ -45,7 +45,9 @@ _SECRET_BYTES = 32
 class Grants:
     """Users, assets, grants and API keys, and an audit; for any number of threads and processes at once."""
 
-    def __init__(self, path: Path | None = None, seed: Callable[[Grants], None] | None = None) -> None:
+    def __init__(
+        self, path: Path | None = None, seed: Callable[[Grants], None] | None = None
+    ) -> None:
         self._database = Database(path)
         self.audit = Audit(self._database)
         self._database.upgrade(SCHEMA, lambda: seed(self) if seed else None)
@@ -70,7 +72,9 @@ class Grants:
         if start != "jf" or not number.isdecimal():
             return None
         # The number as text, because SQLite refuses integers above 64 bits.
-        of_key = "id = (SELECT user FROM keys WHERE id = ? AND hash = ? AND (ends IS NULL OR ends > ?))"
+        of_key = (
+            "id = (SELECT user FROM keys WHERE id = ? AND hash = ? AND (ends IS NULL OR ends > ?))"
+        )
         return self._enabled(of_key, number, passwords.secret_hash(secret), time.time())
 
     def _enabled(self, condition: str, *values: Any) -> User | None:
@@ -82,7 +86,9 @@ class Grants:
 
     def name_of(self, login: str) -> str | None:
         """Return the name of the user with a name or email, disabled or not."""
-        rows = self._database.read("SELECT name FROM users WHERE folded = ?1 OR folded_email = ?1", folded(login))
+        rows = self._database.read(
+            "SELECT name FROM users WHERE folded = ?1 OR folded_email = ?1", folded(login)
+        )
         return rows[0][0] if rows else None
 
     def user_of_password(self, login: str, password: str) -> User | None:
@@ -111,7 +117,10 @@ class Grants:
             """SELECT name, email, at, is_disabled, password IS NOT NULL, made FROM users_at
             ORDER BY organisation, folded"""
         )
-        return [Account(name, email, at, bool(off), bool(has), made) for name, email, at, off, has, made in rows]
+        return [
+            Account(name, email, at, bool(off), bool(has), made)
+            for name, email, at, off, has, made in rows
+        ]
 
     def active_user(self, name: str) -> User:
         user = self.user(name, math.inf)
@@ -139,7 +148,15 @@ class Grants:
             (number,) = sql.execute(
                 """INSERT INTO users (organisation, name, folded, email, folded_email, made, valid_from)
                 VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id""",
-                (_organisation_id(sql, organisation), name, folded(name), email, email and folded(email), now, now),
+                (
+                    _organisation_id(sql, organisation),
+                    name,
+                    folded(name),
+                    email,
+                    email and folded(email),
+                    now,
+                    now,
+                ),
             ).fetchone()
             self.audit.change("users add", name, organisation)
             return User(number, name)
@@ -153,7 +170,9 @@ class Grants:
         action = {True: "disable", False: "enable", None: "revoke"}[is_disabled]
         return self._change_user(action, name, None, is_disabled=is_disabled)
 
-    def _change_user(self, action: str, name: str, password: str | None, *, is_disabled: bool | None = None) -> str:
+    def _change_user(
+        self, action: str, name: str, password: str | None, *, is_disabled: bool | None = None
+    ) -> str:
         with self._database.change() as sql:
             number, spelled = _find_named(sql, "user", name)
             # Never earlier, even if the clock was set back: a revoked token stays revoked.
@@ -168,7 +187,9 @@ class Grants:
     # Assets and grants.
 
     def organisations(self) -> list[str]:
-        return [name for (name,) in self._database.read("SELECT name FROM organisations ORDER BY id")]
+        return [
+            name for (name,) in self._database.read("SELECT name FROM organisations ORDER BY id")
+        ]
 
     def all_assets(self) -> list[Asset]:
         """Return all assets, by organisation and name."""
@@ -179,7 +200,9 @@ class Grants:
         """Add an asset, shared with its whole organisation if `is_shared`."""
         _check_name("an asset", name)
         with self._database.change() as sql:
-            taken = sql.execute("SELECT name, at FROM assets_at WHERE folded = ?", (folded(name),)).fetchone()
+            taken = sql.execute(
+                "SELECT name, at FROM assets_at WHERE folded = ?", (folded(name),)
+            ).fetchone()
             if taken:
                 raise SetupError(
                     f"An asset {quoted(taken[0])} already exists in {quoted(taken[1])}. Choose another name."
@@ -211,14 +234,19 @@ class Grants:
         with self._database.change() as sql:
             user_id, user_name = _find_named(sql, "user", user)
             asset_id, asset_name = _find_named(sql, "asset", asset)
-            home, user_at = sql.execute("SELECT organisation, at FROM users_at WHERE id = ?", (user_id,)).fetchone()
+            home, user_at = sql.execute(
+                "SELECT organisation, at FROM users_at WHERE id = ?", (user_id,)
+            ).fetchone()
             asset_at = _asset_of(sql, asset_id).organisation
             if user_at != asset_at:
                 raise SetupError(
                     f"{quoted(asset_name)} belongs to {quoted(asset_at)}, but {quoted(user_name)} to "
                     f"{quoted(user_at)}.\nGrant an asset of the user's own organisation."
                 )
-            sql.execute("INSERT INTO grants VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (user_id, asset_id, home))
+            sql.execute(
+                "INSERT INTO grants VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (user_id, asset_id, home),
+            )
             self.audit.change("grants add", user_name, asset_name)
             return Grant(user_name, asset_name, user_at)
 
@@ -227,7 +255,9 @@ class Grants:
         with self._database.change() as sql:
             user_id, user_name = _find_named(sql, "user", user)
             asset_id, asset_name = _find_named(sql, "asset", asset)
-            if not sql.execute("DELETE FROM grants WHERE user = ? AND asset = ?", (user_id, asset_id)).rowcount:
+            if not sql.execute(
+                "DELETE FROM grants WHERE user = ? AND asset = ?", (user_id, asset_id)
+            ).rowcount:
                 raise SetupError(
                     f"{quoted(asset_name)} is not granted to {quoted(user_name)}.\n"
                     "'jupyter funcs admin grants list' shows who has what."
@@ -260,7 +290,9 @@ class Grants:
         if label:
             _check_name("a key", label)
         if days is not None and not 0 < days <= _LONGEST_DAYS:
-            raise SetupError(f"A key is valid for more than 0 and at most {_LONGEST_DAYS} days, not {days:g}.")
+            raise SetupError(
+                f"A key is valid for more than 0 and at most {_LONGEST_DAYS} days, not {days:g}."
+            )
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         made = time.time()
         ends = None if days is None else made + days * _DAY_SECONDS
@@ -279,14 +311,19 @@ class Grants:
             delete = "DELETE FROM keys WHERE id = ? RETURNING (SELECT name FROM users WHERE id = keys.user)"
             owner = sql.execute(delete, (str(number),)).fetchone()
             if not owner:
-                raise SetupError(f"No API key {number}.\n'jupyter funcs admin keys list' shows all of them.")
+                raise SetupError(
+                    f"No API key {number}.\n'jupyter funcs admin keys list' shows all of them."
+                )
             self.audit.change("keys remove", owner[0], f"key {number}")
 
     def _renew_hash(self, user_id: int, stored: str, renewed: str) -> None:
         try:
             with self._database.change() as sql:
                 # The WHERE keeps a password that was changed meanwhile.
-                sql.execute("UPDATE users SET password = ? WHERE id = ? AND password = ?", (renewed, user_id, stored))
+                sql.execute(
+                    "UPDATE users SET password = ? WHERE id = ? AND password = ?",
+                    (renewed, user_id, stored),
+                )
         except SetupError as error:
             log.warning("The hash of a password was not renewed: %s", error)
 
@@ -296,7 +333,11 @@ def _asset(number: int, name: str, organisation: str, is_shared: int) -> Asset:
 
 
 def _asset_of(sql: sqlite3.Connection, number: int) -> Asset:
-    return _asset(*sql.execute("SELECT id, name, at, is_shared FROM assets_at WHERE id = ?", (number,)).fetchone())
+    return _asset(
+        *sql.execute(
+            "SELECT id, name, at, is_shared FROM assets_at WHERE id = ?", (number,)
+        ).fetchone()
+    )
 
 
 def _check_name(what: str, name: str) -> None:
@@ -309,7 +350,12 @@ def _check_name(what: str, name: str) -> None:
 
 def _check_email(email: str) -> None:
     before, _, after = email.partition("@")
-    if not (before and after) or not email.isprintable() or " " in email or len(email) > LONGEST_NAME:
+    if (
+        not (before and after)
+        or not email.isprintable()
+        or " " in email
+        or len(email) > LONGEST_NAME
+    ):
         raise SetupError(f"{quoted(email)} is not an email address. Write it as name@example.org.")
 
 
@@ -331,7 +377,8 @@ def _organisation_id(sql: sqlite3.Connection, name: str) -> int:
     row = sql.execute("SELECT id FROM organisations WHERE folded = ?", (folded(name),)).fetchone()
     if not row:
         row = sql.execute(
-            "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id", (name, folded(name))
+            "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id",
+            (name, folded(name)),
         ).fetchone()
     return int(row[0])
 
@@ -344,5 +391,9 @@ def _refuse_duplicate(sql: sqlite3.Connection, login: str) -> None:
     if row:
         name = quoted(row[0])
         is_name = row[1] == folded(login)
-        what = f"A user {name} already exists" if is_name else f"{quoted(login)} is the email of {name}"
+        what = (
+            f"A user {name} already exists"
+            if is_name
+            else f"{quoted(login)} is the email of {name}"
+        )
         raise SetupError(f"{what}. Choose another name or email.")

@@ -25,7 +25,9 @@ def hashed(password: str) -> str:
         raise SetupError(f"The password has {len(password)} characters. Use at least {SHORTEST}.")
     plain = _bytes(password)
     if plain is None:
-        raise SetupError(f"The password is not valid text of at most {_LONGEST} bytes. Choose another one.")
+        raise SetupError(
+            f"The password is not valid text of at most {_LONGEST} bytes. Choose another one."
+        )
     return _hasher()[0].hash(plain)
 
 

@@ -254,7 +254,10 @@ class Audit:
         self._until_pruning = _BETWEEN_PRUNINGS
         oldest = utc(datetime.now(UTC) - timedelta(days=self.days))
         # What is served and published is remembered: the next start compares with it.
-        sql.execute("DELETE FROM audit WHERE time < ? AND action NOT IN ('serve', 'publish', 'unpublish')", (oldest,))
+        sql.execute(
+            "DELETE FROM audit WHERE time < ? AND action NOT IN ('serve', 'publish', 'unpublish')",
+            (oldest,),
+        )
         # Each kind on its own: a flood of logins or runs displaces no record of another kind.
         kinds = ("run", "login", "token use", "serve")
         sql.executemany(_PRUNE, [{"action": action, "rows": self.rows} for action in kinds])
@@ -280,7 +283,9 @@ def utc(time: datetime) -> str:
 
 def _record(*values: Any) -> AuditRecord:
     """Return a record of now, with texts that no terminal or database stumbles over."""
-    safe: list[Any] = [exact(value[:_LONGEST_TEXT]) if isinstance(value, str) else value for value in values]
+    safe: list[Any] = [
+        exact(value[:_LONGEST_TEXT]) if isinstance(value, str) else value for value in values
+    ]
     return AuditRecord(utc(datetime.now(UTC)), *safe)
 
 

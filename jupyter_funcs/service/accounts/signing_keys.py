@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.files import atomic_write_bytes, locked_folder, open_regular, remove_abandoned
+from jupyter_funcs.core.files import (
+    atomic_write_bytes,
+    locked_folder,
+    open_regular,
+    remove_abandoned,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +116,9 @@ class SigningKeys:
     def rotate(self, overlap_hours: float) -> None:
         """Sign with a new key in the file from now on; the old ones verify for `overlap_hours` more."""
         if not 0 <= overlap_hours <= LONGEST_HOURS:
-            raise SetupError(f"The overlap must be between 0 and {LONGEST_HOURS} hours, not {overlap_hours:g}.")
+            raise SetupError(
+                f"The overlap must be between 0 and {LONGEST_HOURS} hours, not {overlap_hours:g}."
+            )
         if not self.path:
             raise SetupError(
                 f"The signing keys come from {VARIABLE}: put a new key first there, followed by a comma.\n"
@@ -123,7 +130,9 @@ class SigningKeys:
             _write(self.path, [_new_key(), *_unexpired(ending)])
 
 
-def refuse_access_of_others(what: str, path: Path, status: os.stat_result, advice: str = "") -> None:
+def refuse_access_of_others(
+    what: str, path: Path, status: os.stat_result, advice: str = ""
+) -> None:
     """Raise `SetupError` if others may use a file or folder; `what` starts the message: ``The … is``."""
     if sys.platform == "win32":
         return
@@ -136,7 +145,9 @@ def refuse_access_of_others(what: str, path: Path, status: os.stat_result, advic
         command = f"chmod {right}"
     else:
         return
-    raise SetupError(f"{what} accessible to other users ({why}).\nRun: {command} {shlex.quote(str(path))}{advice}")
+    raise SetupError(
+        f"{what} accessible to other users ({why}).\nRun: {command} {shlex.quote(str(path))}{advice}"
+    )
 
 
 def _new_key() -> SigningKey:
@@ -180,7 +191,9 @@ def _parsed(content: bytes) -> list[SigningKey]:
         keys = msgspec.json.decode(content, type=dict[str, list[SigningKey]]).get("keys", [])
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return []
-    is_valid = bool(keys) and keys[0].ends is None and all(len(key.key) >= _KEY_BYTES for key in keys)
+    is_valid = (
+        bool(keys) and keys[0].ends is None and all(len(key.key) >= _KEY_BYTES for key in keys)
+    )
     return keys if is_valid else []
 
 

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.accounts.signing_keys import VARIABLE, SigningKeys, refuse_access_of_others
+from jupyter_funcs.service.accounts.signing_keys import (
+    VARIABLE,
+    SigningKeys,
+    refuse_access_of_others,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +46,9 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
     else:
         reason = "" if os.access(path, os.R_OK | os.W_OK | os.X_OK) else "permission denied"
     if reason:
-        raise SetupError(f"The state folder {path} is not writable: {reason}.\nSet FUNCS_STATE_DIR to another one.")
+        raise SetupError(
+            f"The state folder {path} is not writable: {reason}.\nSet FUNCS_STATE_DIR to another one."
+        )
     advice = "\nOr set FUNCS_STATE_DIR to another one."
     for directory in (home, path):
         for status in (directory.lstat(), directory.stat()):  # of a link: its own owner too
@@ -77,4 +83,8 @@ def open_grants(path: Path, seed: Callable[[Grants], None] | None = None) -> Gra
 def open_keys(path: Path) -> SigningKeys:
     """Return the signing keys of `FUNCS_SIGNING_KEY`, else of a state folder."""
     text = os.environ.get(VARIABLE)
-    return SigningKeys.open(path / "signing-keys.json") if text is None else SigningKeys.from_text(text)
+    return (
+        SigningKeys.open(path / "signing-keys.json")
+        if text is None
+        else SigningKeys.from_text(text)
+    )

@@ -42,7 +42,9 @@ Brands = Annotated[
 ]
 _DIMENSIONS = Options(lambda reference: tuple(reference.dimensions))
 Dimensions = Annotated[
-    list[str], _DIMENSIONS, Help("What to break the result down by; columns are in the order given.")
+    list[str],
+    _DIMENSIONS,
+    Help("What to break the result down by; columns are in the order given."),
 ]
 Growth = Annotated[YesNo, Help("Whether to add a growth column after each measure, as a fraction.")]
 
@@ -53,7 +55,9 @@ def brands_of_symbol(values: Values, _given: frozenset[str], reference: Referenc
     """Require that the brands of a call belong to its symbol."""
     if (symbol := values.get("Symbol")) is None:
         return {}
-    return _foreign("Brand", values, reference.owned([symbol]), f"a brand of {symbol}. Its brands are")
+    return _foreign(
+        "Brand", values, reference.owned([symbol]), f"a brand of {symbol}. Its brands are"
+    )
 
 
 def one_calendar(values: Values, given: frozenset[str], reference: Reference) -> Messages:
@@ -65,8 +69,15 @@ def one_calendar(values: Values, given: frozenset[str], reference: Reference) ->
     try:
         reference.calendar(sorted(set(owners.values())))
     except ValueError as error:
-        named = ", ".join(f"{quoted(brand)} ({reference.fiscal_year_end(owner)})" for brand, owner in owners.items())
-        return {"Brand": [f"Brands have {error}: {named}. Run the brands of each fiscal calendar separately."]}
+        named = ", ".join(
+            f"{quoted(brand)} ({reference.fiscal_year_end(owner)})"
+            for brand, owner in owners.items()
+        )
+        return {
+            "Brand": [
+                f"Brands have {error}: {named}. Run the brands of each fiscal calendar separately."
+            ]
+        }
     return {}
 
 
@@ -75,7 +86,9 @@ def brands_of_report(values: Values, _given: frozenset[str], reference: Referenc
     if "report_id" not in values:
         return {}
     report = reference.report(values["report_id"])
-    return _foreign("brands", values, reference.owned(report.symbols), f"in report {report.id}. It has")
+    return _foreign(
+        "brands", values, reference.owned(report.symbols), f"in report {report.id}. It has"
+    )
 
 
 def _foreign(argument: str, values: Values, own: list[str], where: str) -> Messages:
@@ -95,7 +108,9 @@ def _rows(call: Call, panel: str, symbol: str | None, brands: list[str] | None) 
 
 
 def _columns(call: Call, dimensions: list[str] | None) -> queries.Dimensions:
-    return tuple((name, call.reference.dimensions[name]) for name in dict.fromkeys(dimensions or ()))
+    return tuple(
+        (name, call.reference.dimensions[name]) for name in dict.fromkeys(dimensions or ())
+    )
 
 
 @function(group="Reference", name="Get Panels")
@@ -114,11 +129,15 @@ def get_universe(call: Call) -> Query:  # noqa: ARG001 - as above
 def get_panel_dimensions(
     call: Call,
     PanelName: Panel,
-    Dimensions: Annotated[list[str], _DIMENSIONS, Help("The dimensions to list; with several, their combinations.")],
+    Dimensions: Annotated[
+        list[str], _DIMENSIONS, Help("The dimensions to list; with several, their combinations.")
+    ],
 ) -> Query:
     """List the values that the dimensions of a panel take: {dimensions}."""
     names = dict.fromkeys(Dimensions)
-    headings = tuple((call.reference.heading(name), call.reference.dimensions[name]) for name in names)
+    headings = tuple(
+        (call.reference.heading(name), call.reference.dimensions[name]) for name in names
+    )
     return query(queries.panel_dimensions, (headings,), {"panel": PanelName})
 
 
@@ -129,22 +148,34 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
     Symbol: Symbol | None = None,
     Brand: Brands | None = None,
     PoPGrowth: Growth = "No",
-    PoPLookback: Annotated[int, Help("How many years back growth compares; a year is 364 days."), Between(1, 50)] = 1,
+    PoPLookback: Annotated[
+        int, Help("How many years back growth compares; a year is 364 days."), Between(1, 50)
+    ] = 1,
     Dimensions: Dimensions | None = None,
 ) -> Query:
     """Return the card spend of a company or of brands by day, in USD."""
     lookback = PoPLookback if PoPGrowth == "Yes" else None
-    return query(queries.panel_daily, (_columns(call, Dimensions), lookback), _rows(call, PanelName, Symbol, Brand))
+    return query(
+        queries.panel_daily,
+        (_columns(call, Dimensions), lookback),
+        _rows(call, PanelName, Symbol, Brand),
+    )
 
 
-@function(group="Panel data", name="Get Panel FQ", rules=(_SYMBOL_OR_BRAND, brands_of_symbol, one_calendar))
+@function(
+    group="Panel data",
+    name="Get Panel FQ",
+    rules=(_SYMBOL_OR_BRAND, brands_of_symbol, one_calendar),
+)
 def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
     call: Call,
     PanelName: Panel,
     Symbol: Symbol | None = None,
     Brand: Brands | None = None,
     PoPGrowth: Growth = "No",
-    PoPLookback: Annotated[int, Help("How many fiscal years back growth compares."), Between(1, 50)] = 1,
+    PoPLookback: Annotated[
+        int, Help("How many fiscal years back growth compares."), Between(1, 50)
+    ] = 1,
     Dimensions: Dimensions | None = None,
     UseReportedForCurrentPeriod: Annotated[
         YesNo,
@@ -155,7 +186,9 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
     ] = "Yes",
     PeriodToDate: Annotated[
         YesNo,
-        Help("Whether to add a to-date row for each quarter, over as many days as the current quarter has so far."),
+        Help(
+            "Whether to add a to-date row for each quarter, over as many days as the current quarter has so far."
+        ),
     ] = "No",
 ) -> Query | list[Any]:
     """Return the card spend of a company or of brands by fiscal quarter, in USD."""
@@ -181,7 +214,9 @@ def get_kpis(
     call: Call,  # noqa: ARG001 - as above
     Symbol: Symbol,
     PanelName: Panel | None = None,
-    PrimaryOnly: Annotated[YesNo, Help("Whether to list only the main KPI of the company in each panel.")] = "Yes",
+    PrimaryOnly: Annotated[
+        YesNo, Help("Whether to list only the main KPI of the company in each panel.")
+    ] = "Yes",
 ) -> Query:
     """List the figures that a company reports and that a panel follows."""
     chosen = {"symbol": Symbol} | ({"panel": PanelName} if PanelName else {})
@@ -194,9 +229,15 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
     report_id: Annotated[
         str,
         Options(lambda reference: tuple(report.id for report in reference.reports)),
-        Help(lambda reference: f"The saved report: {'; '.join(f'{it.id} {it.title}' for it in reference.reports)}."),
+        Help(
+            lambda reference: (
+                f"The saved report: {'; '.join(f'{it.id} {it.title}' for it in reference.reports)}."
+            )
+        ),
     ],
-    report_time_unit: Annotated[Unit, Help("The time unit of the series; a week starts on Monday.")] = "month",
+    report_time_unit: Annotated[
+        Unit, Help("The time unit of the series; a week starts on Monday.")
+    ] = "month",
     report_time_after: Annotated[date | None, Help("The first day to include.")] = None,
     shopper_generation: Annotated[
         str | None,
@@ -205,7 +246,11 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
     ] = None,
     brands: Annotated[
         list[str] | None,
-        Options(lambda reference: tuple(reference.owned([it for item in reference.reports for it in item.symbols]))),
+        Options(
+            lambda reference: tuple(
+                reference.owned([it for item in reference.reports for it in item.symbols])
+            )
+        ),
         Help("Only these brands of the report."),
     ] = None,
 ) -> Query:
@@ -216,12 +261,18 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
         "generation": shopper_generation,
         "brands": tuple(brands or ()),
     }
-    rows = {"panel": report.panel, "symbols": report.symbols} | {name: item for name, item in chosen.items() if item}
-    return query(queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows)
+    rows = {"panel": report.panel, "symbols": report.symbols} | {
+        name: item for name, item in chosen.items() if item
+    }
+    return query(
+        queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows
+    )
 
 
 # In the order in which they stand above.
-_BUILT_IN = tuple(published for published in list(globals().values()) if isinstance(published, PublishedFunction))
+_BUILT_IN = tuple(
+    published for published in list(globals().values()) if isinstance(published, PublishedFunction)
+)
 
 
 def published(
@@ -249,6 +300,8 @@ def published(
 def _description(published: PublishedFunction, reference: Reference, note: str) -> str:
     # The names of the options, each with its column if that has another name.
     named = [(name, reference.heading(name)) for name in reference.dimensions]
-    dimensions = ", ".join(name if heading == name else f"{name} as {heading}" for name, heading in named)
+    dimensions = ", ".join(
+        name if heading == name else f"{name} as {heading}" for name, heading in named
+    )
     text = published.description.replace("{dimensions}", dimensions)
     return f"{text.removesuffix('.')} {note}." if note else text

@@ -53,12 +53,16 @@ def _profiles() -> Iterator[Profile]:
 
 PROFILES = tuple(_profiles())
 
-BRANDS = tuple(Brand(name, profile.company.symbol) for profile in PROFILES for name in sorted(profile.brands))
+BRANDS = tuple(
+    Brand(name, profile.company.symbol) for profile in PROFILES for name in sorted(profile.brands)
+)
 
 REPORTS = (
     Report("RPT-101", "Coffee and bakeries", PANELS[0].name, ("DGVN US EQUITY", "MCHQ US EQUITY")),
     Report("RPT-102", "Apparel", PANELS[0].name, ("KORD LN EQUITY", "NVRA US EQUITY")),
-    Report("RPT-103", "Travel", PANELS[1].name, ("CRVX US EQUITY", "LDQM US EQUITY", "SKVD US EQUITY")),
+    Report(
+        "RPT-103", "Travel", PANELS[1].name, ("CRVX US EQUITY", "LDQM US EQUITY", "SKVD US EQUITY")
+    ),
 )
 
 
@@ -70,11 +74,36 @@ def _kpis() -> Iterator[Kpi]:
     for panel, profile in itertools.product(PANELS, PROFILES):
         brands = tuple(sorted(profile.brands))
         at = profile.company.symbol, panel.name
-        yield Kpi(next(number), "Net Sales", *at, "USD", "Income Statement", *sales, brands, is_primary=True)
-        yield Kpi(next(number), "Orders", *at, "Count", "Operating Metrics", *volume, brands, is_primary=False)
+        yield Kpi(
+            next(number),
+            "Net Sales",
+            *at,
+            "USD",
+            "Income Statement",
+            *sales,
+            brands,
+            is_primary=True,
+        )
+        yield Kpi(
+            next(number),
+            "Orders",
+            *at,
+            "Count",
+            "Operating Metrics",
+            *volume,
+            brands,
+            is_primary=False,
+        )
         for brand in brands:
             yield Kpi(
-                next(number), f"{brand} Net Sales", *at, "USD", "Segment Disclosure", *sales, (brand,), is_primary=False
+                next(number),
+                f"{brand} Net Sales",
+                *at,
+                "USD",
+                "Segment Disclosure",
+                *sales,
+                (brand,),
+                is_primary=False,
             )
 
 
@@ -91,7 +120,10 @@ def reference() -> Reference:
         reports=REPORTS,
         calendars={
             company.symbol: calendar.periods(
-                company.fiscal_year_end, FIRST_DAY, LAST_DAY, TODAY - timedelta(days=reports_after_days)
+                company.fiscal_year_end,
+                FIRST_DAY,
+                LAST_DAY,
+                TODAY - timedelta(days=reports_after_days),
             )
             for company, *_, reports_after_days in PROFILES
         },

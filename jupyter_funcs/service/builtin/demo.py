@@ -88,14 +88,22 @@ def embedded() -> Embedded:
             auth = Auth(SigningKeys.in_memory(), grants)
             registry = Registry(published(), author=AUTHOR)
             engine = DuckDBEngine(companies.reference(), cards)
-            app = create_app(registry, auth, grants, engine, limits=_LIMITS, hosts=Hosts(names=["*"]))
-            _embedded.append(Embedded(app, auth.issue("analyst", _TOKEN_HOURS), "demo service (synthetic data)"))
+            app = create_app(
+                registry, auth, grants, engine, limits=_LIMITS, hosts=Hosts(names=["*"])
+            )
+            _embedded.append(
+                Embedded(app, auth.issue("analyst", _TOKEN_HOURS), "demo service (synthetic data)")
+            )
         return _embedded[0]
 
 
-def published(asset: str = PANEL_DATA, reports_asset: str | None = REPORTS) -> Sequence[PublishedFunction]:
+def published(
+    asset: str = PANEL_DATA, reports_asset: str | None = REPORTS
+) -> Sequence[PublishedFunction]:
     """Return the demo's functions, in the given assets."""
-    return card_functions.published(companies.reference(), asset=asset, reports_asset=reports_asset, note=_NOTE)
+    return card_functions.published(
+        companies.reference(), asset=asset, reports_asset=reports_asset, note=_NOTE
+    )
 
 
 def add_accounts(grants: Grants) -> None:
@@ -121,7 +129,9 @@ def spend_file() -> Path:
     try:
         return _cached(home)
     except OSError as error:
-        log.warning("The cache folder %s cannot be written (%s); using a temporary one.", home, error)
+        log.warning(
+            "The cache folder %s cannot be written (%s); using a temporary one.", home, error
+        )
     temporary = Path(tempfile.mkdtemp(prefix="jupyter_funcs."))
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     return _cached(temporary)

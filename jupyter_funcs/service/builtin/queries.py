@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 @functools.cache
 def ready() -> dict[str, Any]:
     """Return the SQL of the most frequent shapes, compiled beforehand: importing ibis takes half a second."""
-    found: dict[str, Any] = json.loads(Path(__file__).with_name("statements.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        Path(__file__).with_name("statements.json").read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -97,7 +99,9 @@ def report(table: Tables, values: Values, unit: str, generation: str | None) -> 
     return series.order_by("Date")
 
 
-def panel_daily(table: Tables, values: Values, dimensions: Dimensions, lookback: int | None) -> ir.Table:
+def panel_daily(
+    table: Tables, values: Values, dimensions: Dimensions, lookback: int | None
+) -> ir.Table:
     """Return the measures by day, and if `lookback` is set, growth over the day that many years earlier."""
     import ibis
 
@@ -125,7 +129,9 @@ def panel_fq(
     """Return the measures by the fiscal quarters in `periods`, and growth over the quarters that these compare with."""
     days = _days(_rows(table, values), dimensions)
     quarters = table("periods")
-    joined = days.join(quarters, [days.Date >= quarters.PeriodStartDate, days.Date <= quarters.PeriodEndDate])
+    joined = days.join(
+        quarters, [days.Date >= quarters.PeriodStartDate, days.Date <= quarters.PeriodEndDate]
+    )
     names = [name for name, _ in dimensions]
     sums = joined.group_by([*_WINDOW, *names]).agg(
         cents=joined.cents.sum(),
@@ -137,7 +143,9 @@ def panel_fq(
     order = ["PeriodToDate", "PeriodStartDate", *names]
     if not has_growth:
         return counted.select(*keys, **_measures(counted)).order_by(order)
-    on = {"compared": "PeriodLabel", "PeriodToDate": "PeriodToDate"} | {name: name for name in names}
+    on = {"compared": "PeriodLabel", "PeriodToDate": "PeriodToDate"} | {
+        name: name for name in names
+    }
     return _with_growth(counted, counted, keys, on).order_by(order)
 
 
@@ -188,14 +196,18 @@ def _measures(counted: ir.Table, prefix: str = "") -> dict[str, ir.Value]:
     }
 
 
-def _with_growth(counted: ir.Table, earlier: ir.Table, keys: Sequence[str], on: Mapping[str, str]) -> ir.Table:
+def _with_growth(
+    counted: ir.Table, earlier: ir.Table, keys: Sequence[str], on: Mapping[str, str]
+) -> ir.Table:
     """Return each measure with its growth: value / earlier value - 1, null if the latter is absent or zero."""
     # Join only the columns from which the measures are computed.
     earlier = earlier.select(
         **{f"on {name}": earlier[name] for name in on.values()},
         **{f"earlier {name}": earlier[name] for name in _COUNTED},
     )
-    both = counted.left_join(earlier, [counted[left] == earlier[f"on {right}"] for left, right in on.items()])
+    both = counted.left_join(
+        earlier, [counted[left] == earlier[f"on {right}"] for left, right in on.items()]
+    )
     now = _measures(both)
     before = _measures(both, "earlier ")
     columns = {key: both[key] for key in keys}

@@ -58,7 +58,10 @@ _ROWS_PER_GROUP = 122_880
 
 _TEXT = pa.dictionary(pa.int8(), pa.string())
 _CARDS = pa.schema(
-    [field.with_type(_TEXT) if field.type == pa.string() else field for field in tables.arrow_schema(tables.CARDS)]
+    [
+        field.with_type(_TEXT) if field.type == pa.string() else field
+        for field in tables.arrow_schema(tables.CARDS)
+    ]
 )
 
 
@@ -66,7 +69,9 @@ def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
     brands = sorted(profile.brands)
     drawn = [_brand(profile, name) for name in brands]
     shape = (_DAYS, len(brands), len(companies.REGIONS), len(companies.GENERATIONS))
-    raw = np.random.Philox(key=[_SEED, _PANEL_STREAM + panel * 1000 + companies.PROFILES.index(profile)])
+    raw = np.random.Philox(
+        key=[_SEED, _PANEL_STREAM + panel * 1000 + companies.PROFILES.index(profile)]
+    )
     noise = raw.random_raw(shape)
     small = raw.random_raw(shape)
 
@@ -80,16 +85,28 @@ def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
     drift = _ONE + np.array(_GENERATION_DRIFT) * years // _YEAR
     people = np.array(_PANEL_GENERATIONS[panel]) * _PANEL_CARDS[panel] // _ONE
     level = cells * people // _ONE * days // _ONE * drift // _ONE
-    bell = bits(noise, 0, 16) + bits(noise, 16, 16) + bits(noise, 32, 16) + bits(noise, 48, 16) - 2 * 65_535
+    bell = (
+        bits(noise, 0, 16)
+        + bits(noise, 16, 16)
+        + bits(noise, 32, 16)
+        + bits(noise, 48, 16)
+        - 2 * 65_535
+    )
     # Thousandths of a card are rounded at random, so that small cells keep their mean.
-    cards = ((level * ((1 << 20) + bell * 11 // 8) >> 20) + (bits(small, 0, 16) * 1000 >> 16)) // 1000
+    cards = (
+        (level * ((1 << 20) + bell * 11 // 8) >> 20) + (bits(small, 0, 16) * 1000 >> 16)
+    ) // 1000
 
     # Transactions: each card has at least one.
     again = np.array([brand.again for brand in drawn])[None, :, None, None]
     transactions = cards + (cards * again + (bits(small, 16, 16) * _ONE >> 16)) // _ONE
 
     # Spend: a ticket by brand, age group, panel and year, with noise of about 4 % per cell and day.
-    prices = np.stack([brand.ticket for brand in drawn])[None, :, :, None] * np.array(_GENERATION_TICKET) // _ONE
+    prices = (
+        np.stack([brand.ticket for brand in drawn])[None, :, :, None]
+        * np.array(_GENERATION_TICKET)
+        // _ONE
+    )
     inflation = _ONE + _YEARLY_INFLATION * years // _YEAR
     ticket = prices * _PANEL_TICKET[panel] // _ONE * inflation // _ONE
     swing = bits(small, 32, 12) + bits(small, 44, 12) - 4_095
@@ -128,12 +145,24 @@ def _brand(profile: Profile, name: str) -> _Brand:
 
     # The first brand of a profile is the largest.
     place = profile.brands.index(name)
-    share = _ONE * (len(profile.brands) - place) * 2 // (len(profile.brands) * (len(profile.brands) + 1))
+    share = (
+        _ONE
+        * (len(profile.brands) - place)
+        * 2
+        // (len(profile.brands) * (len(profile.brands) + 1))
+    )
     regions = np.array(_REGION_SHARES) * between(6_000, 14_000, len(companies.REGIONS)) // _ONE
     generations = between(7_000, 13_000, len(companies.GENERATIONS))
-    cells = profile.daily_cards * 1000 * share // _ONE * regions[:, None] // _ONE * generations // _ONE
+    cells = (
+        profile.daily_cards * 1000 * share // _ONE * regions[:, None] // _ONE * generations // _ONE
+    )
 
-    season = np.array([busyness(profile.season, companies.FIRST_DAY + timedelta(days=day)) for day in range(_DAYS)])
+    season = np.array(
+        [
+            busyness(profile.season, companies.FIRST_DAY + timedelta(days=day))
+            for day in range(_DAYS)
+        ]
+    )
     day = np.arange(_DAYS)
     trend = _ONE + int(between(-300, 1_300, 1)[0]) * day // _YEAR
     turns = np.cumsum(between(-260, 260, _DAYS // _KNOT + 2))

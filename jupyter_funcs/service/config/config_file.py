@@ -84,7 +84,9 @@ class TomlFile(NamedTuple):
         lines = self.text.split("\n")
         counts = range(len(lines) + 1)
         # The fewest lines that have the key, once the statement that they end in is complete.
-        return bisect.bisect_left(counts, x=True, key=lambda count: _has(_parsed(lines, counts[count:])[1], key))
+        return bisect.bisect_left(
+            counts, x=True, key=lambda count: _has(_parsed(lines, counts[count:])[1], key)
+        )
 
     def describe(self, error: ValidationError, model: type[BaseModel]) -> str:
         """Return the first problems in the file, one per line, in the order of the file."""
@@ -92,7 +94,10 @@ class TomlFile(NamedTuple):
         for problem in problems:  # an unknown key is its own place
             problem["loc"] = tuple(step for step in problem["loc"] if step != "[key]")
         problems.sort(key=lambda problem: self.line(problem["loc"]))
-        lines = [f"{self.place(problem['loc'])}: {_problem(problem, model)}" for problem in problems[:_MAX_PROBLEMS]]
+        lines = [
+            f"{self.place(problem['loc'])}: {_problem(problem, model)}"
+            for problem in problems[:_MAX_PROBLEMS]
+        ]
         more = len(problems) - _MAX_PROBLEMS
         return "\n".join(lines) + (f" (And {more} more.)" if more > 0 else "")
 
@@ -117,7 +122,10 @@ def _has(values: Any, key: Key) -> bool:
 
 def _dotted(key: Key) -> str:
     steps = (
-        f"[{step}]" if isinstance(step, int) else f".{step if step.isidentifier() else quoted(step)}" for step in key
+        f"[{step}]"
+        if isinstance(step, int)
+        else f".{step if step.isidentifier() else quoted(step)}"
+        for step in key
     )
     return "".join(steps).removeprefix(".")
 
@@ -135,9 +143,19 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "too_short":
         return "must not be empty."
     # Never a whole table or array: it may hold a password.
-    shown = {dict: "a table", list: "an array", str: quoted(value), bool: str(value).lower()}.get(type(value), value)
-    must = f"must be {_TOML_TYPES[kind]}" if kind in _TOML_TYPES else error["msg"].replace("Input should", "must")
-    near = suggestion(str(value), re.findall("'(.*?)'", context["expected"])) if kind == "literal_error" else ""
+    shown = {dict: "a table", list: "an array", str: quoted(value), bool: str(value).lower()}.get(
+        type(value), value
+    )
+    must = (
+        f"must be {_TOML_TYPES[kind]}"
+        if kind in _TOML_TYPES
+        else error["msg"].replace("Input should", "must")
+    )
+    near = (
+        suggestion(str(value), re.findall("'(.*?)'", context["expected"]))
+        if kind == "literal_error"
+        else ""
+    )
     return f"{must}, not {shown}.{near}"
 
 
@@ -148,7 +166,9 @@ def _unknown(key: Key, model: type[BaseModel]) -> str:
         if path[-1] == name:
             return f"unknown key. Did you mean {_dotted(path)}{'' if path[1:] else ', before the first [section]'}?"
     siblings = [path[-1] for path in keys if [*path[:-1]] == parent]
-    return f"unknown key.{suggestion(name, siblings) or f' Valid keys are {quoted_list(siblings)}.'}"
+    return (
+        f"unknown key.{suggestion(name, siblings) or f' Valid keys are {quoted_list(siblings)}.'}"
+    )
 
 
 def _keys(annotation: Any, parent: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -58,7 +58,9 @@ def _resolved(path: Path, info: ValidationInfo) -> Path:
 
 
 Name = Annotated[str, BeforeValidator(_not_empty)]
-FilePath = Annotated[Path, Strict(strict=False), BeforeValidator(_not_empty), AfterValidator(_resolved)]
+FilePath = Annotated[
+    Path, Strict(strict=False), BeforeValidator(_not_empty), AfterValidator(_resolved)
+]
 Names = Annotated[tuple[Name, ...], Strict(strict=False)]
 FilePaths = Annotated[tuple[FilePath, ...], Strict(strict=False)]
 
@@ -68,7 +70,9 @@ def _with_variables(url: Any) -> Any:
     if not isinstance(url, str):
         return url
     if absent := [name for name in _VARIABLE.findall(url) if name not in os.environ]:
-        raise ValueError(f"{quoted_list(absent)} is not set in the environment. Set it, or change the name.")
+        raise ValueError(
+            f"{quoted_list(absent)} is not set in the environment. Set it, or change the name."
+        )
     return _VARIABLE.sub(lambda name: os.environ[name[1]], url)
 
 
@@ -160,7 +164,8 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
     taken = [
         name
         for name, column in columns.items()
-        if column in _COLUMNS_OF_CARDS or name.casefold().removesuffix(" growth") in _COLUMNS_OF_RESULTS
+        if column in _COLUMNS_OF_CARDS
+        or name.casefold().removesuffix(" growth") in _COLUMNS_OF_RESULTS
     ]
     if taken:
         raise ValueError(
@@ -220,7 +225,18 @@ class Kpis(SmallTable):
     """The section ``[data.kpis]``: what companies report."""
 
     columns: dict[
-        Literal["symbol", "name", "id", "panel", "unit", "statement", "kpi_class", "measure", "brands", "is_primary"],
+        Literal[
+            "symbol",
+            "name",
+            "id",
+            "panel",
+            "unit",
+            "statement",
+            "kpi_class",
+            "measure",
+            "brands",
+            "is_primary",
+        ],
         Name,
     ] = {}
 
@@ -261,7 +277,9 @@ class Data(Section):
     spend_unit: Literal["units", "cents"] = "units"
     panel: Name = "Card Panel"
     columns: Columns = Columns()
-    dimensions: Annotated[dict[str, Name], AfterValidator(_dimensions)] = Field(default_factory=dict)
+    dimensions: Annotated[dict[str, Name], AfterValidator(_dimensions)] = Field(
+        default_factory=dict
+    )
     panels: dict[str, str] = Field(default_factory=dict)
     companies: Companies | None = None
     kpis: Kpis | None = None

@@ -17,7 +17,15 @@ from jupyter_funcs.service.config.settings import BRAND, Data, dimension_columns
 from jupyter_funcs.service.config.team_tables import TeamTables, no_column
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period
 from jupyter_funcs.service.engine.calendar import periods as fiscal_quarters
-from jupyter_funcs.service.engine.tables import Brand, Cards, Company, DataSet, Kpi, Reference, Report
+from jupyter_funcs.service.engine.tables import (
+    Brand,
+    Cards,
+    Company,
+    DataSet,
+    Kpi,
+    Reference,
+    Report,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,7 +69,9 @@ class CardSpend(NamedTuple):
     generations: Sequence[str]
 
 
-def load(settings: Settings, data: Data, today: date | None = None) -> tuple[Reference, Callable[[], Cards]]:
+def load(
+    settings: Settings, data: Data, today: date | None = None
+) -> tuple[Reference, Callable[[], Cards]]:
     """Return the reference data, and a function that returns where card spend is."""
     with TeamTables(settings) as team_tables:
         spend = _inspected(settings, data, team_tables)
@@ -82,9 +92,15 @@ def _inspected(settings: Settings, data: Data, team_tables: TeamTables) -> CardS
         _check_rows(settings, label, mapped, counts)
         cards = _cards(data, mapped, raw, counts)
         rows = cards.mapped(raw)
-        days = rows.group_by("panel", "symbol", "merchant").agg(first=rows.date.min(), last=rows.date.max())
+        days = rows.group_by("panel", "symbol", "merchant").agg(
+            first=rows.date.min(), last=rows.date.max()
+        )
         brands = [BrandDays(*row.values()) for row in opened.rows(days)]
-        ages = opened.rows(rows.select("generation").distinct()) if "generation" in cards.schema else []
+        ages = (
+            opened.rows(rows.select("generation").distinct())
+            if "generation" in cards.schema
+            else []
+        )
     except SetupError:
         raise
     except Exception as error:  # noqa: BLE001 - each driver has errors of its own
@@ -106,15 +122,23 @@ def _mapped(data: Data) -> dict[str, _Column]:
     }
 
 
-def _check_columns(settings: Settings, label: str, mapped: Mapping[str, _Column], opened: OpenTable) -> None:
+def _check_columns(
+    settings: Settings, label: str, mapped: Mapping[str, _Column], opened: OpenTable
+) -> None:
     raw, _, files = opened
     for use, column in mapped.items():
         if column.name not in raw.columns:
             settings.fail(column.key, f"{label} {no_column(column.name, raw.columns)}")
         # A column that is in no file comes from the names of the folders.
-        without = [file for file, facts in files.items() if column.name not in facts.schema.to_arrow_schema().names]
+        without = [
+            file
+            for file, facts in files.items()
+            if column.name not in facts.schema.to_arrow_schema().names
+        ]
         if without and len(without) < len(files):
-            settings.fail(column.key, f"{without[0]} has no column {quoted(column.name)}, but other files do.")
+            settings.fail(
+                column.key, f"{without[0]} has no column {quoted(column.name)}, but other files do."
+            )
         if wrong := _type_error(use, raw[column.name].type()):
             settings.fail(column.key, f"{quoted(column.name)} of {label} {wrong}")
 
@@ -132,8 +156,15 @@ def _type_error(use: str, kind: dt.DataType) -> str:
     else:
         wanted = "text or whole numbers"
         is_valid = kind.is_string() or kind.is_integer()
-    words = {"is_string": "text", "is_boolean": "booleans", "is_integer": "whole numbers", "is_numeric": "numbers"}
-    actual = next((word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}")
+    words = {
+        "is_string": "text",
+        "is_boolean": "booleans",
+        "is_integer": "whole numbers",
+        "is_numeric": "numbers",
+    }
+    actual = next(
+        (word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}"
+    )
     return "" if is_valid else f"must have {wanted}, not {actual}."
 
 
@@ -152,19 +183,29 @@ def _counts(raw: ir.Table, mapped: Mapping[str, _Column]) -> ir.Table:
     return raw.agg(**counts)
 
 
-def _check_rows(settings: Settings, label: str, mapped: Mapping[str, _Column], counts: Mapping[str, int]) -> None:
+def _check_rows(
+    settings: Settings, label: str, mapped: Mapping[str, _Column], counts: Mapping[str, int]
+) -> None:
     rows = counts["rows"]
     if not rows:
         settings.fail(("data",), f"{label} has no rows.")
     for use, column in mapped.items():
         absent = counts[use] or 0
         if absent and use in _KEYS:
-            settings.fail(column.key, f"{quoted(column.name)} is empty in {absent:,} of {rows:,} rows. Fill it in.")
+            settings.fail(
+                column.key,
+                f"{quoted(column.name)} is empty in {absent:,} of {rows:,} rows. Fill it in.",
+            )
         if absent and use in _MEASURES:
-            settings.fail(column.key, f"{quoted(column.name)} is not a number (NaN) in {absent:,} of {rows:,} rows.")
+            settings.fail(
+                column.key,
+                f"{quoted(column.name)} is not a number (NaN) in {absent:,} of {rows:,} rows.",
+            )
 
 
-def _cards(data: Data, mapped: Mapping[str, _Column], raw: ir.Table, counts: Mapping[str, int]) -> Cards:
+def _cards(
+    data: Data, mapped: Mapping[str, _Column], raw: ir.Table, counts: Mapping[str, int]
+) -> Cards:
     dimensions = dimension_columns(data.dimensions).values()
     schema = dict.fromkeys(("panel", "symbol", *dimensions), "string") | _TYPES
     for use in ("transactions", "cards"):
@@ -188,7 +229,10 @@ def _check_owners(settings: Settings, brands: Sequence[BrandDays]) -> None:
         owners.setdefault(brand.brand, set()).add(brand.symbol)
     shared = [brand for brand, symbols in owners.items() if len(symbols) > 1]
     if shared:
-        named = "; ".join(f"{quoted(brand)} has {quoted_list(sorted(owners[brand]))}" for brand in shared[:_MAX_NAMED])
+        named = "; ".join(
+            f"{quoted(brand)} has {quoted_list(sorted(owners[brand]))}"
+            for brand in shared[:_MAX_NAMED]
+        )
         more = f"; and {len(shared) - _MAX_NAMED} more" if len(shared) > _MAX_NAMED else ""
         settings.fail(
             ("data", "dimensions", BRAND),
@@ -242,7 +286,9 @@ class _Loader:
                 for symbol in sorted(self._days)
             ],
             brands=[
-                Brand(brand, symbol) for symbol, brands in sorted(self._brands.items()) for brand in sorted(brands)
+                Brand(brand, symbol)
+                for symbol, brands in sorted(self._brands.items())
+                for brand in sorted(brands)
             ],
             kpis=self._kpis(),
             reports=(),
@@ -256,8 +302,13 @@ class _Loader:
         for name in self.data.panels:
             if name not in self._panels:
                 near = suggestion(name, self._panels) or f" Panels are {quoted_list(self._panels)}."
-                self.settings.fail(("data", "panels", name), f"the data has no panel {quoted(name)}.{near}")
-        return [DataSet(name, self.data.panels.get(name, self.settings.organisation)) for name in self._panels]
+                self.settings.fail(
+                    ("data", "panels", name), f"the data has no panel {quoted(name)}.{near}"
+                )
+        return [
+            DataSet(name, self.data.panels.get(name, self.settings.organisation))
+            for name in self._panels
+        ]
 
     def _company_rows(self) -> Mapping[str, Row]:
         section = self.data.companies
@@ -276,11 +327,16 @@ class _Loader:
         if not section:
             return []
         rows = self.tables.small(key, section, ("symbol", "name"))
-        kpis = [self._kpi(number, row) for number, row in enumerate(rows, 1) if row.text("symbol") in self._days]
+        kpis = [
+            self._kpi(number, row)
+            for number, row in enumerate(rows, 1)
+            if row.text("symbol") in self._days
+        ]
         by_id = {kpi.id: kpi for kpi in kpis}
         if twice := next((kpi for kpi in kpis if by_id[kpi.id] is not kpi), None):
             self.settings.fail(
-                key, f"two KPIs have the id {twice.id}: {quoted_list([twice.name, by_id[twice.id].name])}."
+                key,
+                f"two KPIs have the id {twice.id}: {quoted_list([twice.name, by_id[twice.id].name])}.",
             )
         return kpis
 
@@ -343,7 +399,10 @@ class _Loader:
         calendars = {}
         without = []
         for symbol, (first, last) in self._days.items():
-            own = [_period(row, self._reported) for row in (*by_symbol.get("", []), *by_symbol.get(symbol, []))]
+            own = [
+                _period(row, self._reported)
+                for row in (*by_symbol.get("", []), *by_symbol.get(symbol, []))
+            ]
             calendars[symbol] = _in_order(self.settings, symbol, own)
             if not any(period.start <= last and period.end >= first for period in own):
                 without.append(symbol)
@@ -374,7 +433,9 @@ def _period(row: Row, reported: date) -> Period:
     if start > end:
         row.fail(f"{name} ends on {end}, before its start on {start}.")
     flag = row.flag("is_historical")
-    return Period(int(parts[2]), int(parts[1]), start, end, end <= reported if flag is None else flag)
+    return Period(
+        int(parts[2]), int(parts[1]), start, end, end <= reported if flag is None else flag
+    )
 
 
 def _in_order(settings: Settings, symbol: str, periods: list[Period]) -> tuple[Period, ...]:

@@ -93,7 +93,9 @@ class TeamTables(contextlib.ExitStack):
         self.callback(connection.close)
         matching = sandbox.matching(connection.backend.con, str(pattern))
         if not matching and pattern.is_dir():
-            raise TeamDataError(f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}.")
+            raise TeamDataError(
+                f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}."
+            )
         if not matching:
             raise TeamDataError(f"no file matches {pattern}.")
         files = {}
@@ -122,12 +124,20 @@ class TeamTables(contextlib.ExitStack):
                 tables = backend.list_tables(database=place)
             # From None: a driver's error may show the URL, which may contain a password.
             if table not in tables:
-                raise TeamDataError(f"the engine has no table {quoted(name)}.{suggestion(table, tables)}") from None
-            raise TeamDataError(f"the table {quoted(name)} cannot be read: {self.reason(error)}.") from None
+                raise TeamDataError(
+                    f"the engine has no table {quoted(name)}.{suggestion(table, tables)}"
+                ) from None
+            raise TeamDataError(
+                f"the table {quoted(name)} cannot be read: {self.reason(error)}."
+            ) from None
 
     def reason(self, error: Exception) -> str:
         """Return the message of an error in one line."""
-        text = sandbox.first_line(error) if isinstance(error, duckdb.Error) else self._address.reason(error)
+        text = (
+            sandbox.first_line(error)
+            if isinstance(error, duckdb.Error)
+            else self._address.reason(error)
+        )
         return text.rstrip(".")
 
     @cached_property
@@ -138,7 +148,9 @@ class TeamTables(contextlib.ExitStack):
             return connection
         path = self._address.url.partition("://")[2]
         if not path:
-            raise TeamDataError("the engine 'duckdb://' has no tables. Set engine to a database file.")
+            raise TeamDataError(
+                "the engine 'duckdb://' has no tables. Set engine to a database file."
+            )
         con = self.enter_context(duckdb.connect())
         sandbox.attach(con, Path(path))
         return EngineConnection(ibis.duckdb.from_connection(con))
@@ -183,7 +195,11 @@ class Row(NamedTuple):
         return self._parsed(use, _day, "a date such as 2024-12-31")
 
     def flag(self, use: str) -> bool | None:
-        return self._parsed(use, lambda text: _FLAGS[text.casefold()], "true or false") if self.text(use) else None
+        return (
+            self._parsed(use, lambda text: _FLAGS[text.casefold()], "true or false")
+            if self.text(use)
+            else None
+        )
 
     def _parsed(self, use: str, parse: Callable[[str], _T], wanted: str) -> _T:
         text = self.required(use)

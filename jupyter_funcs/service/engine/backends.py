@@ -176,7 +176,9 @@ class SparkConnection(EngineConnection):
         from ibis.formats.pyarrow import PyArrowData
 
         for table in expression.op().find(ops.InMemoryTable):
-            self._session.createDataFrame(table.data.to_pyarrow(table.schema)).createOrReplaceTempView(table.name)
+            self._session.createDataFrame(
+                table.data.to_pyarrow(table.schema)
+            ).createOrReplaceTempView(table.name)
         rows = self._session.sql(self.backend.compile(expression)).toArrow()
         return PyArrowData.convert_table(rows, expression.schema())
 

@@ -50,18 +50,32 @@ def periods(fiscal_year_end: str, first: date, last: date, reported: date) -> tu
     quarters = (
         Period(year, number, start, after - _DAY, after - _DAY <= reported)
         for year in range(first.year - 1, last.year + 3)
-        for number, (start, after) in enumerate(itertools.pairwise(FISCAL_YEAR_ENDS[fiscal_year_end](year)), 1)
+        for number, (start, after) in enumerate(
+            itertools.pairwise(FISCAL_YEAR_ENDS[fiscal_year_end](year)), 1
+        )
     )
-    return tuple(period for period in quarters if period.end >= first and period.start <= last + _QUARTER)
+    return tuple(
+        period for period in quarters if period.end >= first and period.start <= last + _QUARTER
+    )
 
 
 def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
-    calendar: Sequence[Period], first: date, last: date, *, lookback: int, to_date: bool, reported: bool
+    calendar: Sequence[Period],
+    first: date,
+    last: date,
+    *,
+    lookback: int,
+    to_date: bool,
+    reported: bool,
 ) -> list[Window]:
     """Return the rows of a quarterly report over data from `first` to `last`."""
     included = [period for period in calendar if first <= period.start <= last]
     running = next((period for period in calendar if period.start <= last <= period.end), None)
-    unreported = next((period for period in included if not period.is_historical), None) if reported else None
+    unreported = (
+        next((period for period in included if not period.is_historical), None)
+        if reported
+        else None
+    )
     current = unreported or running
 
     def window(period: Period, end: date, *, to_date: bool) -> Window:
@@ -72,13 +86,18 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
     rows = [window(period, period.end, to_date=False) for period in included if period.end <= last]
     if to_date and running:
         passed = last - running.start
-        rows += [window(period, min(period.start + passed, period.end), to_date=True) for period in included]
+        rows += [
+            window(period, min(period.start + passed, period.end), to_date=True)
+            for period in included
+        ]
     return rows
 
 
 def _by_months(last_month: int, year: int) -> list[date]:
     """Return quarters of three months; the year ends with `last_month`."""
-    months = range((year - 1) * 12 + last_month, year * 12 + last_month + 1, 3)  # since January of year 0
+    months = range(
+        (year - 1) * 12 + last_month, year * 12 + last_month + 1, 3
+    )  # since January of year 0
     return [date(month // 12, month % 12 + 1, 1) for month in months]
 
 

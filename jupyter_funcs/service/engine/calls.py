@@ -30,7 +30,13 @@ MOST_BYTES = 256 * 2**20
 # The overhead of a row, in values.
 _ROW_OVERHEAD = 4
 
-_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "int64", float: "float64", date: "date"}
+_TYPES: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "int64",
+    float: "float64",
+    date: "date",
+}
 
 
 class CallCancelledError(Exception):
@@ -77,7 +83,9 @@ class Call(Protocol):
 def check_size(rows: int, columns: int) -> None:
     """Raise `MemoryLimitError` for a result that is larger than the service can hold."""
     if rows * (columns + _ROW_OVERHEAD) > _MOST_VALUES:
-        raise MemoryLimitError(f"The result has more than {rows:,} rows of {columns} columns. Ask for less.")
+        raise MemoryLimitError(
+            f"The result has more than {rows:,} rows of {columns} columns. Ask for less."
+        )
 
 
 def check_bytes(size: int) -> None:
@@ -91,7 +99,9 @@ def type_of(value: Any) -> str:
     try:
         return _TYPES[type(value)]
     except KeyError:
-        raise TypeError(f"A value is text, a number, a boolean or a date, not {type(value).__name__}.") from None
+        raise TypeError(
+            f"A value is text, a number, a boolean or a date, not {type(value).__name__}."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -178,4 +188,6 @@ class Query:
             else made(name, value)
             for name, value in self.values.items()
         }
-        return self.build(lambda name: own(name) if name in self.tables else table(name), values, *self.shape)
+        return self.build(
+            lambda name: own(name) if name in self.tables else table(name), values, *self.shape
+        )

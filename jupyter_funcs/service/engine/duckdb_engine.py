@@ -56,7 +56,18 @@ _BATCH_ROWS = 10_000
 _FIRST_ROWS = 100
 _BATCH_BYTES = 2**24
 # The types whose values a client reads from an Arrow table as it does from JSON, which has no decimals, for instance.
-_PLAIN = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP"}
+_PLAIN = {
+    "BOOLEAN",
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "VARCHAR",
+    "DATE",
+    "TIMESTAMP",
+}
 _FEW_ROWS = 100  # as fast as JSON
 _ANY_LENGTH = re.compile(r"VARCHAR|BLOB|BIT|JSON|STRUCT|MAP|UNION|\]")
 _WILDCARDS = re.compile(r"[*?\[]")
@@ -73,7 +84,9 @@ class EngineData:
     memory: int
 
     def engine(self, reference: Reference) -> DuckDBEngine:
-        opened = DuckDBEngine(reference, lambda: self.cards, database=self.database, memory_limit=f"{self.memory}B")
+        opened = DuckDBEngine(
+            reference, lambda: self.cards, database=self.database, memory_limit=f"{self.memory}B"
+        )
         if self.cards:
             opened.open()
         return opened
@@ -141,9 +154,16 @@ class DuckDBEngine:
         """Return the SQL of a query that was compiled beforehand, for tables as these."""
         ready = query.ready()
         statement = ready.get(query.key) if ready else None
-        if not statement or (statement["reads_cards"] and self._loaded_cards(check).schema != tables.CARDS):
+        if not statement or (
+            statement["reads_cards"] and self._loaded_cards(check).schema != tables.CARDS
+        ):
             return None
-        return Statement(statement["sql"], tables.arrow_schema(statement["columns"]), query.bound()[0], query.tables)
+        return Statement(
+            statement["sql"],
+            tables.arrow_schema(statement["columns"]),
+            query.bound()[0],
+            query.tables,
+        )
 
     @cached_property
     def statements(self) -> Statements:
@@ -158,7 +178,9 @@ class DuckDBEngine:
         from jupyter_funcs.service.engine import sandbox
 
         names = {
-            (*place, table) for table in (*tables.SCHEMAS, "cards") for place in ((), ("main",), ("memory", "main"))
+            (*place, table)
+            for table in (*tables.SCHEMAS, "cards")
+            for place in ((), ("main",), ("memory", "main"))
         }
         if self.database:
             with self.cursor() as cursor:
@@ -188,7 +210,9 @@ class DuckDBEngine:
         with self._lock:
             if not self._loading:
                 self._loading = Future()
-                threading.Thread(target=self._load, args=(self._loading,), name="load card spend", daemon=True).start()
+                threading.Thread(
+                    target=self._load, args=(self._loading,), name="load card spend", daemon=True
+                ).start()
             loading = self._loading
         while not wait([loading], _POLL_SECONDS).done:
             check()
@@ -250,13 +274,19 @@ class DuckDBCall:
             # Not by the schema, which a worker may have written.
             names = schema.names
             kinds = [str(column[1]) for column in cursor.description or ()]
-            if any("TIMESTAMP WITH TIME ZONE" in kind for kind in kinds):  # as objects of DuckDB's, these need pytz
+            if any(
+                "TIMESTAMP WITH TIME ZONE" in kind for kind in kinds
+            ):  # as objects of DuckDB's, these need pytz
                 return self._table(cursor).cast(schema).to_pylist(maps_as_pydicts="strict")
             if or_table and _PLAIN.issuperset(kinds):
                 return self._table(cursor).rename_columns(names)
-            return self._rows(cursor, names, [at for at, kind in enumerate(kinds) if _ANY_LENGTH.search(kind)])
+            return self._rows(
+                cursor, names, [at for at, kind in enumerate(kinds) if _ANY_LENGTH.search(kind)]
+            )
 
-    def _rows(self, cursor: duckdb.DuckDBPyConnection, names: list[str], texts: list[int]) -> list[JsonObject]:
+    def _rows(
+        self, cursor: duckdb.DuckDBPyConnection, names: list[str], texts: list[int]
+    ) -> list[JsonObject]:
         """Return the rows of a result; `texts` are the places of its columns whose values have any length."""
         rows: list[JsonObject] = []
         size = 1
@@ -264,7 +294,9 @@ class DuckDBCall:
         while batch := cursor.fetchmany(wanted):
             rows += [dict(zip(names, row, strict=True)) for row in batch]
             values = (row[at] for at in texts for row in batch)
-            size += sum(len(value if isinstance(value, str | bytes) else str(value)) for value in values)
+            size += sum(
+                len(value if isinstance(value, str | bytes) else str(value)) for value in values
+            )
             check_size(len(rows), len(names))
             check_bytes(size)
             wanted = min(max(_BATCH_BYTES * len(rows) // size, 1), _BATCH_ROWS)
@@ -292,11 +324,17 @@ class DuckDBCall:
         return pa.Table.from_batches(batches, reader.schema)
 
     @contextmanager
-    def _executed(self, result: Executable) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
+    def _executed(
+        self, result: Executable
+    ) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
         import duckdb
 
         self.check_cancelled()
-        statement = self.engine.prepared(result, self.check_cancelled) if isinstance(result, Query) else None
+        statement = (
+            self.engine.prepared(result, self.check_cancelled)
+            if isinstance(result, Query)
+            else None
+        )
         statement = statement or self.engine.statements.compile(result, self.table)
         try:
             with self.engine.cursor() as cursor, self._interruptible(cursor.interrupt):
@@ -306,7 +344,9 @@ class DuckDBCall:
                 cursor.execute(statement.sql, statement.values)
                 yield cursor, statement.schema
         except (duckdb.OutOfMemoryException, MemoryError) as error:
-            raise MemoryLimitError("The query needs more memory than all queries may share. Ask for less.") from error
+            raise MemoryLimitError(
+                "The query needs more memory than all queries may share. Ask for less."
+            ) from error
 
     @contextmanager
     def _interruptible(self, interrupt: Callable[[], object]) -> Iterator[None]:
@@ -349,7 +389,11 @@ def _has_usual_years(table: pa.Table) -> bool:
 
     first = np.datetime64("0001-01-01")
     end = np.datetime64("10000-01-01")
-    times = [column.to_numpy() for column in table.columns if str(column.type).startswith(("date", "timestamp"))]
+    times = [
+        column.to_numpy()
+        for column in table.columns
+        if str(column.type).startswith(("date", "timestamp"))
+    ]
     return not any(((column < first) | (column >= end)).any() for column in times)
 
 

@@ -51,13 +51,19 @@ def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
 
     def row(values: Values) -> ir.Table:
         cells = {
-            name: ibis.null(kind) if values[name] is None else _double(ibis.literal(values[name], type=kind).op())
+            name: ibis.null(kind)
+            if values[name] is None
+            else _double(ibis.literal(values[name], type=kind).op())
             for name, kind in table.schema.items()
         }
         return ops.DummyTable(cells).to_expr()
 
     rows = _arrow(table).to_pylist()
-    return ibis.union(*map(row, rows)) if rows else row(dict.fromkeys(table.schema)).filter(ibis.literal(value=False))
+    return (
+        ibis.union(*map(row, rows))
+        if rows
+        else row(dict.fromkeys(table.schema)).filter(ibis.literal(value=False))
+    )
 
 
 def use_doubles(node: ops.Node, changed: Values | None) -> ops.Node:

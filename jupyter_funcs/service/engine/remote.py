@@ -40,7 +40,9 @@ def connect_engine(
     """Return the engine for a URL, not opened yet."""
     scheme, _, path = url.partition("://")
     if scheme == "duckdb":
-        return DuckDBEngine(reference, cards, database=Path(path) if path else None, memory_limit=memory_limit)
+        return DuckDBEngine(
+            reference, cards, database=Path(path) if path else None, memory_limit=memory_limit
+        )
     return RemoteEngine(url, reference, cards)
 
 
@@ -125,7 +127,9 @@ class RemoteEngine(DuckDBEngine):
         """Return whether an expression reads card spend, and so must run on the other engine."""
         import ibis.expr.operations as ops
 
-        return self._cards is not None and self._cards[0].op() in expression.op().find(ops.UnboundTable)
+        return self._cards is not None and self._cards[0].op() in expression.op().find(
+            ops.UnboundTable
+        )
 
     def card_spend(self) -> tuple[ir.Table, ir.Table]:
         """Return card spend as stored, and mapped to our columns."""
@@ -172,7 +176,9 @@ class RemoteEngineCall(DuckDBCall):
         build = self._remote(result)
         return super().arrow(result) if build is None else self._run(build)
 
-    def _remote(self, result: ir.Expr | Query | Compiled) -> Callable[[EngineConnection], ir.Table] | None:
+    def _remote(
+        self, result: ir.Expr | Query | Compiled
+    ) -> Callable[[EngineConnection], ir.Table] | None:
         """Return what makes an expression for a connection; `None` if the other engine isn't needed."""
         import ibis
 
@@ -180,9 +186,15 @@ class RemoteEngineCall(DuckDBCall):
 
         if isinstance(result, Compiled):
             schema = ibis.Schema.from_pyarrow(result.schema)
-            return (lambda to: to.backend.sql(result.sql, schema=schema)) if result.is_remote else None
+            return (
+                (lambda to: to.backend.sql(result.sql, schema=schema)) if result.is_remote else None
+            )
         expression = result.expression(self.table) if isinstance(result, Query) else result
-        return (lambda _: portable(expression, self.reference)) if self.engine.reads_cards(expression) else None
+        return (
+            (lambda _: portable(expression, self.reference))
+            if self.engine.reads_cards(expression)
+            else None
+        )
 
     def _run(self, build: Callable[[EngineConnection], ir.Table]) -> pa.Table:
         try:

@@ -25,7 +25,13 @@ OWN = "own"
 """The catalog name of an attached database."""
 
 _FILES = "card_files"
-_DUCKDB_TYPES = {"string": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "int64": "BIGINT", "int32": "INTEGER"}
+_DUCKDB_TYPES = {
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "int64": "BIGINT",
+    "int32": "INTEGER",
+}
 # Columns that need no cast, and so no ibis.
 _AS_STORED = [(name, _DUCKDB_TYPES[kind]) for name, kind in tables.CARDS.items()]
 
@@ -104,7 +110,9 @@ def attached(con: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
         " SELECT lower(schema_name), lower(view_name) FROM duckdb_views() WHERE database_name = $1 AND NOT internal",
         [OWN],
     ).fetchall()
-    return [(OWN, *row) for row in rows] + [(OWN, table) for schema, table in rows if schema == "main"]
+    return [(OWN, *row) for row in rows] + [
+        (OWN, table) for schema, table in rows if schema == "main"
+    ]
 
 
 def files(con: duckdb.DuckDBPyConnection) -> list[Path]:
@@ -114,13 +122,18 @@ def files(con: duckdb.DuckDBPyConnection) -> list[Path]:
 
 def memory_limit(con: duckdb.DuckDBPyConnection) -> int:
     """Return the memory that all queries share, in bytes."""
-    [(limit,)] = con.execute("SELECT parse_formatted_bytes(current_setting('memory_limit'))").fetchall()
+    [(limit,)] = con.execute(
+        "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
+    ).fetchall()
     return int(limit)
 
 
 def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:
     """Return the files that match a path with wildcards, sorted, exactly as a query finds them."""
-    return [file for (file,) in con.execute("SELECT file FROM glob(?) ORDER BY file", [pattern]).fetchall()]
+    return [
+        file
+        for (file,) in con.execute("SELECT file FROM glob(?) ORDER BY file", [pattern]).fetchall()
+    ]
 
 
 def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
@@ -129,7 +142,9 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
     for pattern in cards.files:
         matched = matching(con, pattern)
         if not matched:
-            raise SetupError(f"There is no file {pattern}.\nUse the paths of the Parquet files with card spend.")
+            raise SetupError(
+                f"There is no file {pattern}.\nUse the paths of the Parquet files with card spend."
+            )
         files += matched
     try:
         if files:
@@ -137,7 +152,9 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
         place = (OWN, *("main", *cards.table)[-2:]) if cards.table else ("memory", "main", _FILES)
         columns = con.execute(f"DESCRIBE FROM {_name(*place)}").fetchall()
         stored = [(column, kind) for column, kind, *_ in columns]
-        if stored == _AS_STORED and cards == tables.Cards.parquet(Path())._replace(files=cards.files):
+        if stored == _AS_STORED and cards == tables.Cards.parquet(Path())._replace(
+            files=cards.files
+        ):
             query = f"FROM {_FILES}"
         else:
             import ibis
@@ -147,7 +164,9 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
             compiler = Compiler()
             types = {column: compiler.type_mapper.from_string(kind) for column, kind in stored}
             catalog, database, table = place
-            query = compiler.sql(cards.mapped(ibis.table(types, name=table, database=database, catalog=catalog)))
+            query = compiler.sql(
+                cards.mapped(ibis.table(types, name=table, database=database, catalog=catalog))
+            )
         # Not created by ibis, whose temporary view other cursors don't see.
         con.execute(f"CREATE VIEW cards AS {query}")
     except duckdb.Error as error:
@@ -161,7 +180,11 @@ def _name(*parts: str) -> str:
 
 
 def _literal(value: str | Sequence[str]) -> str:
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"[{', '.join(map(_literal, value))}]"
+    return (
+        "'" + value.replace("'", "''") + "'"
+        if isinstance(value, str)
+        else f"[{', '.join(map(_literal, value))}]"
+    )
 
 
 def first_line(error: Exception) -> str:

@@ -132,7 +132,9 @@ class AsWrittenParser(DuckDB.Parser):  # type: ignore[misc] # as said
     }
     # Without `~`, which matches a whole text in DuckDB 1 and any part of it in DuckDB 2.
     RANGE_PARSERS = {  # noqa: RUF012 - as above
-        token: read for token, read in DuckDB.Parser.RANGE_PARSERS.items() if token is not TokenType.TILDE
+        token: read
+        for token, read in DuckDB.Parser.RANGE_PARSERS.items()
+        if token is not TokenType.TILDE
     }
 
 
@@ -250,14 +252,22 @@ def checked(sql: str, tables: Collection[tuple[str, ...]], dialect: Any = _DUCKD
             sql = _written(tree, dialect)
             if sql == before:
                 return sql
-    raise ValueError("The SQL can't be read: its text is ambiguous. Use plain names, and brackets around operators.")
+    raise ValueError(
+        "The SQL can't be read: its text is ambiguous. Use plain names, and brackets around operators."
+    )
 
 
 def _written(tree: _Node, dialect: Any = _DUCKDB) -> str:
     # Other engines may change the case of a name without quotes.
     quotes = dialect is _DUCKDB
     return str(
-        tree.sql(dialect=dialect, copy=False, identify=quotes, comments=False, unsupported_level=ErrorLevel.RAISE)
+        tree.sql(
+            dialect=dialect,
+            copy=False,
+            identify=quotes,
+            comments=False,
+            unsupported_level=ErrorLevel.RAISE,
+        )
     )
 
 
@@ -270,7 +280,9 @@ def _named_errors(dialect: Any = _DUCKDB) -> Iterator[None]:
     except SqlglotError as error:
         [first, *_] = getattr(error, "errors", None) or [{}]
         place = (
-            f" at {quoted(first['highlight'])} in line {first['line']}" if first else f": {str(error).splitlines()[0]}"
+            f" at {quoted(first['highlight'])} in line {first['line']}"
+            if first
+            else f": {str(error).splitlines()[0]}"
         )
         engine = "DuckDB" if dialect is _DUCKDB else type(dialect).__name__
         raise ValueError(f"The SQL can't be read{place}.\nUse a SELECT of {engine}.") from None
@@ -279,7 +291,9 @@ def _named_errors(dialect: Any = _DUCKDB) -> Iterator[None]:
 def _parsed(sql: str, dialect: Any = _DUCKDB) -> _Node:
     longest = _LONGEST_SQL if dialect is _DUCKDB else _LONGEST_WITH_ROWS
     if len(sql) > longest:
-        raise ValueError(f"The SQL has {len(sql):,} characters, more than {longest:,}. Join a table, not a long list.")
+        raise ValueError(
+            f"The SQL has {len(sql):,} characters, more than {longest:,}. Join a table, not a long list."
+        )
     tokens = dialect.tokenize(sql)
     if not tokens or tokens[0].token_type not in _STARTS:
         start = quoted(tokens[0].text) if tokens else "nothing"
@@ -308,19 +322,27 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
             for part in with_.iter_expressions():
                 waiting.append((part, queries))
                 alias = dialect.normalize_identifier(part.args["alias"].this.copy()).name
-                if with_.recursive and isinstance(part.this, sge.Union) and not part.this.args.get("by_name"):
+                if (
+                    with_.recursive
+                    and isinstance(part.this, sge.Union)
+                    and not part.this.args.get("by_name")
+                ):
                     itself[id(part.this.expression)] = alias
                 # Not ClickHouse's WITH (SELECT 1) AS x, whose name is that of a value.
                 queries = queries if part.args.get("scalar") else (alias, queries)
         waiting += [(child, queries) for child in children if not isinstance(child, sge.With)]
 
 
-def _check_table(name: tuple[str, ...], tables: Collection[tuple[str, ...]], queries: _Queries) -> None:
+def _check_table(
+    name: tuple[str, ...], tables: Collection[tuple[str, ...]], queries: _Queries
+) -> None:
     if name in tables or (len(name) == 1 and _has(queries, *name)):
         return
     shown = ".".join(name)
     near = suggestion(shown, map(".".join, tables))
-    raise ValueError(f"A query can't read {quoted(shown)}.{near}\nUse a table of the service, or a query in WITH.")
+    raise ValueError(
+        f"A query can't read {quoted(shown)}.{near}\nUse a table of the service, or a query in WITH."
+    )
 
 
 def _name(table: _Node, dialect: Any) -> tuple[str, ...]:
@@ -341,7 +363,9 @@ def _check_node(node: _Node, dialect: Any) -> None:
     _check_kind(node, _FUNCTION_NAMES if is_own else _ALL_FUNCTION_NAMES)
     for text in _unquoted(node, names_too=not is_own):
         if not _WORD.fullmatch(text):
-            raise ValueError(f"A query can't contain {quoted(text)} as a name. Use a name of letters and digits.")
+            raise ValueError(
+                f"A query can't contain {quoted(text)} as a name. Use a name of letters and digits."
+            )
     if isinstance(node, sge.Dot) and (called := _called(node.expression)):
         raise ValueError(
             f"A query can't call {quoted(called[0])} after a dot. Write {called[0]}(…) with all its arguments."
@@ -350,13 +374,17 @@ def _check_node(node: _Node, dialect: Any) -> None:
     tables = _TABLE_FUNCTIONS if is_own else _ALL_TABLE_FUNCTIONS
     if called and (tables.isdisjoint(called) or node.args.get("db")):
         readable = quoted_list(sorted(_TABLE_FUNCTIONS))
-        raise ValueError(f"A query can't read from {quoted(called[0])}.\nUse a table of the service, or {readable}.")
+        raise ValueError(
+            f"A query can't read from {quoted(called[0])}.\nUse a table of the service, or {readable}."
+        )
 
 
 def _check_kind(node: _Node, functions: frozenset[str]) -> None:
     called = _called(node)
     is_operator = isinstance(node, sge.Binary | sge.Unary) and not called
-    is_allowed = is_operator or type(node).__name__ in _NODE_NAMES or not functions.isdisjoint(called)
+    is_allowed = (
+        is_operator or type(node).__name__ in _NODE_NAMES or not functions.isdisjoint(called)
+    )
     if called and not is_allowed:
         raise ValueError(
             f"A query can't call {quoted(called[0])}: it isn't among the functions that are known to read nothing else."
@@ -375,7 +403,11 @@ def _unquoted(node: _Node, *, names_too: bool) -> Iterator[str]:
     is_quoted = isinstance(node, sge.Identifier) and (node.quoted or not names_too)
     if not (is_quoted or isinstance(node, sge.RawString) or node.is_string):
         for value in node.args.values():
-            yield from (text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str))
+            yield from (
+                text
+                for text in (value if isinstance(value, list) else [value])
+                if isinstance(text, str)
+            )
 
 
 def _called(node: Any) -> list[str]:
@@ -383,7 +415,9 @@ def _called(node: Any) -> list[str]:
     called: list[str] = getattr(node, "sql_names", list)()
     if isinstance(node, sge.Anonymous):
         called = [node.name]
-    elif isinstance(node, sge.AnonymousAggFunc | sge.ParameterizedAgg):  # of ClickHouse, such as sumIf
+    elif isinstance(
+        node, sge.AnonymousAggFunc | sge.ParameterizedAgg
+    ):  # of ClickHouse, such as sumIf
         called = [node.name, node.name.removesuffix("If")]
     return [name.translate(_LOWER) for name in called]
 
@@ -396,17 +430,26 @@ class Statements:
         self._names = names
         self._known: dict[tuple[Hashable, ...], tuple[str, pa.Schema]] = {}
 
-    def compile(self, result: ir.Expr | Query | Compiled, table: Callable[[str], ir.Table]) -> Statement:
+    def compile(
+        self, result: ir.Expr | Query | Compiled, table: Callable[[str], ir.Table]
+    ) -> Statement:
         """Compile an expression or a query; `table` looks up the tables by name. Compiled SQL is only checked."""
         if isinstance(result, Compiled):
-            return Statement(self._checked(result.sql, result.tables), result.schema, tables=result.tables)
+            return Statement(
+                self._checked(result.sql, result.tables), result.schema, tables=result.tables
+            )
         if not isinstance(result, Query):
             expression = result.as_table()
-            memory = {node.name: node.data.to_pyarrow(node.schema) for node in expression.op().find(ops.InMemoryTable)}
+            memory = {
+                node.name: node.data.to_pyarrow(node.schema)
+                for node in expression.op().find(ops.InMemoryTable)
+            }
             sql = self._checked(self._compiler.sql(expression), memory)
             return Statement(sql, expression.schema().to_pyarrow(), tables=memory)
         values, types = result.bound()
-        schemas = {name: ibis.Schema.from_pyarrow(own.schema) for name, own in result.tables.items()}
+        schemas = {
+            name: ibis.Schema.from_pyarrow(own.schema) for name, own in result.tables.items()
+        }
         key = (result.build, result.shape, types, *schemas.items())
         if (compiled := self._known.get(key)) is None:
             if len(self._known) >= _MOST_CACHED:

@@ -35,10 +35,21 @@ CARDS = {
 }
 """Columns of card spend, one row per data set, brand, region, age group and day with data; money in whole cents."""
 
-_KPI_TEXTS = "KpiName", "Symbol", "PanelName", "UnitOfMeasure", "StatementType", "KpiClass", "MeasureName", "Brands"
+_KPI_TEXTS = (
+    "KpiName",
+    "Symbol",
+    "PanelName",
+    "UnitOfMeasure",
+    "StatementType",
+    "KpiClass",
+    "MeasureName",
+    "Brands",
+)
 SCHEMAS = {
     "panels": dict.fromkeys(("PanelName", "ProviderName"), "string"),
-    "companies": dict.fromkeys(("Symbol", "InstrumentName", "Sector", "Industry", "FiscalYearEnd"), "string"),
+    "companies": dict.fromkeys(
+        ("Symbol", "InstrumentName", "Sector", "Industry", "FiscalYearEnd"), "string"
+    ),
     "kpis": {"KpiId": "int64"} | dict.fromkeys(_KPI_TEXTS, "string") | {"IsPrimary": "boolean"},
 }
 """The columns of each table of `Reference`, in the order of its fields, named as the listing functions return them."""
@@ -57,7 +68,9 @@ def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
     import pyarrow as pa
 
     own = {"boolean": "bool", "date": "date32"}
-    return pa.schema({name: pa.type_for_alias(own.get(kind, kind)) for name, kind in columns.items()})
+    return pa.schema(
+        {name: pa.type_for_alias(own.get(kind, kind)) for name, kind in columns.items()}
+    )
 
 
 DIMENSIONS = {"Age Group": "generation", "Region": "region", "Brand": "merchant"}
@@ -169,7 +182,9 @@ class Reference:
         return [brand.name for brand in self.brands if brand.symbol in symbols]
 
     def fiscal_year_end(self, symbol: str) -> str:
-        return next(company.fiscal_year_end for company in self.companies if company.symbol == symbol)
+        return next(
+            company.fiscal_year_end for company in self.companies if company.symbol == symbol
+        )
 
     def calendar(self, symbols: Sequence[str]) -> list[Period]:
         """Return the common fiscal quarters of some companies; one is reported once all of them have reported it."""
@@ -177,7 +192,9 @@ class Reference:
         for symbol in symbols:
             for period in self.calendars[symbol]:
                 by_name.setdefault(period.period_name, []).append(period)
-        if any(len({(period.start, period.end) for period in same}) > 1 for same in by_name.values()):
+        if any(
+            len({(period.start, period.end) for period in same}) > 1 for same in by_name.values()
+        ):
             raise ValueError("different fiscal calendars")
         return [
             next((period for period in same if not period.is_historical), same[0])
@@ -191,7 +208,10 @@ class Reference:
     def rows(self, table: str) -> list[tuple[Any, ...]]:
         """Return the rows of a table of `SCHEMAS`."""
         items = getattr(self, table)
-        return [tuple(", ".join(cell) if isinstance(cell, tuple) else cell for cell in item) for item in items]
+        return [
+            tuple(", ".join(cell) if isinstance(cell, tuple) else cell for cell in item)
+            for item in items
+        ]
 
 
 def _by_spelling(names: Iterable[str]) -> dict[str, str]:
@@ -246,14 +266,18 @@ class Cards(NamedTuple):
         if name == "spend_cents":
             column = _cents(column, self.spend_unit)
         if name in self.has_unknown:
-            column = column.fill_null(source[self.columns["symbol"]] if name == "merchant" else UNKNOWN)
+            column = column.fill_null(
+                source[self.columns["symbol"]] if name == "merchant" else UNKNOWN
+            )
         return column.cast(self.schema[name])
 
 
 def _cents(spend: ir.NumericColumn, unit: str) -> ir.NumericColumn:
     kind = spend.type()
     factor, places = (100, 2) if unit == "units" else (1, 0)
-    is_money = kind.is_decimal() and (kind.precision or 0) <= _MOST_DIGITS and (kind.scale or 0) <= places
+    is_money = (
+        kind.is_decimal() and (kind.precision or 0) <= _MOST_DIGITS and (kind.scale or 0) <= places
+    )
     if kind.is_integer() or is_money:
         return spend * factor if factor > 1 else spend
     # Not `round`, because engines round halves differently.

@@ -203,9 +203,18 @@ def can_limit(controller: str) -> bool:
 
 def control_group(controller: str, pid: int) -> Path:
     """Return the control group that limits the ``pids`` or the ``memory`` of a worker; it may not exist."""
-    groups = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
-    controller = controller if controller in groups else ""  # of the first version, else of the second
-    return Path("/sys/fs/cgroup", controller, groups.get(controller, "nonexistent").lstrip("/"), f"funcs-{pid}")
+    groups = dict(
+        line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines()
+    )
+    controller = (
+        controller if controller in groups else ""
+    )  # of the first version, else of the second
+    return Path(
+        "/sys/fs/cgroup",
+        controller,
+        groups.get(controller, "nonexistent").lstrip("/"),
+        f"funcs-{pid}",
+    )
 
 
 def _limited_group(controller: str, pid: int, most: int) -> Path:
@@ -220,7 +229,10 @@ def ran_out_of_memory(pid: int) -> bool:
     """Tell whether the system has ended a process of a worker because its group used too much memory."""
     with suppress(OSError):
         files = control_group("memory", pid).iterdir()
-        return any(file.name in _COUNTS and re.search(r"(?m)^oom_kill [1-9]", file.read_text()) for file in files)
+        return any(
+            file.name in _COUNTS and re.search(r"(?m)^oom_kill [1-9]", file.read_text())
+            for file in files
+        )
     return False
 
 
@@ -260,7 +272,10 @@ def confine(setup: WorkerSetup, *, is_separate: bool) -> None:
         libc = _libc()
         adopt_orphans()
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        libc.capset(ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)), ctypes.byref((ctypes.c_uint32 * 6)()))
+        libc.capset(
+            ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)),
+            ctypes.byref((ctypes.c_uint32 * 6)()),
+        )
         if can_confine():
             _restrict_files(libc, setup)
         _limit_system_calls(libc, may_change_files=is_separate)
@@ -276,7 +291,14 @@ def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
     allow = (6, 0, 0, 0x7FFF0000)
     number = (0x20, 0, 0, 0)
     # Nor by the numbers of other machines, such as those of 32 bits.
-    code = [(0x20, 0, 0, 4), (0x15, 1, 0, numbers.machine), refuse, number, (0x35, 0, 1, 1 << 30), refuse]
+    code = [
+        (0x20, 0, 0, 4),
+        (0x15, 1, 0, numbers.machine),
+        refuse,
+        number,
+        (0x35, 0, 1, 1 << 30),
+        refuse,
+    ]
 
     groups = [(numbers.refused, refuse), (_UNKNOWN, ignore)]
     if not may_change_files:
@@ -289,17 +311,31 @@ def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
     # Each of these only with 0 as the argument that says for whom.
     for text in numbers.for_others.split():
         call, argument = map(int, text.split(":"))
-        code += [number, (0x15, 0, 3, call), (0x20, 0, 0, 16 + 8 * argument), (0x15, 1, 0, 0), refuse]
+        code += [
+            number,
+            (0x15, 0, 3, call),
+            (0x20, 0, 0, 16 + 8 * argument),
+            (0x15, 1, 0, 0),
+            refuse,
+        ]
 
     # A new process, but not in new namespaces.
-    code += [number, (0x15, 0, 3, numbers.clone), (0x20, 0, 0, 16), (0x45, 0, 1, _NEW_NAMESPACES), refuse]
+    code += [
+        number,
+        (0x15, 0, 3, numbers.clone),
+        (0x20, 0, 0, 16),
+        (0x45, 0, 1, _NEW_NAMESPACES),
+        refuse,
+    ]
 
     # By their kind, which is the second byte of the command.
     if not may_change_files:
         code += [number, (0x15, 0, 5, numbers.ioctl), (0x20, 0, 0, 24), (0x54, 0, 0, 0xFF00)]
         code += [(0x15, 2, 0, _HARMLESS[0]), (0x15, 1, 0, _HARMLESS[1]), refuse]
 
-    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in [*code, allow]))
+    program = ctypes.create_string_buffer(
+        b"".join(struct.pack("HBBI", *step) for step in [*code, allow])
+    )
     libc.prctl(_SET_SECCOMP, 2, struct.pack("HP", len(code) + 1, ctypes.addressof(program)), 0, 0)
 
 
@@ -317,11 +353,17 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
         if result:
             raise OSError(ctypes.get_errno(), "namespaces can't be had")
 
-    def mount(source: bytes | None, place: bytes, kind: bytes | None, flags: int, options: str = "") -> None:
+    def mount(
+        source: bytes | None, place: bytes, kind: bytes | None, flags: int, options: str = ""
+    ) -> None:
         check(libc.mount(source, place, kind, flags, options.encode()))
 
     check(libc.unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_USERS if user else 0)))
-    maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"} if user else {}
+    maps = (
+        {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+        if user
+        else {}
+    )
     for name, text in maps.items():
         Path("/proc/self", name).write_text(text)
 
@@ -335,10 +377,23 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
             mount(b"/dev/null", os.fsencode(path), None, _BIND)
 
     # Everything that is mounted now is read-only, and then the folder isn't.
-    for place, flags, attributes in ((b"/", _BELOW_TOO, (_READ_ONLY, 0)), (folder, 0, (0, _READ_ONLY))):
-        check(libc.syscall(_SET_MOUNT_ATTRIBUTES, -1, place, flags, struct.pack("QQQQ", *attributes, 0, 0), 32))
+    for place, flags, attributes in (
+        (b"/", _BELOW_TOO, (_READ_ONLY, 0)),
+        (folder, 0, (0, _READ_ONLY)),
+    ):
+        check(
+            libc.syscall(
+                _SET_MOUNT_ATTRIBUTES, -1, place, flags, struct.pack("QQQQ", *attributes, 0, 0), 32
+            )
+        )
 
-    mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, f"size={setup.disk},nr_inodes={setup.disk // BYTES_AN_ENTRY}")
+    mount(
+        b"tmpfs",
+        b"/dev/shm",
+        b"tmpfs",
+        0,
+        f"size={setup.disk},nr_inodes={setup.disk // BYTES_AN_ENTRY}",
+    )
     # The working folder was reached by the mount of before.
     os.chdir(folder)
 
@@ -359,7 +414,9 @@ def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     for path, rights in rules.items():
         with suppress(OSError):  # not every system has all of them
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            rule = struct.pack("=Qi", rights & (everything if path.is_dir() else everything & _OF_FILES), place)
+            rule = struct.pack(
+                "=Qi", rights & (everything if path.is_dir() else everything & _OF_FILES), place
+            )
             libc.syscall(_ADD_RULE, ruleset, 1, rule, 0)
             os.close(place)
     if libc.syscall(_RESTRICT_SELF, ruleset, 0):
@@ -387,21 +444,39 @@ def launcher(setup: WorkerSetup, worker: str) -> list[str]:
     # A folder isn't covered if the worker needs something in it.
     # Links are followed, because the mount follows them.
     used = [path.resolve() for path in (*setup.folders, *setup.readable, Path(sys.prefix))]
-    hidden = (path for path in setup.hidden if not any(place.is_relative_to(path.resolve()) for place in used))
-    return [*_PYTHON, __name__, worker, *map(str, (setup.memory, setup.disk, setup.processes, *hidden))]
+    hidden = (
+        path
+        for path in setup.hidden
+        if not any(place.is_relative_to(path.resolve()) for place in used)
+    )
+    return [
+        *_PYTHON,
+        __name__,
+        worker,
+        *map(str, (setup.memory, setup.disk, setup.processes, *hidden)),
+    ]
 
 
 def _launch(worker: str, memory: str, disk: str, processes: str, *hidden: str) -> None:
     setup = WorkerSetup(
-        (), hidden=tuple(map(Path, hidden)), memory=int(memory), disk=int(disk), processes=int(processes)
+        (),
+        hidden=tuple(map(Path, hidden)),
+        memory=int(memory),
+        disk=int(disk),
+        processes=int(processes),
     )
     if child := os.fork():
         _supervise(child)
 
     # Files in memory count as memory here, and as disk space elsewhere.
-    for controller, limit in (("pids", setup.processes + _THREADS), ("memory", setup.memory + setup.disk)):
+    for controller, limit in (
+        ("pids", setup.processes + _THREADS),
+        ("memory", setup.memory + setup.disk),
+    ):
         with suppress(OSError):
-            (_limited_group(controller, os.getsid(0), limit) / "cgroup.procs").write_text(str(os.getpid()))
+            (_limited_group(controller, os.getsid(0), limit) / "cgroup.procs").write_text(
+                str(os.getpid())
+            )
 
     command = [*_PYTHON, worker]
     with suppress(OSError):  # not every system lets it

@@ -70,12 +70,18 @@ def load(
         add(source, partial(_in_entry_point, entry, source))
     # A module may have imported a function that another one publishes.
     unique = {id(function): function for function in functions}
-    return [replace(function, asset=function.asset or default_asset) for function in unique.values()]
+    return [
+        replace(function, asset=function.asset or default_asset) for function in unique.values()
+    ]
 
 
 def _files(folder: Path) -> list[Path]:
     try:
-        files = sorted(file for file in folder.iterdir() if not file.name.startswith(("_", ".")) and file.is_file())
+        files = sorted(
+            file
+            for file in folder.iterdir()
+            if not file.name.startswith(("_", ".")) and file.is_file()
+        )
     except OSError as error:
         raise SetupError(
             f"The folder of published functions {folder} cannot be read: {error.strerror}.\n"
@@ -89,7 +95,9 @@ def _in_file(path: Path, package: str) -> list[PublishedFunction]:
         from jupyter_funcs.service.publishing import notebooks
 
         return [notebooks.read(path)]
-    functions = _functions(_imported(partial(importlib.import_module, f"{package}.{path.stem}"), str(path)))
+    functions = _functions(
+        _imported(partial(importlib.import_module, f"{package}.{path.stem}"), str(path))
+    )
     if not functions:
         log.warning(
             "%s publishes nothing: none of its functions has @function. "
@@ -108,11 +116,15 @@ def _functions(published: Any) -> list[PublishedFunction]:
     return [value for value in published if isinstance(value, PublishedFunction)]
 
 
-def _in_entry_point(entry_point: importlib.metadata.EntryPoint, source: str) -> list[PublishedFunction]:
+def _in_entry_point(
+    entry_point: importlib.metadata.EntryPoint, source: str
+) -> list[PublishedFunction]:
     loaded = _imported(entry_point.load, source)
     functions = _functions(loaded)
     if not functions and not isinstance(loaded, types.ModuleType):
-        raise SetupError(f"{source} of {GROUP} is {quoted(loaded)}.\nName a module, a list of functions or a function.")
+        raise SetupError(
+            f"{source} of {GROUP} is {quoted(loaded)}.\nName a module, a list of functions or a function."
+        )
     return functions
 
 
@@ -145,7 +157,11 @@ def _failure(source: str, error: BaseException) -> SetupError:
 
 def _place(source: str, error: BaseException) -> tuple[str, bool]:
     """Return the last line of a file that an error passed, and whether the error was raised there."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<frozen")
+    ]
     [*_, own] = [frame for frame in frames if frame.filename == source] or frames
     return f"{own.filename}, line {own.lineno}", own is frames[-1]
 
@@ -175,13 +191,16 @@ class _Siblings(MetaPathFinder, Loader):
     def __init__(self) -> None:
         self.folders: dict[str, Path] = {}
 
-    def find_spec(self, fullname: str, path: object = None, _target: object = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: object = None, _target: object = None
+    ) -> ModuleSpec | None:
         if path is not None:  # a module inside a package
             return None
         places = [
             (package, folder)
             for package, folder in self.folders.items()
-            if (folder / f"{fullname}.py").is_file() or (folder / fullname / "__init__.py").is_file()
+            if (folder / f"{fullname}.py").is_file()
+            or (folder / fullname / "__init__.py").is_file()
         ]
         if len(places) > 1:
             named = " and ".join(str(folder) for _, folder in places)
@@ -193,7 +212,9 @@ class _Siblings(MetaPathFinder, Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         assert module.__spec__
-        sys.modules[module.__name__] = importlib.import_module(f"{module.__spec__.origin}.{module.__name__}")
+        sys.modules[module.__name__] = importlib.import_module(
+            f"{module.__spec__.origin}.{module.__name__}"
+        )
 
 
 _siblings = _Siblings()

@@ -136,7 +136,9 @@ def read(path: Path) -> PublishedFunction:
         parameters=parameters,
         rules=rules,
         python=NotebookRun(
-            path, *_code(notebook, at, path), {parameter.name: parameter.default for parameter in parameters}
+            path,
+            *_code(notebook, at, path),
+            {parameter.name: parameter.default for parameter in parameters},
         ),
         takes_call=False,
         entry_point=f"{path.absolute().parent.name}/{path.name}",
@@ -156,13 +158,17 @@ def _opened(path: Path) -> _Notebook:
     metadata = notebook.metadata
     language = metadata.language_info.get("name") or metadata.kernelspec.get("language", "python")
     if str(language).casefold() != "python":
-        raise SetupError(f"{path} is written in {quoted(language)}.\nOnly Python notebooks can be published.")
+        raise SetupError(
+            f"{path} is written in {quoted(language)}.\nOnly Python notebooks can be published."
+        )
     return notebook
 
 
 def _parameters_at(notebook: _Notebook, path: Path) -> int:
     tagged = [
-        at for at, cell in enumerate(notebook.cells) if cell.cell_type == "code" and "parameters" in cell.metadata.tags
+        at
+        for at, cell in enumerate(notebook.cells)
+        if cell.cell_type == "code" and "parameters" in cell.metadata.tags
     ]
     if len(tagged) == 1:
         return tagged[0]
@@ -224,7 +230,9 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
         if name in annotations:
             raise SetupError(f"{at}: {name} is assigned twice.\nAssign each parameter once.")
         annotations[name] = annotation
-        declared = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        declared = inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+        )
         parameters.append(read_parameter(f"{at}: {name}", declared, help_))
     return tuple(parameters), all_rules(place, annotations)
 
@@ -263,10 +271,14 @@ def _annotation(written: ast.expr | str | None, at: str, name: str) -> Any:
     if written is None:
         return ABSENT
     try:
-        return _evaluated(ast.parse(written, mode="eval").body if isinstance(written, str) else written)
+        return _evaluated(
+            ast.parse(written, mode="eval").body if isinstance(written, str) else written
+        )
     except (SyntaxError, ValueError, TypeError, AttributeError):
         text = written if isinstance(written, str) else ast.unparse(written)
-        raise SetupError(f"{at}: {name} has the unsupported annotation {quoted(text)}.\nUse {SUPPORTED}.") from None
+        raise SetupError(
+            f"{at}: {name} has the unsupported annotation {quoted(text)}.\nUse {SUPPORTED}."
+        ) from None
 
 
 def _default(value: ast.expr, annotation: Any, at: str, name: str) -> Any:
@@ -295,7 +307,10 @@ def _evaluated(node: ast.expr) -> Any:  # noqa: PLR0911 - one per kind of node
             return _evaluated(left) | _evaluated(right)
         case ast.Call(func=func, args=args, keywords=keywords):
             made = _evaluated(func)
-            return made(*map(_evaluated, args), **{str(keyword.arg): _evaluated(keyword.value) for keyword in keywords})
+            return made(
+                *map(_evaluated, args),
+                **{str(keyword.arg): _evaluated(keyword.value) for keyword in keywords},
+            )
         case ast.List(elts=items):
             return [_evaluated(item) for item in items]
         case ast.Tuple(elts=items):
@@ -322,8 +337,12 @@ def check_last_cell(source: str, place: str) -> None:
     except SyntaxError as error:
         raise SetupError(f"{place}, line {error.lineno}: {error.msg}.\nFix the cell.") from None
     match last:
-        case ast.Expr(value=ast.Call(func=ast.Name(id="print" | "display"))):  # which show a value and return none
+        case ast.Expr(
+            value=ast.Call(func=ast.Name(id="print" | "display"))
+        ):  # which show a value and return none
             pass
         case ast.Expr():
             return
-    raise SetupError(f"{place} ends with {quoted(ast.unparse(last).splitlines()[0])}, not with a value.\n{_ADVICE}")
+    raise SetupError(
+        f"{place} ends with {quoted(ast.unparse(last).splitlines()[0])}, not with a value.\n{_ADVICE}"
+    )

@@ -14,7 +14,15 @@ from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 from jupyter_funcs.functions.markers import AtLeastOne
 from jupyter_funcs.functions.parameters import ABSENT, Parameter
 from jupyter_funcs.functions.results import returned
-from jupyter_funcs.functions.signatures import called, declared, documented, evaluated, name_of, title, written
+from jupyter_funcs.functions.signatures import (
+    called,
+    declared,
+    documented,
+    evaluated,
+    name_of,
+    title,
+    written,
+)
 from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.engine.calls import Call, CallCancelledError, check_size
 
@@ -59,7 +67,9 @@ class PublishedFunction:
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.name.isprintable():
-            raise SetupError(f"{self.place}: {quoted(self.name)} is not a valid name.\nUse one line of printable text.")
+            raise SetupError(
+                f"{self.place}: {quoted(self.name)} is not a valid name.\nUse one line of printable text."
+            )
         # So that help and completion show the signature and docstring of the Python function.
         vars(self).update(__wrapped__=self.python, __doc__=self.python.__doc__)
 
@@ -86,7 +96,9 @@ class PublishedFunction:
         try:
             return called(python, self.parameters, values, check)
         except SystemExit as error:
-            raise RuntimeError(f"It called sys.exit({'' if error.code is None else repr(error.code)}).") from error
+            raise RuntimeError(
+                f"It called sys.exit({'' if error.code is None else repr(error.code)})."
+            ) from error
 
     def read(self, args: Values, reference: Any, *, typed: bool = False) -> JsonObject:
         """
@@ -106,7 +118,8 @@ class PublishedFunction:
         sent = frozenset(
             parameter.name
             for parameter in self.parameters
-            if not parameter.is_absent(arg := args.get(parameter.name, ABSENT), typed=typed) and arg is not None
+            if not parameter.is_absent(arg := args.get(parameter.name, ABSENT), typed=typed)
+            and arg is not None
         )
         for rule in self.rules:
             for key, texts in rule(values, sent, reference).items():
@@ -120,7 +133,8 @@ class PublishedFunction:
         takes = f"It takes {quoted_list(names)}." if names else "It takes no arguments."
         unknown = [name for name in args if name not in names][:_MAX_UNKNOWN]
         return {
-            name: [f"{self.name} has no argument {quoted(name)}.{suggestion(name, names)} {takes}"] for name in unknown
+            name: [f"{self.name} has no argument {quoted(name)}.{suggestion(name, names)} {takes}"]
+            for name in unknown
         }
 
 
@@ -130,7 +144,11 @@ def function(python: Callable[..., Any], /) -> PublishedFunction: ...
 
 @overload
 def function(
-    *, asset: str = "", name: str | None = None, group: str | None = None, rules: Sequence[Rule] = ()
+    *,
+    asset: str = "",
+    name: str | None = None,
+    group: str | None = None,
+    rules: Sequence[Rule] = (),
 ) -> Callable[[Callable[..., Any]], PublishedFunction]: ...
 
 
@@ -183,15 +201,26 @@ def function(
 
 
 def _published(
-    python: Callable[..., Any], *, name: str | None, asset: str, group: str | None, rules: Sequence[Any]
+    python: Callable[..., Any],
+    *,
+    name: str | None,
+    asset: str,
+    group: str | None,
+    rules: Sequence[Any],
 ) -> PublishedFunction:
     code = getattr(written(python), "__code__", None)
     own_name = name_of(python)
-    place = f"{code.co_filename}, line {code.co_firstlineno}" if code else f"{getattr(python, '__module__', None)}"
+    place = (
+        f"{code.co_filename}, line {code.co_firstlineno}"
+        if code
+        else f"{getattr(python, '__module__', None)}"
+    )
     try:
         parameters = declared(python)
     except TypeError as error:
-        raise SetupError(f"Not a function: {quoted(python)}. Publish one with def: {error}.") from None
+        raise SetupError(
+            f"Not a function: {quoted(python)}. Publish one with def: {error}."
+        ) from None
     takes_call = bool(parameters) and _is_call(parameters[0])
     about = documented(python)
     parameters_read = []
@@ -263,7 +292,11 @@ def _markers(annotation: Any) -> Iterable[Any]:
 
 
 def _is_call(first: inspect.Parameter) -> bool:
-    kind = first.annotation if isinstance(first.annotation, str) else getattr(first.annotation, "__name__", "")
+    kind = (
+        first.annotation
+        if isinstance(first.annotation, str)
+        else getattr(first.annotation, "__name__", "")
+    )
     return first.name == "call" or kind.rpartition(".")[2] == "Call"
 
 
@@ -290,7 +323,9 @@ class Registry:
         self._authors = _numbered([author, *(published.author for published in functions)])
         self._groups = _numbered(published.group for published in functions)
         # With the number of each in the listing, and the id of its first parameter.
-        firsts = itertools.accumulate((len(published.parameters) for published in functions), initial=1)
+        firsts = itertools.accumulate(
+            (len(published.parameters) for published in functions), initial=1
+        )
         self._entries = [*zip(itertools.count(1), firsts, functions, strict=False)]
 
     def find(self, name: str, assets: Sequence[Asset]) -> PublishedFunction:
@@ -298,19 +333,25 @@ class Registry:
         if published and folded(published.asset) in {folded(asset.name) for asset in assets}:
             return published
         near = suggestion(name, [published.name for _, _, published, _ in self._granted(assets)])
-        raise LookupError(f"No function {quoted(name)}.{near} ListUserFunctions lists the functions that you can run.")
+        raise LookupError(
+            f"No function {quoted(name)}.{near} ListUserFunctions lists the functions that you can run."
+        )
 
     def listing(self, assets: Sequence[Asset], reference: Any) -> list[JsonObject]:
         return [self._entry(*entry, reference) for entry in self._granted(assets)]
 
-    def _granted(self, assets: Sequence[Asset]) -> Iterator[tuple[int, int, PublishedFunction, Asset]]:
+    def _granted(
+        self, assets: Sequence[Asset]
+    ) -> Iterator[tuple[int, int, PublishedFunction, Asset]]:
         """Yield the functions of the given assets with their numbers, in listing order."""
         granted = {folded(asset.name): asset for asset in assets}
         for number, first, published in self._entries:
             if asset := granted.get(folded(published.asset)):
                 yield number, first, published, asset
 
-    def _entry(self, number: int, first: int, published: PublishedFunction, asset: Asset, reference: Any) -> JsonObject:
+    def _entry(
+        self, number: int, first: int, published: PublishedFunction, asset: Asset, reference: Any
+    ) -> JsonObject:
         author = published.author or self._author
         return {
             "id": number,

@@ -13,7 +13,14 @@ import msgspec
 
 from jupyter_funcs.core.json_decoding import is_compressed
 from jupyter_funcs.core.text import quoted
-from jupyter_funcs.functions.results import SCALAR, infinite, is_expression, plain, tabular, values_of
+from jupyter_funcs.functions.results import (
+    SCALAR,
+    infinite,
+    is_expression,
+    plain,
+    tabular,
+    values_of,
+)
 from jupyter_funcs.service.engine.calls import Call, Compiled, Query, check_bytes, check_size
 
 if TYPE_CHECKING:
@@ -49,7 +56,9 @@ class ReplyContent(NamedTuple):
     lost: int = 0
 
 
-def encoded(result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "json") -> ReplyContent:
+def encoded(
+    result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "json"
+) -> ReplyContent:
     """
     Return the body of a successful reply.
 
@@ -98,7 +107,11 @@ def read_stream(content: bytes) -> pa.Table:
         head = message.metadata.to_pybytes()
         # 10 kB may be a gigabyte when decompressed, and DuckDB trusts the types that extensions name. Arrow's own keys
         # name these, and a way to compress of its version 0.17.
-        if b"ARROW:" in head or message.type == "dictionary" or (message.type != "schema" and is_compressed(head)):
+        if (
+            b"ARROW:" in head
+            or message.type == "dictionary"
+            or (message.type != "schema" and is_compressed(head))
+        ):
             raise pa.ArrowInvalid("Only plain tables are read.")
     table = pa.ipc.open_stream(content).read_all()
     table.validate(full=True)  # otherwise DuckDB would read the service's own memory
@@ -118,15 +131,21 @@ def arrow(result: Any, call: Call | None = None) -> pa.Table:
             return pa.Table.from_pandas(_flat(table), preserve_index=False)
         except (pa.ArrowException, ValueError, OverflowError) as error:
             # pyarrow names the column in the last argument.
-            raise ResultError(f"The result can't be converted to Arrow: {error.args[-1]}.") from error
+            raise ResultError(
+                f"The result can't be converted to Arrow: {error.args[-1]}."
+            ) from error
     records = _rows_of(table)
     records = records if isinstance(records, list) else [{SCALAR: records}]
     columns = {}
     for name in dict.fromkeys(name for record in records for name in record):
         try:
-            columns[str(name)] = pa.array([record.get(name) for record in records], from_pandas=True)
+            columns[str(name)] = pa.array(
+                [record.get(name) for record in records], from_pandas=True
+            )
         except (pa.ArrowException, ValueError, OverflowError) as error:
-            raise ResultError(f"Column {quoted(name)} has no single Arrow type: {error}.") from error
+            raise ResultError(
+                f"Column {quoted(name)} has no single Arrow type: {error}."
+            ) from error
     return pa.table(columns)
 
 
@@ -203,22 +222,32 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
         frame = frame.reset_index(level=drop, drop=True)
         taken = [name for name in frame.index.names if name in frame.columns]
         if taken:
-            raise ResultError(f"The index and a column are both named {quoted(taken[0])}. Rename one of them.")
+            raise ResultError(
+                f"The index and a column are both named {quoted(taken[0])}. Rename one of them."
+            )
         frame = frame.reset_index()
     texts = [*map(_column_name, list[Any](frame.columns))]
     _refuse_repeated(texts)
-    return pd.DataFrame({text: _as_text(frame.iloc[:, at]) for at, text in enumerate(texts)}, copy=False)
+    return pd.DataFrame(
+        {text: _as_text(frame.iloc[:, at]) for at, text in enumerate(texts)}, copy=False
+    )
 
 
 def _column_name(name: Any) -> str:
-    return " ".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
+    return (
+        " ".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
+    )
 
 
 def _as_text(series: pd.Series) -> pd.Series:
     """Turn periods and intervals into text: JSON and most Arrow readers have no type for them."""
     import pandas as pd
 
-    kind = series.dtype.categories.dtype if isinstance(series.dtype, pd.CategoricalDtype) else series.dtype
+    kind = (
+        series.dtype.categories.dtype
+        if isinstance(series.dtype, pd.CategoricalDtype)
+        else series.dtype
+    )
     if isinstance(kind, pd.PeriodDtype | pd.IntervalDtype):
         return series.astype(object).map(str, na_action="ignore")
     return series
@@ -227,7 +256,9 @@ def _as_text(series: pd.Series) -> pd.Series:
 def _refuse_repeated(names: Iterable[str]) -> None:
     for name, count in collections.Counter(names).items():
         if count > 1:
-            raise ResultError(f"{count} columns are named {quoted(name)}. Rename all but one of them.")
+            raise ResultError(
+                f"{count} columns are named {quoted(name)}. Rename all but one of them."
+            )
 
 
 def _encoded(records: Any) -> tuple[bytes, int]:
@@ -266,13 +297,19 @@ def _finite(value: Any) -> Any:
 
 def _encoding_error(records: Any, error: Exception) -> ResultError:
     """Find the column that can't be encoded."""
-    for number, record in enumerate(records if isinstance(records, list) else [{SCALAR: records}], 1):
+    for number, record in enumerate(
+        records if isinstance(records, list) else [{SCALAR: records}], 1
+    ):
         for name, value in record.items():
             try:
                 _ENCODER.encode({name: value})
             except (TypeError, ValueError, RecursionError) as of_one:
-                what = "invalid Unicode" if isinstance(of_one, UnicodeError) else type(value).__name__
-                return ResultError(f"Column {quoted(name)} has {what} in row {number}, which can't be written as JSON.")
+                what = (
+                    "invalid Unicode" if isinstance(of_one, UnicodeError) else type(value).__name__
+                )
+                return ResultError(
+                    f"Column {quoted(name)} has {what} in row {number}, which can't be written as JSON."
+                )
     return ResultError(f"The result can't be written as JSON: {error}.")
 
 

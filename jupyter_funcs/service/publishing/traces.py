@@ -65,7 +65,11 @@ def _lines(error: BaseException, hidden: set[str] | None, seen: set[int]) -> Ite
 def _hidden(arguments: Iterable[Any]) -> set[str] | None:
     """Return the texts to hide; `None` if they are too many to search for."""
     texts = {_plain(text).casefold() for text in _texts(list(arguments))}
-    return None if sum(map(len, texts)) > _MOST_TEXT else {text for text in texts if len(text) >= _SHORTEST}
+    return (
+        None
+        if sum(map(len, texts)) > _MOST_TEXT
+        else {text for text in texts if len(text) >= _SHORTEST}
+    )
 
 
 def _plain(text: str) -> str:
@@ -83,11 +87,16 @@ def _redacted(message: str, texts: set[str]) -> str:
         at = folded.find(text)
         while at >= 0:
             end = at + len(text)
-            if not (_BEFORE.search(folded[max(at - 2, 0) : at]) or _AFTER.match(folded[end : end + 2])):
+            if not (
+                _BEFORE.search(folded[max(at - 2, 0) : at]) or _AFTER.match(folded[end : end + 2])
+            ):
                 hidden[at:end] = b"\1" * len(text)
             at = folded.find(text, at + 1)
     runs = itertools.groupby(range(len(message)), hidden.__getitem__)
-    shown = (_REDACTED if is_hidden else "".join(message[at] for at in places) for is_hidden, places in runs)
+    shown = (
+        _REDACTED if is_hidden else "".join(message[at] for at in places)
+        for is_hidden, places in runs
+    )
     return "".join(shown)[:_LONGEST_MESSAGE]
 
 
@@ -100,7 +109,9 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
     elif value is not None:
         if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-            with contextlib.suppress(msgspec.MsgspecError, RecursionError):  # it is not JSON after all
+            with contextlib.suppress(
+                msgspec.MsgspecError, RecursionError
+            ):  # it is not JSON after all
                 yield from list(_texts(msgspec.json.decode(value)))
         yield str(value)
         yield repr(value).strip("'\"")

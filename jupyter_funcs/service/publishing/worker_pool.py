@@ -29,7 +29,13 @@ import msgspec
 import psutil
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.service.engine.calls import MOST_BYTES, Call, CallCancelledError, Compiled, MemoryLimitError
+from jupyter_funcs.service.engine.calls import (
+    MOST_BYTES,
+    Call,
+    CallCancelledError,
+    Compiled,
+    MemoryLimitError,
+)
 from jupyter_funcs.service.engine.duckdb_engine import PrivateFolder
 from jupyter_funcs.service.engine.remote import RemoteEngine
 from jupyter_funcs.service.publishing import results, worker_process
@@ -151,11 +157,16 @@ class Worker:
         try:
             with self._watched(deadline):
                 # A file may end after its deadline, but before the process does.
-                while (reply := self.read(_FIRST_REPLIES)).kind == "importing" and not deadline.cancelled:
+                while (
+                    reply := self.read(_FIRST_REPLIES)
+                ).kind == "importing" and not deadline.cancelled:
                     source = reply.text
                     deadline.began = time.monotonic()
         except EOFError:
-            reply = LoadReply("ended", "The process that loads published functions ended. Its output is in the log.")
+            reply = LoadReply(
+                "ended",
+                "The process that loads published functions ended. Its output is in the log.",
+            )
         if source and deadline.cancelled:
             reason = f"takes more than {deadline.seconds:g} seconds to import."
             raise UnfinishedImportError(source, reason, is_slow=True)
@@ -178,7 +189,9 @@ class Worker:
     def send(self, order: Any) -> None:
         """Send an order, or what a function asked for."""
         content = pickle.dumps(order)
-        with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended, which `read` raises, or is cancelled
+        with contextlib.suppress(
+            BrokenPipeError, ValueError
+        ):  # it has ended, which `read` raises, or is cancelled
             self._orders.write(content)
             self._orders.flush()
 
@@ -195,7 +208,10 @@ class Worker:
         return reply
 
     def run(
-        self, order: WorkerOrder | QueryOrder, call: DuckDBCall, answer: Callable[[WorkerReply], Any]
+        self,
+        order: WorkerOrder | QueryOrder,
+        call: DuckDBCall,
+        answer: Callable[[WorkerReply], Any],
     ) -> WorkerReply:
         """Execute an order, with an `answer` to what its function asks for, and return the last reply."""
         self._printed = 0
@@ -210,7 +226,9 @@ class Worker:
                 raise CallCancelledError from None
             if self.excess.endswith("memory.") or ran_out_of_memory(self._process.pid):
                 raise MemoryLimitError from None
-            raise WorkerError(self.excess or "The process that ran it ended before its result.") from None
+            raise WorkerError(
+                self.excess or "The process that ran it ended before its result."
+            ) from None
         return reply
 
     @contextlib.contextmanager
@@ -255,14 +273,19 @@ class Worker:
         for process in processes:
             with contextlib.suppress(psutil.Error):
                 info = process.memory_full_info()
-                memory += getattr(info, "pss", info.uss)  # also its part of what it shares with others
+                memory += getattr(
+                    info, "pss", info.uss
+                )  # also its part of what it shares with others
             nameless |= _nameless(process.pid)
         for folder, folders, names in os.walk(self._folder, onerror=_refuse):
             for name in (*folders, *names):
                 with contextlib.suppress(OSError):
                     disk += os.lstat(f"{folder}/{name}").st_blocks * 512 + BYTES_AN_ENTRY
         disk += sum(nameless.values())
-        for used, limit, of in ((memory, self._setup.memory, "memory"), (disk, self._setup.disk, "disk space")):
+        for used, limit, of in (
+            (memory, self._setup.memory, "memory"),
+            (disk, self._setup.disk, "disk space"),
+        ):
             if used > limit:
                 return f"It was ended because it used more than {limit:,} bytes of {of}."
         return ""
@@ -272,7 +295,9 @@ class Worker:
             if self._process.returncode is None:  # otherwise the number may be another's by now
                 kill_descendants(psutil.Process(self._process.pid))
                 if sys.platform != "win32":
-                    os.killpg(self._process.pid, signal.SIGKILL)  # also finds those whose parents have ended
+                    os.killpg(
+                        self._process.pid, signal.SIGKILL
+                    )  # also finds those whose parents have ended
                 self._process.kill()
 
     def _hang_up(self) -> None:
@@ -312,7 +337,9 @@ class Workers:
         self._setup = setup
         allowed = {*_VARIABLES.split(), *variables}
         self._environment = {
-            name: value for name, value in os.environ.items() if name in allowed or name.startswith("LC_")
+            name: value
+            for name, value in os.environ.items()
+            if name in allowed or name.startswith("LC_")
         }
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
@@ -339,10 +366,14 @@ class Workers:
                     raise
                 self._setup = replace(self._setup, skipped=(*self._setup.skipped, error.source))
         self._put(worker)
-        self._setup = replace(self._setup, keeps_going=True)  # a file that breaks later concerns its own functions only
+        self._setup = replace(
+            self._setup, keeps_going=True
+        )  # a file that breaks later concerns its own functions only
         self.problems += reply.problems
         here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
-        return [WorkerFunction(**msgspec.structs.asdict(facts), **here) for facts in reply.functions]
+        return [
+            WorkerFunction(**msgspec.structs.asdict(facts), **here) for facts in reply.functions
+        ]
 
     def run(
         self, order: WorkerOrder | QueryOrder, call: DuckDBCall, user: int, *, alone: bool = False
@@ -383,7 +414,9 @@ class Workers:
             return results.stream(call.arrow(rows))
         return bytes(rows.content)
 
-    def _queried(self, reply: WorkerReply, call: DuckDBCall, form: results.ReplyForm) -> ReplyContent | Compiled:
+    def _queried(
+        self, reply: WorkerReply, call: DuckDBCall, form: results.ReplyForm
+    ) -> ReplyContent | Compiled:
         """Run a query, or check one for another engine, in a process that can be ended: some ignore any interrupt."""
         order = QueryOrder(reply.text, bytes(reply.content), reply.tables, form)
         engine = call.engine
@@ -446,7 +479,9 @@ class Workers:
         return worker
 
     def _start_spare(self) -> None:
-        with contextlib.suppress(SetupError, CallCancelledError):  # the run that needs it reports it
+        with contextlib.suppress(
+            SetupError, CallCancelledError
+        ):  # the run that needs it reports it
             self._put(self._start()[0])
 
     def _put(self, worker: Worker) -> None:
@@ -488,7 +523,9 @@ class WorkerFunction(PublishedFunction):
         typed: bool = False,
     ) -> Any:
         """Run the function in a worker."""
-        return self.workers.run(WorkerOrder(self.name, values, form, typed), call, user, alone=self.is_notebook)
+        return self.workers.run(
+            WorkerOrder(self.name, values, form, typed), call, user, alone=self.is_notebook
+        )
 
 
 def _elsewhere(*_: Any, **__: Any) -> Any:

@@ -115,7 +115,12 @@ class FunctionFacts(msgspec.Struct):
         own = {name: getattr(function, name) for name in cls.__struct_fields__[:-3]}
         parameters = tuple(item.resolved(reference) for item in function.parameters)
         rules = tuple(item for item in function.rules if isinstance(item, AtLeastOne))
-        return cls(**own, parameters=parameters, rules=rules, is_notebook=isinstance(function.python, NotebookRun))
+        return cls(
+            **own,
+            parameters=parameters,
+            rules=rules,
+            is_notebook=isinstance(function.python, NotebookRun),
+        )
 
 
 class WorkerReply(msgspec.Struct, omit_defaults=True):
@@ -134,7 +139,9 @@ class WorkerReply(msgspec.Struct, omit_defaults=True):
     rows: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
     lost: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
     # Bounded before they are read: ten bytes of a forged reply would take a kilobyte.
-    errors: Annotated[dict[str, Annotated[list[str], msgspec.Meta(max_length=100)]], msgspec.Meta(max_length=1000)] = {}
+    errors: Annotated[
+        dict[str, Annotated[list[str], msgspec.Meta(max_length=100)]], msgspec.Meta(max_length=1000)
+    ] = {}
     tables: Annotated[dict[str, bytes], msgspec.Meta(max_length=1000)] = {}
     is_remote: bool = False
     is_reusable: bool = False
@@ -164,7 +171,9 @@ class WorkerCall:
         threading.Thread(target=self._listen, args=(orders, Path.cwd()), daemon=True).start()
 
     def _listen(self, orders: IO[bytes], folder: Path) -> None:
-        with contextlib.suppress(Exception):  # also of an answer for which the run has left no memory
+        with contextlib.suppress(
+            Exception
+        ):  # also of an answer for which the run has left no memory
             while True:
                 self._orders.put(pickle.load(orders))  # noqa: S301 - from the service
         # The service has ended, nobody waits for the result, or it can't come: this process runs nothing else.
@@ -186,7 +195,8 @@ class WorkerCall:
                 # What an allocator keeps for later counts for the limit, and the next query needs it, too.
                 kept = getattr(psutil.Process().memory_info(), "data", 0)
                 reply.is_reusable = (
-                    reply.kind != "too large" and kept < self._setup.memory - self._setup.data.memory / 2
+                    reply.kind != "too large"
+                    and kept < self._setup.memory - self._setup.data.memory / 2
                 )
                 self._send(reply)
                 continue
@@ -227,8 +237,13 @@ class WorkerCall:
 
     def _executed(self, order: WorkerOrder) -> WorkerReply:
         values: JsonObject = {}
-        if (function := self._functions.get(order.function)) is None:  # its file has changed since the service read it
-            return WorkerReply("failed", text="\n".join(self._problems) or f"{order.function} is no longer published.")
+        if (
+            function := self._functions.get(order.function)
+        ) is None:  # its file has changed since the service read it
+            return WorkerReply(
+                "failed",
+                text="\n".join(self._problems) or f"{order.function} is no longer published.",
+            )
         try:
             values = function.read(order.args, self.reference, typed=order.typed)
             result = function.result(self, values)
@@ -269,7 +284,9 @@ class WorkerCall:
 
         expression: Any = result.expression(self.table) if isinstance(result, Query) else result
         table = expression.as_table()
-        is_remote = bool(self._dialect) and any(node.name not in SCHEMAS for node in table.op().find(ops.UnboundTable))
+        is_remote = bool(self._dialect) and any(
+            node.name not in SCHEMAS for node in table.op().find(ops.UnboundTable)
+        )
         if is_remote:
             getattr(ibis, str(self._dialect))  # sets its options, which compiling needs
             table = portable(table, self.reference)
@@ -281,11 +298,15 @@ class WorkerCall:
             )
         return WorkerReply(
             kind,
-            text=str(ibis.to_sql(table, self._dialect, pretty=False)) if is_remote else Compiler().sql(table),
+            text=str(ibis.to_sql(table, self._dialect, pretty=False))
+            if is_remote
+            else Compiler().sql(table),
             content=memoryview(table.schema().to_pyarrow().serialize()),
             # Cast, since dictionaries and extensions are not read.
             tables={
-                node.name: results.stream(node.data.to_pyarrow(node.schema).cast(node.schema.to_pyarrow()))
+                node.name: results.stream(
+                    node.data.to_pyarrow(node.schema).cast(node.schema.to_pyarrow())
+                )
                 for node in memory
             },
             is_remote=is_remote,
@@ -306,7 +327,9 @@ def _checked(order: QueryOrder) -> str:
 
     from jupyter_funcs.service.engine.statements import checked_elsewhere
 
-    return checked_elsewhere(order.sql, order.card_spend, getattr(compilers, order.dialect).compiler)
+    return checked_elsewhere(
+        order.sql, order.card_spend, getattr(compilers, order.dialect).compiler
+    )
 
 
 def _body(body: results.ReplyContent) -> WorkerReply:
@@ -325,7 +348,9 @@ def _failure(error: BaseException, arguments: Sequence[Any]) -> WorkerReply:
     if isinstance(error, MemoryLimitError | MemoryError):
         return WorkerReply("too large", text=str(error))
     trace = "" if isinstance(error, SetupError) else redacted_trace(error, arguments)
-    return WorkerReply("failed", text=message_of(error).strip() or type(error).__name__, trace=trace)
+    return WorkerReply(
+        "failed", text=message_of(error).strip() or type(error).__name__, trace=trace
+    )
 
 
 def _has_children() -> bool:

@@ -43,7 +43,9 @@ class Action(NamedTuple):
 
 def add_admin(commands: _SubParsersAction[Any]) -> None:
     """Add ``admin`` to the commands of a parser; the parsed arguments have a `command` to call with them."""
-    admin = commands.add_parser("admin", help="manage the users, assets, grants and keys of the service")
+    admin = commands.add_parser(
+        "admin", help="manage the users, assets, grants and keys of the service"
+    )
     add_config(admin)
     groups = admin.add_subparsers(required=True, metavar="WHAT")
     for name, about in _GROUPS.items():
@@ -55,12 +57,20 @@ def add_admin(commands: _SubParsersAction[Any]) -> None:
             add_config(parser, SUPPRESS)  # keeps a --config that precedes the action
             parser.set_defaults(command=partial(_act, name, action))
     audit = groups.add_parser("audit", help="who did what, when, from where and with which outcome")
-    audit.add_argument("--user", metavar="NAME", help="what a user did, or what was done to their account")
+    audit.add_argument(
+        "--user", metavar="NAME", help="what a user did, or what was done to their account"
+    )
     audit.add_argument("--action", help="such as run, login, grants, or 'users add'")
     audit.add_argument("--outcome", choices=("ok", "refused", "failed", "cancelled", "timeout"))
-    audit.add_argument("--since", type=_time, metavar="TIME", help="such as 2026-01-31 or 2026-01-31T12:00Z")
-    audit.add_argument("--until", type=_time, metavar="TIME", help="before that time (without a zone: UTC)")
-    audit.add_argument("--limit", type=int, default=100, metavar="N", help="only the newest N (default: 100)")
+    audit.add_argument(
+        "--since", type=_time, metavar="TIME", help="such as 2026-01-31 or 2026-01-31T12:00Z"
+    )
+    audit.add_argument(
+        "--until", type=_time, metavar="TIME", help="before that time (without a zone: UTC)"
+    )
+    audit.add_argument(
+        "--limit", type=int, default=100, metavar="N", help="only the newest N (default: 100)"
+    )
     audit.add_argument("--format", choices=("table", "csv", "json"), default="table")
     add_config(audit, SUPPRESS)
     audit.set_defaults(command=_audit)
@@ -70,7 +80,9 @@ def add_token(commands: _SubParsersAction[Any]) -> None:
     """Add ``token`` to the commands of a parser; the parsed arguments have a `command` to call with them."""
     parser = commands.add_parser("token", help="print a token for a user of the service")
     parser.add_argument("--user", required=True, metavar="NAME")
-    parser.add_argument("--hours", type=float, default=8, metavar="N", help="hours until it expires (default: 8)")
+    parser.add_argument(
+        "--hours", type=float, default=8, metavar="N", help="hours until it expires (default: 8)"
+    )
     add_config(parser)
     parser.set_defaults(command=_token)
 
@@ -83,7 +95,9 @@ def add_config(parser: ArgumentParser, absent: str | None = None) -> None:
 def _token(options: Namespace) -> None:
     with _service(options.config) as service:
         user = service.grants.active_user(options.user)
-        token = Auth(state.open_keys(service.folder), service.grants).issue(user.name, options.hours)
+        token = Auth(state.open_keys(service.folder), service.grants).issue(
+            user.name, options.hours
+        )
         service.grants.audit.change("token issue", user.name, f"{options.hours:g} hours")
         print(token)
 
@@ -93,7 +107,9 @@ def _time(text: str) -> str:
         time = datetime.fromisoformat(text)
         return utc(time if time.tzinfo else time.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
-        raise ArgumentTypeError(f"{quoted(text)} is not a time: use one such as 2026-01-31T12:00Z") from None
+        raise ArgumentTypeError(
+            f"{quoted(text)} is not a time: use one such as 2026-01-31T12:00Z"
+        ) from None
 
 
 def _audit(options: Namespace) -> None:
@@ -170,7 +186,8 @@ def _table(records: Sequence[JsonObject]) -> str:
     rows += [[_cell(value) for value in record.values()] for record in records]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
     )
 
 
@@ -207,7 +224,9 @@ def _revoke_tokens(service: Service, options: Namespace) -> str:
 
 def _add_asset(service: Service, options: Namespace) -> str:
     organisation, new = _organisation(service, options)
-    asset = service.grants.add_asset(options.name, organisation=organisation, is_shared=options.shared)
+    asset = service.grants.add_asset(
+        options.name, organisation=organisation, is_shared=options.shared
+    )
     return new + _users_of(service, asset)
 
 
@@ -243,7 +262,9 @@ def _remove_key(service: Service, options: Namespace) -> str:
 def _rotate(service: Service, options: Namespace) -> str:
     keys = state.open_keys(service.folder)
     keys.rotate(options.overlap)
-    service.grants.audit.change("signing-key rotate", keys.records()[0].id, f"overlap {options.overlap:g} hours")
+    service.grants.audit.change(
+        "signing-key rotate", keys.records()[0].id, f"overlap {options.overlap:g} hours"
+    )
     hours = "1 more hour" if options.overlap == 1 else f"{options.overlap:g} more hours"
     until = f"are accepted for {hours}" if options.overlap else "are no longer accepted"
     return f"New tokens are signed with key {keys.records()[0].id}; older ones {until}."
@@ -289,10 +310,14 @@ def _users_of(service: Service, asset: Asset) -> str:
 
 def _typed_password() -> str:
     if not sys.stdin.isatty():
-        typed = sys.stdin.buffer.readline().decode(sys.stdin.encoding, "surrogateescape").rstrip("\r\n")
+        typed = (
+            sys.stdin.buffer.readline().decode(sys.stdin.encoding, "surrogateescape").rstrip("\r\n")
+        )
         # They stand for invalid bytes. A UnicodeDecodeError would hold the password.
         if any("\ud800" <= char <= "\udfff" for char in typed):
-            raise SetupError(f"The password on the standard input is not in {sys.stdin.encoding}; nothing has changed.")
+            raise SetupError(
+                f"The password on the standard input is not in {sys.stdin.encoding}; nothing has changed."
+            )
         return typed
     try:
         password = getpass.getpass(f"New password (at least {passwords.SHORTEST} characters): ")
@@ -340,13 +365,19 @@ def _list(about: str, records: Callable[[Grants], Sequence[Any]]) -> Action:
 
 
 def _named(about: str, change: Callable[[Grants, str], str], done: str) -> Action:
-    return Action(about, lambda service, options: f"{quoted(change(service.grants, options.name))} {done}", ("name",))
+    return Action(
+        about,
+        lambda service, options: f"{quoted(change(service.grants, options.name))} {done}",
+        ("name",),
+    )
 
 
 ACTIONS = {
     "users": {
         "list": _list("list all users", Grants.users),
-        "add": Action("add a user, without a password", _add_user, ("name", "--email", "--organisation")),
+        "add": Action(
+            "add a user, without a password", _add_user, ("name", "--email", "--organisation")
+        ),
         "remove": _named(
             "remove a user, with grants and API keys",
             lambda grants, name: grants.remove("user", name),
@@ -359,22 +390,30 @@ ACTIONS = {
         ),
         "enable": Action("accept a disabled user again", _enable_user, ("name",)),
         "password": Action(
-            "set a password: prompts, or reads the first line of standard input", _set_password, ("name",)
+            "set a password: prompts, or reads the first line of standard input",
+            _set_password,
+            ("name",),
         ),
         "revoke": Action("revoke the tokens of a user", _revoke_tokens, ("name",)),
     },
     "assets": {
         "list": _list("list all assets", Grants.all_assets),
         "add": Action(
-            "add an asset, by the name that functions use", _add_asset, ("name", "--shared", "--organisation")
+            "add an asset, by the name that functions use",
+            _add_asset,
+            ("name", "--shared", "--organisation"),
         ),
         "remove": _named(
             "remove an asset and its grants",
             lambda grants, name: grants.remove("asset", name),
             "was removed; nobody may run its functions any more.",
         ),
-        "share": Action("share an asset with its organisation", partial(_share, is_shared=True), ("name",)),
-        "unshare": Action("limit an asset to users with a grant", partial(_share, is_shared=False), ("name",)),
+        "share": Action(
+            "share an asset with its organisation", partial(_share, is_shared=True), ("name",)
+        ),
+        "unshare": Action(
+            "limit an asset to users with a grant", partial(_share, is_shared=False), ("name",)
+        ),
     },
     "grants": {
         "list": _list("list all grants; shared assets need none", Grants.grants),
@@ -383,12 +422,16 @@ ACTIONS = {
     },
     "keys": {
         "list": _list("list all API keys, without their secrets", Grants.api_keys),
-        "add": Action("create an API key and print it, once", _add_key, ("user", "--label", "--days")),
+        "add": Action(
+            "create an API key and print it, once", _add_key, ("user", "--label", "--days")
+        ),
         "remove": Action("revoke an API key", _remove_key, ("id",)),
     },
     "signing-key": {
         "list": Action(
-            "list the accepted keys", lambda service, _: state.open_keys(service.folder).records(), ("--json",)
+            "list the accepted keys",
+            lambda service, _: state.open_keys(service.folder).records(),
+            ("--json",),
         ),
         "rotate": Action("sign with a new key from now on", _rotate, ("--overlap",)),
     },

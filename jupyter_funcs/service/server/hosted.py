@@ -92,10 +92,15 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         auth = Auth(state.open_keys(folder), grants)
         server = settings.server
         limits = Limits(
-            run_seconds=server.run_seconds, concurrent_runs=server.concurrent_runs, runs_a_user=server.runs_a_user
+            run_seconds=server.run_seconds,
+            concurrent_runs=server.concurrent_runs,
+            runs_a_user=server.runs_a_user,
         )
         hosts = Hosts(
-            (server.host, *server.allowed_hosts), server.allowed_origins, server.behind_proxy, server.trusted_proxies
+            (server.host, *server.allowed_hosts),
+            server.allowed_origins,
+            server.behind_proxy,
+            server.trusted_proxies,
         )
         app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts)
         about = _about(settings, len(built_in), len(functions))
@@ -175,14 +180,18 @@ class LiveService:
         log.info("Reloaded: serving %s.", self.service.about)
         after = self.service.settings
         if before.server.model_dump(include=_FIXED) != after.server.model_dump(include=_FIXED):
-            log.warning("The address, the certificate and the format of the log change when you restart the service.")
+            log.warning(
+                "The address, the certificate and the format of the log change when you restart the service."
+            )
 
     def _files(self) -> set[tuple[Path, int, int, int]]:
         """Return the configuration and the published files with what changes when they are written."""
         paths = [self.config] if self.config else []
         for published in self.service.settings.functions.folders:
             for folder, inner, names in os.walk(published):
-                inner[:] = [name for name in inner if not name.startswith(".") and name != "__pycache__"]
+                inner[:] = [
+                    name for name in inner if not name.startswith(".") and name != "__pycache__"
+                ]
                 paths += [Path(folder, name) for name in names if not name.startswith(".")]
         files = set()
         for path in paths:
@@ -200,7 +209,9 @@ def _about(settings: Settings, built_in: int, count: int) -> str:
     return f"{functions}{which} over the data of the demo (synthetic)"
 
 
-def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedFunction], DuckDBEngine]:
+def _built_in(
+    settings: Settings, *, is_demo: bool
+) -> tuple[Sequence[PublishedFunction], DuckDBEngine]:
     """Return the built-in functions and the engine of a service, checked against its data."""
     asset = settings.functions.asset
     if not settings.data:
@@ -257,7 +268,11 @@ def _warn_of_system() -> None:
 
 
 def _workers(
-    settings: Settings, engine: DuckDBEngine, hidden: Sequence[Path | None], *, keeps_going: bool = False
+    settings: Settings,
+    engine: DuckDBEngine,
+    hidden: Sequence[Path | None],
+    *,
+    keeps_going: bool = False,
 ) -> Workers:
     """Return the workers for the published files, which can't read the hidden ones."""
     own = settings.functions
@@ -307,12 +322,24 @@ def _source(function: PublishedFunction) -> str:
     return f"{function.asset}: {path}, SHA-256 {digest}"
 
 
-def _warn_of_missing_assets(functions: Sequence[PublishedFunction], grants: Grants, config: Path | None) -> None:
+def _warn_of_missing_assets(
+    functions: Sequence[PublishedFunction], grants: Grants, config: Path | None
+) -> None:
     """Warn of functions that nobody can see."""
     existing = {folded(asset.name) for asset in grants.all_assets()}
-    for asset in dict.fromkeys(function.asset for function in functions if folded(function.asset) not in existing):
+    for asset in dict.fromkeys(
+        function.asset for function in functions if folded(function.asset) not in existing
+    ):
         names = quoted_list(function.name for function in functions if function.asset == asset)
-        command = ["jupyter", "funcs", "admin", "assets", "add", asset, *(["--config", str(config)] if config else [])]
+        command = [
+            "jupyter",
+            "funcs",
+            "admin",
+            "assets",
+            "add",
+            asset,
+            *(["--config", str(config)] if config else []),
+        ]
         log.warning(
             "Nobody may run %s: the asset %s doesn't exist yet. To add it: %s",
             names,

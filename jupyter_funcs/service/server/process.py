@@ -47,7 +47,9 @@ _PROXY_KEEP_ALIVE_SECONDS = 75
 
 # h11 backtracks over white space before an invalid character, in quadratic time: 30 kB of it stop the service for
 # seconds. Without backtracking, the pattern matches the same.
-_readers.header_field_re = re.compile(_abnf.header_field.replace(f":{_abnf.OWS}", f":{_abnf.OWS}+").encode())
+_readers.header_field_re = re.compile(
+    _abnf.header_field.replace(f":{_abnf.OWS}", f":{_abnf.OWS}+").encode()
+)
 # In bytes. h11 limits the size of a head only if it arrives in several pieces.
 _PIECE = 16 * 1024
 
@@ -61,8 +63,13 @@ class Listener(socket.socket):
         """Accept a connection; raises `ConnectionAbortedError`, after which asyncio accepts the next one."""
         connection, address = super().accept()
         origin = network(address[0])
-        self._accepted = [entry for entry in getattr(self, "_accepted", ()) if entry[0].fileno() != -1]
-        if self.most_of_one is not None and sum(by == origin for _, by in self._accepted) >= self.most_of_one:
+        self._accepted = [
+            entry for entry in getattr(self, "_accepted", ()) if entry[0].fileno() != -1
+        ]
+        if (
+            self.most_of_one is not None
+            and sum(by == origin for _, by in self._accepted) >= self.most_of_one
+        ):
             connection.close()
             raise ConnectionAbortedError
         self._accepted.append((connection, origin))
@@ -74,7 +81,9 @@ def is_public(host: str) -> bool:
     return not all(is_loopback(address[4][0]) for address in _addresses(host, 0))
 
 
-def bind(host: str, port: int, opened: contextlib.ExitStack, most_of_one: int | None = None) -> list[socket.socket]:
+def bind(
+    host: str, port: int, opened: contextlib.ExitStack, most_of_one: int | None = None
+) -> list[socket.socket]:
     """Bind a `Listener`, which closes with `opened`, for each address of a host to one port, without listening yet."""
     listeners: list[socket.socket] = []
     unavailable: OSError | None = None
@@ -99,7 +108,9 @@ def bind(host: str, port: int, opened: contextlib.ExitStack, most_of_one: int | 
         port = listener.getsockname()[1]
         listeners.append(listener)
     if not listeners:
-        raise SetupError(f"This machine has no address {quoted(host)}: {unavailable}.\nChoose another with --host.")
+        raise SetupError(
+            f"This machine has no address {quoted(host)}: {unavailable}.\nChoose another with --host."
+        )
     return listeners
 
 
@@ -115,7 +126,9 @@ def check_certificate(certificate: Path, key: Path) -> None:
             "Both are PEM files, and the key has no password."
         ) from None
     except OSError as error:
-        raise SetupError(f"The certificate {certificate} or its key {key} cannot be read: {error.strerror}.") from None
+        raise SetupError(
+            f"The certificate {certificate} or its key {key} cannot be read: {error.strerror}."
+        ) from None
 
 
 def _addresses(host: str, port: int) -> list[Any]:
@@ -145,7 +158,11 @@ class _JSONLine(logging.Formatter):
         return json.dumps(self.facts(record), default=repr)
 
     def facts(self, record: logging.LogRecord) -> JsonObject:
-        facts = {"event": record.getMessage(), "level": record.levelname.lower(), "logger": record.name}
+        facts = {
+            "event": record.getMessage(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+        }
         facts |= {name: value for name, value in vars(record).items() if name not in _ATTRIBUTES}
         if identifier := facts.pop("request_id", request_id.get()):
             facts["request_id"] = identifier
@@ -160,7 +177,9 @@ class _Line(_JSONLine):
 
     def format(self, record: logging.LogRecord) -> str:
         facts = self.facts(record)
-        event, level, logger, time = (facts.pop(name) for name in ("event", "level", "logger", "timestamp"))
+        event, level, logger, time = (
+            facts.pop(name) for name in ("event", "level", "logger", "timestamp")
+        )
         trace = f"\n{facts.pop('exception')}" if record.exc_info else ""
         repeated = {"method", "path", "status", "user_id"} if "milliseconds" in facts else set()
         pairs = [f"{name}={_shown(value)}" for name, value in facts.items() if name not in repeated]
@@ -196,7 +215,9 @@ class GracefulServer(uvicorn.Server):
                 proxy_headers=False,
                 ssl_certfile=server.tls_certificate,
                 ssl_keyfile=server.tls_key,
-                timeout_keep_alive=_PROXY_KEEP_ALIVE_SECONDS if server.behind_proxy else _KEEP_ALIVE_SECONDS,
+                timeout_keep_alive=_PROXY_KEEP_ALIVE_SECONDS
+                if server.behind_proxy
+                else _KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=_GRACE_SECONDS + _LAST_SECONDS,
             )
         )
@@ -209,7 +230,9 @@ class GracefulServer(uvicorn.Server):
         try:
             await super().startup(sockets)
         except OSError as error:  # another process took the port after it was bound
-            raise SetupError(f"Can't listen on the port: {error.strerror}.\nChoose another with --port.") from None
+            raise SetupError(
+                f"Can't listen on the port: {error.strerror}.\nChoose another with --port."
+            ) from None
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -235,7 +258,9 @@ class GracefulServer(uvicorn.Server):
         self._runs.stop()
 
 
-_REFUSAL_BODY = b'{"error":"The service has too many open connections. Try again in 1 s.","body":null}\n'
+_REFUSAL_BODY = (
+    b'{"error":"The service has too many open connections. Try again in 1 s.","body":null}\n'
+)
 _REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
     b"Retry-After: 1\r\nConnection: close\r\n\r\n%b" % (len(_REFUSAL_BODY), _REFUSAL_BODY)
@@ -302,12 +327,19 @@ class HttpConnection(H11Protocol):
             self._deadline = None
 
     def _end(self) -> None:
-        log.debug("A request was incomplete after %s s; its connection was closed.", self.head_seconds)
+        log.debug(
+            "A request was incomplete after %s s; its connection was closed.", self.head_seconds
+        )
         self.transport.close()
 
     def _end_if_stalled(self, unread: int) -> None:
         left = self.transport.get_write_buffer_size()
-        self._stall = self.loop.call_later(self.stall_seconds, self._end_if_stalled, left) if left else None
+        self._stall = (
+            self.loop.call_later(self.stall_seconds, self._end_if_stalled, left) if left else None
+        )
         if left and left == unread:
-            log.info("A caller didn't read its reply for %s s; its connection was closed.", self.stall_seconds)
+            log.info(
+                "A caller didn't read its reply for %s s; its connection was closed.",
+                self.stall_seconds,
+            )
             self.transport.abort()

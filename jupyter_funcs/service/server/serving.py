@@ -27,16 +27,31 @@ _EVERY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 - to recognise them, not to bin
 
 def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     """Add ``serve`` to the commands of a parser; the parsed arguments have a `command` to call with them."""
-    parser = commands.add_parser("serve", help="run the service: your functions and data, or the demo")
-    parser.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine only)")
-    parser.add_argument("--port", type=_port, metavar="N", help="port to listen on (default: 8765; 0: any free one)")
-    add_config(parser)
-    parser.add_argument("--reload", action="store_true", help="serve again when a published file or FILE changes")
-    parser.add_argument("--behind-proxy", action="store_true", default=None, help="a proxy in front adds TLS")
-    parser.add_argument(
-        "--tls-certificate", type=Path, metavar="FILE", help="PEM file with the certificate and its chain"
+    parser = commands.add_parser(
+        "serve", help="run the service: your functions and data, or the demo"
     )
-    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="PEM file with the key, without a password")
+    parser.add_argument(
+        "--host", help="address to listen on (default: 127.0.0.1, this machine only)"
+    )
+    parser.add_argument(
+        "--port", type=_port, metavar="N", help="port to listen on (default: 8765; 0: any free one)"
+    )
+    add_config(parser)
+    parser.add_argument(
+        "--reload", action="store_true", help="serve again when a published file or FILE changes"
+    )
+    parser.add_argument(
+        "--behind-proxy", action="store_true", default=None, help="a proxy in front adds TLS"
+    )
+    parser.add_argument(
+        "--tls-certificate",
+        type=Path,
+        metavar="FILE",
+        help="PEM file with the certificate and its chain",
+    )
+    parser.add_argument(
+        "--tls-key", type=Path, metavar="FILE", help="PEM file with the key, without a password"
+    )
     parser.add_argument(
         "--allowed-host",
         action="append",
@@ -49,7 +64,9 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) <= 65535):
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a port: use a number from 0 to 65535")
+        raise argparse.ArgumentTypeError(
+            f"{quoted(text)} is not a port: use a number from 0 to 65535"
+        )
     return int(text)
 
 
@@ -90,9 +107,13 @@ def _serve(options: argparse.Namespace) -> None:
         if options.reload:
             live.watch()
         address = _address(server, sockets[0].getsockname()[1])
-        process.GracefulServer(live, server, lambda: _announce(live.service, address, options.config)).run(sockets)
+        process.GracefulServer(
+            live, server, lambda: _announce(live.service, address, options.config)
+        ).run(sockets)
         if live.busy_threads:
-            log.warning("%s function(s) that ignore cancellation end with the process.", live.busy_threads)
+            log.warning(
+                "%s function(s) that ignore cancellation end with the process.", live.busy_threads
+            )
     if live.busy_threads:
         # The interpreter would wait for their threads for ever.
         logging.shutdown()
@@ -101,7 +122,9 @@ def _serve(options: argparse.Namespace) -> None:
 
 def _with_options(settings: Settings, options: argparse.Namespace) -> Settings:
     pairs = vars(options).items()
-    server = {name: value for name, value in pairs if value is not None and hasattr(settings.server, name)}
+    server = {
+        name: value for name, value in pairs if value is not None and hasattr(settings.server, name)
+    }
     return settings.model_copy(update={"server": settings.server.model_copy(update=server)})
 
 

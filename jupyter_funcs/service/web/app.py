@@ -31,7 +31,14 @@ from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent, 
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
-from jupyter_funcs.service.web.requests import RequestError, Requests, failure, note, read_object, reply_form
+from jupyter_funcs.service.web.requests import (
+    RequestError,
+    Requests,
+    failure,
+    note,
+    read_object,
+    reply_form,
+)
 from jupyter_funcs.service.web.runs import Limits, Runs
 
 if TYPE_CHECKING:
@@ -104,18 +111,32 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
         Route("/readyz", service.ready, methods=["GET"]),
         Route("/openapi.json", Response(_DOCUMENT.read_bytes(), media_type=JSON), methods=["GET"]),
     ]
-    middleware = [Middleware(Requests, hosts=hosts, paths=[route.path for route in routes], audit=grants.audit)]
+    middleware = [
+        Middleware(
+            Requests, hosts=hosts, paths=[route.path for route in routes], audit=grants.audit
+        )
+    ]
     if hosts.origins:
         middleware.append(
             Middleware(
                 CORSMiddleware,
                 allow_origins=hosts.origins,
                 allow_methods=["GET", "POST"],
-                allow_headers=["Authorization", "Content-Type", "Funcs-Args", "X-Api-Key", "X-Request-Id"],
+                allow_headers=[
+                    "Authorization",
+                    "Content-Type",
+                    "Funcs-Args",
+                    "X-Api-Key",
+                    "X-Request-Id",
+                ],
                 expose_headers=["Funcs-Args", "Funcs-Warning", "Retry-After", "X-Request-Id"],
             )
         )
-    handlers: dict[Any, Any] = {405: _not_allowed, RequestError: _refused, UnauthorizedError: _unauthorized}
+    handlers: dict[Any, Any] = {
+        405: _not_allowed,
+        RequestError: _refused,
+        UnauthorizedError: _unauthorized,
+    }
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.runs = service.runs
     return app
@@ -186,7 +207,11 @@ class _Service:
 
     def _list(self, assets: tuple[Asset, ...]) -> Response:
         content = msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
-        return Response(content, headers={"X-Reply-Types": f"{JSON}, {ARROW}", "Funcs-Args": "json"}, media_type=JSON)
+        return Response(
+            content,
+            headers={"X-Reply-Types": f"{JSON}, {ARROW}", "Funcs-Args": "json"},
+            media_type=JSON,
+        )
 
     async def run_function(self, request: Request) -> Response:
         user = self._user(request)
@@ -196,12 +221,21 @@ class _Service:
         name = document.get("FunctionName")
         args = document.get("Args")
         if not isinstance(name, str):
-            raise RequestError(400, "FunctionName is missing or not text. Send the name of a function, as listed.")
+            raise RequestError(
+                400, "FunctionName is missing or not text. Send the name of a function, as listed."
+            )
         if not isinstance(args, dict | None):
             raise RequestError(400, "Args is not an object. Send the arguments by name.")
         form = reply_form(request.headers.get("accept", ""))
         typed = request.headers.get("funcs-args", "").strip().casefold() == "json"
-        run = _Run(self.engine.version, self.grants.assets(user), name, msgspec.json.encode(args), form, typed)
+        run = _Run(
+            self.engine.version,
+            self.grants.assets(user),
+            name,
+            msgspec.json.encode(args),
+            form,
+            typed,
+        )
         if run.version is not None and (kept := self._replies.get(run)):
             note(request.scope, function=name, rows=kept.rows)
             return _success(kept)
@@ -226,7 +260,11 @@ class _Service:
 
     async def ready(self, _request: Request) -> Response:
         problem = self.runs.obstacle or await asyncio.to_thread(self._checked)
-        return failure(503, problem, {"Retry-After": "5"}) if problem else JSONResponse({"status": "ok"})
+        return (
+            failure(503, problem, {"Retry-After": "5"})
+            if problem
+            else JSONResponse({"status": "ok"})
+        )
 
     def _checked(self) -> str | None:
         """Return why the accounts or the data can't be used, as last checked."""
@@ -237,22 +275,31 @@ class _Service:
         return self._problem
 
     def _find_problem(self) -> str | None:
-        checks = (self.grants.check, "The accounts cannot be changed."), (self.engine.open, "The data cannot be read.")
+        checks = (
+            (self.grants.check, "The accounts cannot be changed."),
+            (self.engine.open, "The data cannot be read."),
+        )
         for check, problem in checks:
             try:
                 check()
             except Exception as error:  # noqa: BLE001 - an engine may raise anything
-                reason = str(error) if isinstance(error, SetupError) else redacted_trace(error, None)
+                reason = (
+                    str(error) if isinstance(error, SetupError) else redacted_trace(error, None)
+                )
                 log.warning("%s\n%s", problem, reason)
                 return problem
         return None
 
     def _user(self, request: Request) -> User:
-        user = self.auth.user(_single_header(request, "authorization"), _single_header(request, "x-api-key"))
+        user = self.auth.user(
+            _single_header(request, "authorization"), _single_header(request, "x-api-key")
+        )
         note(request.scope, user_id=user.id, user=user.name)
         return user
 
-    def _reply(self, request: Request, user: User, args: JsonObject, call: DuckDBCall, run: _Run) -> Response:
+    def _reply(
+        self, request: Request, user: User, args: JsonObject, call: DuckDBCall, run: _Run
+    ) -> Response:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
         try:
             # Not on the event loop: finding the closest of thousands of names takes a while.
@@ -275,12 +322,17 @@ class _Service:
             raise ClientDisconnect from None
         except MemoryLimitError:
             log.warning("%s exceeded the memory limit of the engine.", function.name)
-            return failure(500, f"{function.name} needs more memory than the service allows. Ask for less.")
+            return failure(
+                500, f"{function.name} needs more memory than the service allows. Ask for less."
+            )
         except BaseException as error:  # noqa: BLE001 - a published function may raise anything, even SystemExit
             trace = redacted_trace(error, [*args.values(), *values.values()])
             log.error("%s failed.\n%s", function.name, trace)  # noqa: TRY400 - the trace is in the text
             note(request.scope, failed=True)
-            reason = message_of(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
+            reason = (
+                message_of(error).strip().partition("\n")[0][:_LONGEST_REASON]
+                or type(error).__name__
+            )
             return failure(200, f"{function.name} failed: {reason}")
 
 
@@ -310,11 +362,14 @@ async def _unauthorized(request: Request, error: UnauthorizedError) -> Response:
     if error.sent:
         note(request.scope, action="token use", user=error.user, sent=error.sent)
     text = (
-        "The token or API key is missing, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'."
+        "The token or API key is missing, expired or not valid. "
+        "Send one as 'Authorization: Bearer …' or 'X-Api-Key'."
     )
     return failure(401, text, {"WWW-Authenticate": "Bearer"})
 
 
 async def _not_allowed(request: Request, error: HTTPException) -> Response:
     headers = error.headers or {}
-    return failure(405, f"{request.url.path} supports {headers['Allow']}, not {request.method}.", headers)
+    return failure(
+        405, f"{request.url.path} supports {headers['Allow']}, not {request.method}.", headers
+    )

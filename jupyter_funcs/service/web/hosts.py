@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
 
-_AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
+_AUTHORITY = re.compile(
+    r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?"
+)
 # Values of ``Host`` that are read once: each request has one.
 _MOST_HOSTS = 256
 

@@ -47,8 +47,12 @@ class Logins:
         self._storage = MemoryStorage()
         self._windows = MovingWindowRateLimiter(self._storage)
         self._of_account = RateLimitItemPerMinute(limits.wrong_logins_per_name, namespace="account")
-        self._of_both = RateLimitItemPerMinute(limits.wrong_logins_per_name, namespace="account and network")
-        self._of_network = RateLimitItemPerMinute(limits.wrong_logins_per_address, namespace="network")
+        self._of_both = RateLimitItemPerMinute(
+            limits.wrong_logins_per_name, namespace="account and network"
+        )
+        self._of_network = RateLimitItemPerMinute(
+            limits.wrong_logins_per_address, namespace="network"
+        )
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="check a password")
         self._waiting: Counter[str] = Counter()
 
@@ -56,20 +60,30 @@ class Logins:
         """Return a token and its expiry; raises `UnauthorizedError`, or `RequestError` above a limit."""
         account = self._auth.account(name)
         origin = network(address)
-        windows = ((self._of_both, (account, origin)), (self._of_network, (origin,)), (self._of_account, (account,)))
+        windows = (
+            (self._of_both, (account, origin)),
+            (self._of_network, (origin,)),
+            (self._of_account, (account,)),
+        )
         self._refuse(windows[:2])
         if self._waiting.total() >= _MOST_WAITING or self._waiting[origin] >= _MOST_WAITING_OF_ONE:
-            raise RequestError(503, "Too many logins at once. Try again in 5 s.", {"Retry-After": "5"})
+            raise RequestError(
+                503, "Too many logins at once. Try again in 5 s.", {"Retry-After": "5"}
+            )
         self._waiting[origin] += 1
         try:
             if not self._windows.test(self._of_account, account):
                 await asyncio.sleep(_DELAY_SECONDS)
             loop = asyncio.get_running_loop()
-            token = await loop.run_in_executor(self._threads, self._checked, name, password, windows)
+            token = await loop.run_in_executor(
+                self._threads, self._checked, name, password, windows
+            )
         finally:
             self._waiting[origin] -= 1
             self._waiting = +self._waiting  # drops networks without logins
-        expires = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))["exp"]  # just issued here
+        expires = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))[
+            "exp"
+        ]  # just issued here
         return {"token": token, "expires": utc_text(expires).replace("+00:00", "Z")}
 
     def _refuse(self, windows: _Windows) -> None:
@@ -77,7 +91,11 @@ class Logins:
             if not self._windows.test(window, *key):
                 ends = self._windows.get_window_stats(window, *key).reset_time
                 after = str(max(1, math.ceil(ends - time.time())))
-                raise RequestError(429, f"Too many wrong passwords. Try again in {after} s.", {"Retry-After": after})
+                raise RequestError(
+                    429,
+                    f"Too many wrong passwords. Try again in {after} s.",
+                    {"Retry-After": after},
+                )
 
     def _checked(self, name: str, password: str, windows: _Windows) -> str:
         self._refuse(windows[:2])  # again, after others that were checked meanwhile

@@ -108,7 +108,9 @@ class Requests:
             log.error("The service failed to handle a request.\n%s", trace)  # noqa: TRY400 - the trace is in the text
             if status:
                 raise RuntimeError("The reply was cut short.") from None
-            reply = failure(500, f"The service failed. Tell its operator the request id {identifier}.")
+            reply = failure(
+                500, f"The service failed. Tell its operator the request id {identifier}."
+            )
             await reply(scope, receive, counted)
         finally:
             request_id.reset(context)
@@ -128,19 +130,25 @@ class Requests:
         else:
             await self.app(scope, receive, send)
 
-    def _record(self, scope: Scope, headers: Headers, status: int, seconds: float, facts: JsonObject) -> None:
+    def _record(
+        self, scope: Scope, headers: Headers, status: int, seconds: float, facts: JsonObject
+    ) -> None:
         """Record what an endpoint noted as an action in the audit."""
         action, sent, failed = (facts.pop(name, None) for name in ("action", "sent", "failed"))
         if not action:
             return
         user = facts.get("user")
         address = self.hosts.caller(headers, scope.get("client"))
-        if (action, status) in _CHEAP_REFUSALS and self._is_repeated(action, user, network(address)):
+        if (action, status) in _CHEAP_REFUSALS and self._is_repeated(
+            action, user, network(address)
+        ):
             return
         target = sent or facts.get("function")
         detail = None if status == 200 else str(status)
         outcome = "failed" if failed else _OUTCOMES.get(status, "refused")
-        self.audit.record(action, user, target, detail, address, outcome, seconds, facts.get("rows"))
+        self.audit.record(
+            action, user, target, detail, address, outcome, seconds, facts.get("rows")
+        )
 
     def _is_repeated(self, *refusal: Any) -> bool:
         """Return whether an action of a user from a network was recorded less than a minute ago."""
@@ -157,7 +165,13 @@ class Requests:
         path = scope["path"] if scope["path"] in self.paths else "?"
         milliseconds = round(seconds * 1000, 1)
         level = logging.DEBUG if path in {"/healthz", "/readyz"} else logging.INFO
-        facts |= {"method": method, "path": path, "status": status, "milliseconds": milliseconds, "bytes": size}
+        facts |= {
+            "method": method,
+            "path": path,
+            "status": status,
+            "milliseconds": milliseconds,
+            "bytes": size,
+        }
         log.log(level, "%s %s %s", method, path, status, extra=facts)
 
 
@@ -165,7 +179,9 @@ class RequestError(HTTPException):
     """A refused request: the status, message and headers of its reply."""
 
 
-async def read_object(request: Request, seconds: float, *, may_be_empty: bool = False) -> JsonObject:
+async def read_object(
+    request: Request, seconds: float, *, may_be_empty: bool = False
+) -> JsonObject:
     """Read the JSON object in the body of a request; raises `RequestError`."""
     try:
         async with asyncio.timeout(seconds):
@@ -184,15 +200,21 @@ async def read_object(request: Request, seconds: float, *, may_be_empty: bool = 
 
 def _parsed(body: bytes) -> JsonObject:
     if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
-        raise RequestError(400, f"The request body is nested too deeply, or has over {_MOST_BRACKETS:,} brackets.")
+        raise RequestError(
+            400, f"The request body is nested too deeply, or has over {_MOST_BRACKETS:,} brackets."
+        )
     try:
         # Of two equal keys one wins silently, and another parser may take the other.
         _REFUSING.decode(body.decode())
         document = msgspec.json.decode(body)
     except RecursionError:
-        raise RequestError(400, "The request body is nested too deeply. Send an object of text and lists.") from None
+        raise RequestError(
+            400, "The request body is nested too deeply. Send an object of text and lists."
+        ) from None
     except (msgspec.MsgspecError, ValueError) as error:
-        raise RequestError(400, f"The request body is not JSON: {error}. Send a JSON object.") from None
+        raise RequestError(
+            400, f"The request body is not JSON: {error}. Send a JSON object."
+        ) from None
     if not isinstance(document, dict):
         raise RequestError(400, "The request body is JSON, but not an object. Send a JSON object.")
     return document
@@ -204,7 +226,8 @@ async def _read(request: Request) -> bytes:
         body += chunk
         if len(body) > BODY_LIMIT:
             raise RequestError(
-                413, f"The request body is larger than {BODY_LIMIT} bytes. Send fewer or shorter arguments."
+                413,
+                f"The request body is larger than {BODY_LIMIT} bytes. Send fewer or shorter arguments.",
             )
     return bytes(body)
 
@@ -222,10 +245,14 @@ def _refuse_long(number: str) -> None:
         raise ValueError(f"a number has {len(number):,} digits")
 
 
-_REFUSING = json.JSONDecoder(object_pairs_hook=_refuse_repeated, parse_int=_refuse_long, parse_float=len)
+_REFUSING = json.JSONDecoder(
+    object_pairs_hook=_refuse_repeated, parse_int=_refuse_long, parse_float=len
+)
 
 
-def failure(status: int, text: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
+def failure(
+    status: int, text: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> Response:
     """Return the reply with an error, and more of what is wrong."""
     return JSONResponse({"error": text, "body": None, **more}, status, headers)
 
@@ -242,7 +269,11 @@ def reply_form(accept: str) -> ReplyForm:
 
 
 def _quality(parameters: Sequence[str]) -> float:
-    values = [value for name, _, value in (parameter.partition("=") for parameter in parameters) if name.strip() == "q"]
+    values = [
+        value
+        for name, _, value in (parameter.partition("=") for parameter in parameters)
+        if name.strip() == "q"
+    ]
     try:
         return min(max(0.0, float(values[0])), 1.0) if values else 1.0
     except ValueError:

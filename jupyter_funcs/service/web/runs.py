@@ -76,7 +76,9 @@ class Runs:
         self._by_user: Counter[int] = Counter()
         self._busy: Counter[int] = Counter()
         self._waiting: list[_Waiting] = []
-        self._threads = ThreadPoolExecutor(2 * self._limits.threads, thread_name_prefix="run a function")
+        self._threads = ThreadPoolExecutor(
+            2 * self._limits.threads, thread_name_prefix="run a function"
+        )
 
     @property
     def admitted(self) -> int:
@@ -93,7 +95,10 @@ class Runs:
         """Why no run can start now, whoever asks for it."""
         if self._is_stopping:
             return "The service is stopping."
-        if self.admitted >= self._limits.concurrent_runs or self.busy_threads >= 2 * self._limits.threads:
+        if (
+            self.admitted >= self._limits.concurrent_runs
+            or self.busy_threads >= 2 * self._limits.threads
+        ):
             return "As many runs are in progress as the service allows."
         return None
 
@@ -112,7 +117,9 @@ class Runs:
         stop = loop.create_future()
 
         def fulfil() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop of an embedded service may be closed by now
+            with contextlib.suppress(
+                RuntimeError
+            ):  # the loop of an embedded service may be closed by now
                 loop.call_soon_threadsafe(begun.set_result, None)
             self._fulfil(running, work)
 
@@ -123,13 +130,17 @@ class Runs:
         try:
             for stage, late in ((begun, self._refusal), (done, self._too_long)):
                 ends = (stage, done, gone, stop)
-                await asyncio.wait(ends, timeout=self._limits.run_seconds, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    ends, timeout=self._limits.run_seconds, return_when=asyncio.FIRST_COMPLETED
+                )
                 if done.done():
                     return done.result()
                 if gone.done():
                     raise ClientDisconnect
                 if stop.done():
-                    raise RequestError(503, "The service is stopping. Try again soon.", {"Retry-After": "5"})
+                    raise RequestError(
+                        503, "The service is stopping. Try again soon.", {"Retry-After": "5"}
+                    )
                 if not stage.done():
                     raise late()
             raise AssertionError("unreachable")
@@ -175,7 +186,10 @@ class Runs:
         for user, running, fulfil in waiting:
             if running.cancelled():
                 continue
-            is_free = self._busy[user] < self._limits.threads and self.busy_threads < 2 * self._limits.threads
+            is_free = (
+                self._busy[user] < self._limits.threads
+                and self.busy_threads < 2 * self._limits.threads
+            )
             if is_free and running.set_running_or_notify_cancel():
                 self._busy[user] += 1
                 self._threads.submit(fulfil)
@@ -194,7 +208,9 @@ class Runs:
 
     def _refusal(self) -> RequestError:
         after = self._retry_after()
-        return RequestError(503, f"The service is busy. Try again in {after} s.", {"Retry-After": after})
+        return RequestError(
+            503, f"The service is busy. Try again in {after} s.", {"Retry-After": after}
+        )
 
     def _too_long(self) -> RequestError:
         limit = f"{self._limits.run_seconds:g} seconds, the limit of this service"
@@ -212,7 +228,9 @@ class Runs:
                 result = work()
             finally:
                 with self._lock:
-                    self._mean_seconds += _NEWEST_WEIGHT * (time.monotonic() - began - self._mean_seconds)
+                    self._mean_seconds += _NEWEST_WEIGHT * (
+                        time.monotonic() - began - self._mean_seconds
+                    )
             running.set_result(result)
         except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
             running.set_exception(error)
@@ -222,6 +240,9 @@ def _note_abandoned(running: Future[Any], about: Values) -> None:
     if running.done():
         return
     log.warning(
-        "A cancelled run is still running: its function ignores cancellation. Its thread stays busy.", extra=about
+        "A cancelled run is still running: its function ignores cancellation. Its thread stays busy.",
+        extra=about,
     )
-    running.add_done_callback(lambda _: log.info("A cancelled run has ended; its thread is free again.", extra=about))
+    running.add_done_callback(
+        lambda _: log.info("A cancelled run has ended; its thread is free again.", extra=about)
+    )

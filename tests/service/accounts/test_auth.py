@@ -29,7 +29,13 @@ for _name in ("ann", "bob"):
 API_KEY = {_name: GRANTS.add_key(_name) for _name in ("ann", "bob")}
 NOW = time.time()
 END = int(NOW) + 86_400
-GOOD = {"sub": "ann", "iat": NOW, "exp": END, "aud": "jupyter_funcs", "iss": "jupyter_funcs.service"}
+GOOD = {
+    "sub": "ann",
+    "iat": NOW,
+    "exp": END,
+    "aud": "jupyter_funcs",
+    "iss": "jupyter_funcs.service",
+}
 
 
 @pytest.fixture
@@ -47,12 +53,20 @@ def own() -> Iterator[Grants]:
     grants.close()
 
 
-def signed(claims: dict[str, Any] | None = None, *, key: bytes | None = KEY, alg: str = "HS256", **header: Any) -> str:
+def signed(
+    claims: dict[str, Any] | None = None,
+    *,
+    key: bytes | None = KEY,
+    alg: str = "HS256",
+    **header: Any,
+) -> str:
     return jwt.encode(GOOD | (claims or {}), key, algorithm=alg, headers=header)
 
 
 def without(name: str) -> str:
-    return jwt.encode({key: value for key, value in GOOD.items() if key != name}, KEY, algorithm="HS256")
+    return jwt.encode(
+        {key: value for key, value in GOOD.items() if key != name}, KEY, algorithm="HS256"
+    )
 
 
 def with_payload(payload: bytes) -> str:
@@ -110,11 +124,14 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
         pytest.param(signed({"exp": "soon"}), id="exp is text"),
         pytest.param(signed({"exp": None}), id="exp is null"),
         pytest.param(
-            with_payload(json.dumps(GOOD | {"exp": 1}).replace('"exp": 1', '"exp": 1e999').encode()),
+            with_payload(
+                json.dumps(GOOD | {"exp": 1}).replace('"exp": 1', '"exp": 1e999').encode()
+            ),
             id="exp is infinite",
         ),
         pytest.param(
-            with_payload(json.dumps(GOOD | {"exp": 1}).replace('"exp": 1', '"exp": NaN').encode()), id="exp is NaN"
+            with_payload(json.dumps(GOOD | {"exp": 1}).replace('"exp": 1', '"exp": NaN').encode()),
+            id="exp is NaN",
         ),
         pytest.param(signed({"iat": NOW + 600}), id="from the future"),
         pytest.param(signed({"iat": NOW - 600}), id="from before its user"),
@@ -123,7 +140,9 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
         pytest.param(signed({"nbf": NOW + 600}), id="not yet"),
         pytest.param(signed({"sub": "eve"}), id="nobody's"),
         pytest.param(with_payload(json.dumps(GOOD | {"sub": 1}).encode()), id="sub is a number"),
-        pytest.param(with_payload(json.dumps(GOOD | {"sub": "\ud800"}).encode()), id="sub is no text"),
+        pytest.param(
+            with_payload(json.dumps(GOOD | {"sub": "\ud800"}).encode()), id="sub is no text"
+        ),
         pytest.param(signed({"aud": "other"}), id="wrong aud"),
         pytest.param(signed({"iss": "other"}), id="wrong iss"),
         *(pytest.param(without(name), id=f"no {name}") for name in GOOD),
@@ -134,7 +153,9 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
         pytest.param(signed(kid="../../etc/passwd"), id="kid"),
         pytest.param(signed(jku="http://evil"), id="jku"),
         pytest.param(signed(jwk={"kty": "oct", "k": "a2tr"}), id="jwk"),
-        pytest.param(with_payload(json.dumps(GOOD).encode()[:-1] + b',"sub":"bob"}'), id="duplicate claims"),
+        pytest.param(
+            with_payload(json.dumps(GOOD).encode()[:-1] + b',"sub":"bob"}'), id="duplicate claims"
+        ),
         pytest.param(with_payload(b"[" * 100_000), id="depth bomb"),
         pytest.param(tampered(), id="tampered"),
         pytest.param(signed()[:-4], id="cut"),
@@ -194,7 +215,9 @@ def test_a_token_and_an_api_key_must_be_from_the_same_user(
         assert auth.user(header, key).name == user
 
 
-def test_a_token_of_before_a_rotation_is_accepted_until_the_overlap_ends(own: Grants, tmp_path: Path) -> None:
+def test_a_token_of_before_a_rotation_is_accepted_until_the_overlap_ends(
+    own: Grants, tmp_path: Path
+) -> None:
     keys = SigningKeys.open(tmp_path / "keys.json")
     auth = Auth(keys, own)
     before = auth.issue("ann", 1)

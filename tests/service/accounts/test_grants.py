@@ -63,7 +63,9 @@ def filled(grants: Grants) -> Grants:
 
 
 @pytest.fixture(scope="module", params=["in memory", "in a file"])
-def unchanged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grants]:
+def unchanged(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Grants]:
     """The same, and ann has a password; for all the rows that change nothing."""
     path = None
     if request.param == "in a file":
@@ -113,10 +115,14 @@ def test_another_organisations_asset_cannot_be_granted(acme: Grants) -> None:
 
 def test_the_database_itself_refuses_a_grant_across_organisations(acme: Grants) -> None:
     with pytest.raises(SetupError, match="FOREIGN KEY"), acme._database.change() as sql:
-        sql.execute("INSERT INTO grants SELECT u.id, a.id, u.organisation FROM users u, assets a WHERE a.name = 'Z'")
+        sql.execute(
+            "INSERT INTO grants SELECT u.id, a.id, u.organisation FROM users u, assets a WHERE a.name = 'Z'"
+        )
 
 
-def test_a_grant_given_twice_is_one_and_one_that_is_not_there_cannot_be_withdrawn(acme: Grants) -> None:
+def test_a_grant_given_twice_is_one_and_one_that_is_not_there_cannot_be_withdrawn(
+    acme: Grants,
+) -> None:
     acme.grant("ann", "B")
     acme.grant("ann", "B")
     assert len(acme.grants()) == 1
@@ -127,14 +133,20 @@ def test_a_grant_given_twice_is_one_and_one_that_is_not_there_cannot_be_withdraw
 
 OPERATIONS = st.one_of(
     st.tuples(st.sampled_from(["grant", "withdraw"]), st.sampled_from("uv"), st.sampled_from("AB")),
-    st.tuples(st.sampled_from(["share", "unshare", "remove asset", "add asset"]), st.just(""), st.sampled_from("AB")),
+    st.tuples(
+        st.sampled_from(["share", "unshare", "remove asset", "add asset"]),
+        st.just(""),
+        st.sampled_from("AB"),
+    ),
     st.tuples(st.sampled_from(["remove user", "add user"]), st.sampled_from("uv"), st.just("")),
 )
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(OPERATIONS, max_size=25))
-def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(operations: list[tuple[str, str, str]]) -> None:
+def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(
+    operations: list[tuple[str, str, str]],
+) -> None:
     grants = Grants()
     pairs: set[tuple[str, str]] = set()
     shared: set[str] = set()
@@ -167,7 +179,9 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(operations: list
             grants.withdraw(user, asset)
             pairs.discard((user, asset))
         for each in users:
-            assert set(assets_of(grants, each)) == shared | {pair[1] for pair in pairs if pair[0] == each}
+            assert set(assets_of(grants, each)) == shared | {
+                pair[1] for pair in pairs if pair[0] == each
+            }
     assert grants.organisations() == (["o"] if users or assets else [])
     grants.close()
 
@@ -224,7 +238,9 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(operations: list
             id="a name with half a surrogate pair",
         ),
         pytest.param(
-            lambda grants: grants.add_user("e" * 201, organisation="Acme"), "cannot be the name", id="a long name"
+            lambda grants: grants.add_user("e" * 201, organisation="Acme"),
+            "cannot be the name",
+            id="a long name",
         ),
         pytest.param(
             lambda grants: grants.add_user("eve", organisation=""),
@@ -242,23 +258,43 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(operations: list
             id="an asset of a line end",
         ),
         pytest.param(
-            lambda grants: grants.grant("bobb", "A"), "No user 'bobb'. Did you mean 'bob'", id="an unknown user"
+            lambda grants: grants.grant("bobb", "A"),
+            "No user 'bobb'. Did you mean 'bob'",
+            id="an unknown user",
         ),
         pytest.param(
-            lambda grants: grants.grant("bob", "ZZ"), "No asset 'ZZ'. Did you mean 'Z'", id="an unknown asset"
+            lambda grants: grants.grant("bob", "ZZ"),
+            "No asset 'ZZ'. Did you mean 'Z'",
+            id="an unknown asset",
         ),
-        pytest.param(lambda grants: grants.remove("user", "nobody"), "No user 'nobody'", id="removing an unknown user"),
-        pytest.param(lambda grants: grants.remove("asset", "\ud800"), "No asset", id="removing an unknown asset"),
+        pytest.param(
+            lambda grants: grants.remove("user", "nobody"),
+            "No user 'nobody'",
+            id="removing an unknown user",
+        ),
+        pytest.param(
+            lambda grants: grants.remove("asset", "\ud800"),
+            "No asset",
+            id="removing an unknown asset",
+        ),
         pytest.param(
             lambda grants: grants.set_password("Anna", PASSWORD),
             "Did you mean 'ann'",
             id="a password of an unknown user",
         ),
-        pytest.param(lambda grants: grants.active_user("Anna"), "Did you mean 'ann'", id="asking for an unknown user"),
+        pytest.param(
+            lambda grants: grants.active_user("Anna"),
+            "Did you mean 'ann'",
+            id="asking for an unknown user",
+        ),
         pytest.param(lambda grants: grants.remove_key(3), "No API key 3", id="an unknown key"),
-        pytest.param(lambda grants: grants.remove_key(10**30), "No API key", id="a key of any size"),
+        pytest.param(
+            lambda grants: grants.remove_key(10**30), "No API key", id="a key of any size"
+        ),
         pytest.param(lambda grants: grants.add_key("ann", days=0), "not 0", id="a key for 0 days"),
-        pytest.param(lambda grants: grants.add_key("ann", days=math.nan), "not nan", id="a key for NaN days"),
+        pytest.param(
+            lambda grants: grants.add_key("ann", days=math.nan), "not nan", id="a key for NaN days"
+        ),
         pytest.param(
             lambda grants: grants.add_key("ann", label="\n"),
             "cannot be the name of a key",
@@ -277,7 +313,13 @@ def test_invalid_changes_are_refused_with_a_message_and_change_nothing(
 
 
 def whole(grants: Grants) -> list[Any]:
-    return [grants.users(), grants.all_assets(), grants.grants(), grants.api_keys(), grants.organisations()]
+    return [
+        grants.users(),
+        grants.all_assets(),
+        grants.grants(),
+        grants.api_keys(),
+        grants.organisations(),
+    ]
 
 
 def test_names_compare_without_case_and_keep_their_spelling(grants: Grants) -> None:
@@ -297,7 +339,10 @@ def test_names_compare_without_case_and_keep_their_spelling(grants: Grants) -> N
     [
         lambda grants: grants.revoke("ann"),
         lambda grants: grants.set_password("ann", PASSWORD),
-        lambda grants: (grants.revoke("ann", is_disabled=True), grants.revoke("ann", is_disabled=False)),
+        lambda grants: (
+            grants.revoke("ann", is_disabled=True),
+            grants.revoke("ann", is_disabled=False),
+        ),
         lambda grants: (grants.remove("user", "ann"), grants.add_user("ann", organisation="Acme")),
     ],
     ids=["revoked", "new password", "disabled and enabled", "removed and added"],
@@ -316,9 +361,18 @@ def test_what_ends_tokens_ends_those_of_the_same_second_and_no_later_one(
 def test_a_disabled_user_gets_in_by_nothing(acme: Grants) -> None:
     acme.set_password("ann", PASSWORD)
     key = acme.add_key("ann")
-    assert acme.user_of_key(key) == acme.user_of_password("ann", PASSWORD) == acme.user("ann", time.time())
+    assert (
+        acme.user_of_key(key)
+        == acme.user_of_password("ann", PASSWORD)
+        == acme.user("ann", time.time())
+    )
     acme.revoke("Ann", is_disabled=True)
-    assert acme.user_of_key(key) is acme.user_of_password("ann", PASSWORD) is acme.user("ann", math.inf) is None
+    assert (
+        acme.user_of_key(key)
+        is acme.user_of_password("ann", PASSWORD)
+        is acme.user("ann", math.inf)
+        is None
+    )
     with pytest.raises(SetupError, match="'ann' is disabled"):
         acme.active_user("ANN")
 
@@ -352,14 +406,19 @@ def test_any_other_login_is_refused(unchanged: Grants, login: str, password: str
     assert unchanged.user_of_password(login, password) is None
 
 
-def test_whether_a_user_exists_does_not_show_in_the_work_done(acme: Grants, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whether_a_user_exists_does_not_show_in_the_work_done(
+    acme: Grants, monkeypatch: pytest.MonkeyPatch
+) -> None:
     acme.set_password("ann", PASSWORD)
     done: list[str] = []
     verify = PasswordHasher.verify
     monkeypatch.setattr(
         PasswordHasher,
         "verify",
-        lambda self, hash_, password: (done.append(hash_.rsplit("$", 2)[0]), verify(self, hash_, password))[1],
+        lambda self, hash_, password: (
+            done.append(hash_.rsplit("$", 2)[0]),
+            verify(self, hash_, password),
+        )[1],
     )
     for login in ("ann", "bob", "nobody"):
         assert acme.user_of_password(login, "wrong password") is None
@@ -386,14 +445,20 @@ def test_a_poor_password_is_refused_and_not_shown(unchanged: Grants, password: s
     with pytest.raises(SetupError) as caught:
         unchanged.set_password("bob", password)
     assert not password or password not in str(caught.value)
-    assert {user.name: user.has_password for user in unchanged.users()} == {"ann": True, "bob": False, "zoe": False}
+    assert {user.name: user.has_password for user in unchanged.users()} == {
+        "ann": True,
+        "bob": False,
+        "zoe": False,
+    }
 
 
 def test_a_hash_of_older_parameters_is_renewed_by_the_next_login_and_ends_no_token(
     acme: Grants, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(passwords, "_hasher", lambda: (PasswordHasher(time_cost=1, memory_cost=1024), ""))
+        patch.setattr(
+            passwords, "_hasher", lambda: (PasswordHasher(time_cost=1, memory_cost=1024), "")
+        )
         acme.set_password("ann", PASSWORD)
     issued = time.time()
     (before,) = acme._database.read("SELECT password FROM users WHERE name = 'ann'")
@@ -410,7 +475,9 @@ def test_a_login_succeeds_while_its_hash_cannot_be_renewed(
     path = tmp_path / "accounts.sqlite"
     grants = Grants(path, seed=demo.add_accounts)
     with monkeypatch.context() as patch:
-        patch.setattr(passwords, "_hasher", lambda: (PasswordHasher(time_cost=1, memory_cost=1024), ""))
+        patch.setattr(
+            passwords, "_hasher", lambda: (PasswordHasher(time_cost=1, memory_cost=1024), "")
+        )
         grants.set_password("guest", PASSWORD)
     grants._database._writer.execute("PRAGMA busy_timeout = 50")
     other = sqlite3.connect(path, isolation_level=None)
@@ -432,7 +499,10 @@ def test_an_api_key_is_its_users_until_it_ends_or_is_removed(acme: Grants) -> No
     assert found.name == "ann"
     time.sleep(0.2)
     assert acme.user_of_key(ending) is None
-    assert [(key.id, key.user, key.label) for key in acme.api_keys()] == [(1, "ann", "nightly"), (2, "bob", "")]
+    assert [(key.id, key.user, key.label) for key in acme.api_keys()] == [
+        (1, "ann", "nightly"),
+        (2, "bob", ""),
+    ]
     acme.remove_key(1)
     assert acme.user_of_key(lasting) is None
     assert acme.add_key("ann").startswith("jf_3_"), "an id is never another key's again"
@@ -496,7 +566,9 @@ def test_the_file_is_the_owners_alone_whatever_the_mask(tmp_path: Path) -> None:
         Grants(path).close()
     finally:
         os.umask(before)
-    assert modes == dict.fromkeys(["accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"], 0o600)
+    assert modes == dict.fromkeys(
+        ["accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"], 0o600
+    )
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -552,7 +624,9 @@ def test_a_damaged_file_is_a_setup_error(tmp_path: Path) -> None:
         Grants(path).users()
 
 
-def test_another_processs_long_change_holds_up_no_reader_and_a_writer_for_a_bounded_time(tmp_path: Path) -> None:
+def test_another_processs_long_change_holds_up_no_reader_and_a_writer_for_a_bounded_time(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "accounts.sqlite"
     grants = Grants(path, seed=demo.add_accounts)
     waits_shortly = Database(path, wait=0.1)
@@ -598,11 +672,15 @@ def test_many_threads_read_and_change_at_once(grants: Grants) -> None:
 
     def look() -> None:
         while not is_over.is_set():
-            wrong.extend(each.name for each in grants.users() if assets_of(grants, each.name) != ["A"])
+            wrong.extend(
+                each.name for each in grants.users() if assets_of(grants, each.name) != ["A"]
+            )
 
     with ThreadPoolExecutor(8) as threads:
         readers = [threads.submit(look) for _ in range(3)]
-        list(threads.map(lambda number: grants.add_user(f"u{number}", organisation="o"), range(100)))
+        list(
+            threads.map(lambda number: grants.add_user(f"u{number}", organisation="o"), range(100))
+        )
         is_over.set()
         for reader in readers:
             reader.result()
@@ -723,7 +801,9 @@ def test_what_was_committed_survives_kill_9_at_any_moment(tmp_path: Path) -> Non
     printed: set[str] = set()
     for attempt in range(6):
         process = subprocess.Popen(
-            [sys.executable, "-c", ADD_USERS, str(path), str(attempt)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", ADD_USERS, str(path), str(attempt)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdout is not None
         printed.add(process.stdout.readline().strip())

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="file modes and limits are POSIX's")
-LONG, OTHER, SHORT = (base64.b64encode(byte * length).decode() for byte, length in ((b"a", 32), (b"b", 64), (b"s", 31)))
+LONG, OTHER, SHORT = (
+    base64.b64encode(byte * length).decode()
+    for byte, length in ((b"a", 32), (b"b", 64), (b"s", 31))
+)
 
 
 @pytest.fixture
@@ -53,7 +56,9 @@ def test_a_file_is_made_once_for_its_owner_alone(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_rotation_signs_with_a_new_key_and_verifies_with_the_old_one_until_the_overlap_ends(path: Path) -> None:
+def test_a_rotation_signs_with_a_new_key_and_verifies_with_the_old_one_until_the_overlap_ends(
+    path: Path,
+) -> None:
     keys = SigningKeys.open(path)
     first = keys.accepted[0]
     keys.rotate(1)
@@ -106,17 +111,23 @@ def record(key: str, ends: float | None = None) -> dict[str, object]:
         pytest.param('{"keys": [{}]}', id="a key without fields"),
         pytest.param('{"keys": null}', id="keys are null"),
         pytest.param(json.dumps({"keys": [record(SHORT)]}), id="a short key"),
-        pytest.param(json.dumps({"keys": [record(LONG), record(SHORT, 1e12)]}), id="a short second key"),
+        pytest.param(
+            json.dumps({"keys": [record(LONG), record(SHORT, 1e12)]}), id="a short second key"
+        ),
         pytest.param(json.dumps({"keys": [record(LONG[:-1])]}), id="a key with invalid base64"),
         pytest.param(json.dumps({"keys": [record(LONG, 1e12)]}), id="only a key that ends"),
         pytest.param(json.dumps({"keys": [record("é")]}), id="a key that isn't ASCII"),
         pytest.param("\ud800", id="half a surrogate pair"),
     ],
 )
-def test_a_file_without_good_keys_is_refused_and_shows_nothing_of_itself(path: Path, content: str) -> None:
+def test_a_file_without_good_keys_is_refused_and_shows_nothing_of_itself(
+    path: Path, content: str
+) -> None:
     path.write_bytes(content.encode("utf-8", "surrogatepass"))
     path.chmod(0o600)
-    with pytest.raises(SetupError, match="has no valid signing keys of at least 32 bytes") as caught:
+    with pytest.raises(
+        SetupError, match="has no valid signing keys of at least 32 bytes"
+    ) as caught:
         SigningKeys.open(path)
     shown = str(caught.value)
     assert str(path) in shown
@@ -130,7 +141,9 @@ def test_a_file_without_good_keys_is_refused_and_shows_nothing_of_itself(path: P
 def test_a_file_that_others_may_read_or_change_is_refused(path: Path, mode: int) -> None:
     SigningKeys.open(path)
     path.chmod(mode)
-    with pytest.raises(SetupError, match=f"mode {mode:04o}.*\nRun: chmod 600 {re.escape(str(path))}"):
+    with pytest.raises(
+        SetupError, match=f"mode {mode:04o}.*\nRun: chmod 600 {re.escape(str(path))}"
+    ):
         SigningKeys.open(path)
     path.chmod(0o600)
     SigningKeys.open(path)
@@ -143,7 +156,9 @@ def test_a_pipe_is_refused_and_nothing_waits_for_it(path: Path) -> None:
     before = keys.accepted
     path.unlink()
     os.mkfifo(path, 0o600)
-    with pytest.raises(SetupError, match=r"signing-keys.json cannot be read: it is not a regular file\.$"):
+    with pytest.raises(
+        SetupError, match=r"signing-keys.json cannot be read: it is not a regular file\.$"
+    ):
         SigningKeys.open(path)
     assert keys.accepted == before
 
@@ -196,7 +211,9 @@ def test_a_file_that_breaks_later_leaves_the_running_service_its_keys(
 # FUNCS_SIGNING_KEY.
 
 
-def test_keys_of_the_environment_win_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_of_the_environment_win_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from_file = state.open_keys(tmp_path).accepted[0]
     monkeypatch.setenv("FUNCS_SIGNING_KEY", f"{LONG}, {OTHER}")
     keys = state.open_keys(tmp_path)
@@ -210,7 +227,11 @@ def test_keys_of_the_environment_win_over_the_file(tmp_path: Path, monkeypatch: 
 
 def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:
     key = b"\xfb\xff" * 20
-    for text in (base64.b64encode(key), base64.urlsafe_b64encode(key), base64.b64encode(key).rstrip(b"=")):
+    for text in (
+        base64.b64encode(key),
+        base64.urlsafe_b64encode(key),
+        base64.b64encode(key).rstrip(b"="),
+    ):
         assert SigningKeys.from_text(text.decode()).accepted[0] == key
 
 
@@ -218,7 +239,9 @@ def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:
     ("text", "says"),
     [
         pytest.param(SHORT, "Key 1 of FUNCS_SIGNING_KEY has 31 bytes", id="short"),
-        pytest.param(f"{LONG},{SHORT}", "Key 2 of FUNCS_SIGNING_KEY has 31 bytes", id="short second"),
+        pytest.param(
+            f"{LONG},{SHORT}", "Key 2 of FUNCS_SIGNING_KEY has 31 bytes", id="short second"
+        ),
         pytest.param("", "has 0 bytes", id="empty"),
         pytest.param(f"{LONG},", "Key 2 of FUNCS_SIGNING_KEY has 0 bytes", id="empty second"),
         pytest.param("correct horse battery staple!", "isn't base64", id="words"),
@@ -226,7 +249,9 @@ def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:
         pytest.param("A", "isn't base64", id="one letter"),
     ],
 )
-def test_a_short_or_odd_key_of_the_environment_is_refused_and_not_shown(text: str, says: str) -> None:
+def test_a_short_or_odd_key_of_the_environment_is_refused_and_not_shown(
+    text: str, says: str
+) -> None:
     """FAULTS.md 109."""
     with pytest.raises(SetupError, match=says) as caught:
         SigningKeys.from_text(text)
@@ -328,5 +353,8 @@ for each in databases:
     threading.Thread(target=read, args=(each,), daemon=True).start()
 time.sleep(0.1)
 """
-    done = [subprocess.run([sys.executable, "-c", program], check=False, capture_output=True) for _ in range(3)]
+    done = [
+        subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+        for _ in range(3)
+    ]
     assert [(each.returncode, each.stderr) for each in done] == [(0, b"")] * 3

@@ -31,7 +31,9 @@ def frequent() -> Iterator[Query]:
     yield Query(queries.panels)
     yield Query(queries.universe)
     for name, column in reference.dimensions.items():
-        yield Query(queries.panel_dimensions, (((reference.heading(name), column),),), {"panel": "P"})
+        yield Query(
+            queries.panel_dimensions, (((reference.heading(name), column),),), {"panel": "P"}
+        )
     for is_primary in (True, False):
         yield Query(queries.kpis, (is_primary,), {"symbol": "S"})
         yield Query(queries.kpis, (is_primary,), {"symbol": "S", "panel": "P"})
@@ -56,7 +58,9 @@ def compiled() -> dict[str, Any]:
         found[query.key] = {
             "sql": engine.statements.compile(query, table).sql,
             "columns": {name: str(kind) for name, kind in expression.schema().items()},
-            "reads_cards": any(each.name == "cards" for each in expression.op().find(ops.UnboundTable)),
+            "reads_cards": any(
+                each.name == "cards" for each in expression.op().find(ops.UnboundTable)
+            ),
         }
     return found
 

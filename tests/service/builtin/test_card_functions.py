@@ -63,7 +63,9 @@ def chosen(panel: str, symbols: tuple[str, ...] = (), brands: tuple[str, ...] = 
 def by_day(rows: pd.DataFrame, dimensions: list[str]) -> pd.DataFrame:
     """Add rows up by day in plain pandas; measures follow from their definitions per day."""
     sums = (
-        rows.groupby(["date", *dimensions], observed=True)[["spend_cents", "transactions", "cards"]].sum().reset_index()
+        rows.groupby(["date", *dimensions], observed=True)[["spend_cents", "transactions", "cards"]]
+        .sum()
+        .reset_index()
     )
     spend = sums.spend_cents / 100
     sums["Spend"] = spend
@@ -92,7 +94,11 @@ def by_window(rows: pd.DataFrame, dimensions: list[str], start: date, end: date)
 def assert_same(found: list[dict[str, Any]], expected: pd.DataFrame, columns: list[str]) -> None:
     frame = pd.DataFrame(found)
     pd.testing.assert_frame_equal(
-        frame[columns], expected[columns].reset_index(drop=True), check_dtype=False, rtol=1e-12, atol=0
+        frame[columns],
+        expected[columns].reset_index(drop=True),
+        check_dtype=False,
+        rtol=1e-12,
+        atol=0,
     )
 
 
@@ -107,11 +113,18 @@ def test_get_panels_lists_both_panels(service: Wire) -> None:
 
 def test_get_universe_lists_every_company_with_its_fiscal_year_end(service: Wire) -> None:
     rows = service.rows("Get Universe")
-    assert {tuple(row) for row in rows} == {("Symbol", "InstrumentName", "Sector", "Industry", "FiscalYearEnd")}
+    assert {tuple(row) for row in rows} == {
+        ("Symbol", "InstrumentName", "Sector", "Industry", "FiscalYearEnd")
+    }
     symbols = [row["Symbol"] for row in rows]
     assert len(symbols) == 24
     assert symbols == sorted(set(symbols))
-    assert {row["FiscalYearEnd"] for row in rows} == {"December", "September", "June", "Saturday nearest 31 January"}
+    assert {row["FiscalYearEnd"] for row in rows} == {
+        "December",
+        "September",
+        "June",
+        "Saturday nearest 31 January",
+    }
 
 
 @pytest.mark.slow
@@ -152,8 +165,14 @@ def test_get_panel_dimensions_gives_distinct_values_in_columns_that_depend_on_th
 
 def test_get_panel_dimensions_is_described_by_its_own_options_and_columns(service: Wire) -> None:
     """The description names each option of Dimensions, in order, with the column that it really returns."""
-    [listed] = [each for each in service.post(LIST, json={}).json() if each["name"] == "Get Panel Dimensions"]
-    options = re.findall(r"'([^']*)'", listed["params"][1]["description"].partition("Options are ")[2])
+    [listed] = [
+        each
+        for each in service.post(LIST, json={}).json()
+        if each["name"] == "Get Panel Dimensions"
+    ]
+    options = re.findall(
+        r"'([^']*)'", listed["params"][1]["description"].partition("Options are ")[2]
+    )
     named = listed["description"].partition("take: ")[2].partition(" (")[0].split(", ")
     for option, text in zip(options, named, strict=True):
         [column] = service.rows("Get Panel Dimensions", PanelName=P, Dimensions=[option])[0]
@@ -181,7 +200,9 @@ def test_get_kpis_lists_the_primary_kpi_of_each_panel_unless_asked_for_all(servi
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "dimensions", [[], ["Region"], ["Brand", "Age Group"], ["Age Group", "Region", "Brand"]], ids=row_id
+    "dimensions",
+    [[], ["Region"], ["Brand", "Age Group"], ["Age Group", "Region", "Brand"]],
+    ids=row_id,
 )
 def test_daily_equals_pandas_on_the_stored_rows(service: Wire, dimensions: list[str]) -> None:
     found = service.rows("Get Panel Daily", PanelName=DEBIT, Symbol=CLQM, Dimensions=dimensions)
@@ -220,13 +241,20 @@ def test_daily_growth_compares_with_the_day_364_days_times_lookback_earlier(
         for measure in MEASURES:
             expected = row[measure] / before[measure] - 1 if before else None
             found_growth = row[f"{measure} Growth"]
-            assert math.isclose(found_growth, expected, rel_tol=1e-6, abs_tol=1e-12) if before else found_growth is None
+            assert (
+                math.isclose(found_growth, expected, rel_tol=1e-6, abs_tol=1e-12)
+                if before
+                else found_growth is None
+            )
     assert seen == {True, False}
 
 
 def test_lookback_without_growth_changes_nothing(service: Wire) -> None:
     plain = service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA)
-    assert service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA, PoPGrowth="No", PoPLookback=3) == plain
+    assert (
+        service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA, PoPGrowth="No", PoPLookback=3)
+        == plain
+    )
 
 
 @pytest.mark.slow
@@ -253,7 +281,10 @@ def test_brands_narrow_a_symbol(service: Wire) -> None:
 def months(frequency: str) -> list[tuple[str, date, date]]:
     """Return the quarters of a fiscal year by months that start within the data, from pandas."""
     quarters = pd.period_range("2020-10-01", LAST, freq=frequency)
-    named = [(f"FQ{each.quarter} {each.qyear}", each.start_time.date(), each.end_time.date()) for each in quarters]
+    named = [
+        (f"FQ{each.quarter} {each.qyear}", each.start_time.date(), each.end_time.date())
+        for each in quarters
+    ]
     return [each for each in named if each[1] >= companies.FIRST_DAY]
 
 
@@ -275,7 +306,9 @@ CALENDARS = {
 }
 
 
-def windows(quarters: list[tuple[str, date, date]], *, to_date: bool) -> list[tuple[str, bool, date, date]]:
+def windows(
+    quarters: list[tuple[str, date, date]], *, to_date: bool
+) -> list[tuple[str, bool, date, date]]:
     [passed] = [LAST - start for _, start, end in quarters if start <= LAST <= end]
     whole = [(label, False, start, end) for label, start, end in quarters if end <= LAST]
     short = [(label, True, start, min(start + passed, end)) for label, start, end in quarters]
@@ -283,16 +316,25 @@ def windows(quarters: list[tuple[str, date, date]], *, to_date: bool) -> list[tu
 
 
 @pytest.mark.parametrize("to_date", [pytest.param(False, marks=pytest.mark.slow), True])
-@pytest.mark.parametrize("symbol", [NVRA, *(pytest.param(each, marks=pytest.mark.slow) for each in [*CALENDARS][1:])])
+@pytest.mark.parametrize(
+    "symbol", [NVRA, *(pytest.param(each, marks=pytest.mark.slow) for each in [*CALENDARS][1:])]
+)
 def test_fq_equals_pandas_on_the_stored_rows(service: Wire, symbol: str, *, to_date: bool) -> None:
-    found = service.rows("Get Panel FQ", PanelName=P, Symbol=symbol, **({"PeriodToDate": "yes"} if to_date else {}))
+    found = service.rows(
+        "Get Panel FQ", PanelName=P, Symbol=symbol, **({"PeriodToDate": "yes"} if to_date else {})
+    )
     window = ["PeriodLabel", "PeriodToDate", "PeriodStartDate", "PeriodEndDate"]
     assert {tuple(row) for row in found} == {(*window, "IsCurrentQuarter", *MEASURES)}
     expected_windows = windows(CALENDARS[symbol], to_date=to_date)
     assert [tuple(row[name] for name in window) for row in found] == [
-        (label, short, start.isoformat(), end.isoformat()) for label, short, start, end in expected_windows
+        (label, short, start.isoformat(), end.isoformat())
+        for label, short, start, end in expected_windows
     ]
-    days = chosen(P, (symbol,)).groupby("date", as_index=False)[["spend_cents", "transactions", "cards"]].sum()
+    days = (
+        chosen(P, (symbol,))
+        .groupby("date", as_index=False)[["spend_cents", "transactions", "cards"]]
+        .sum()
+    )
     expected = pd.concat(by_window(days, [], start, end) for _, _, start, end in expected_windows)
     assert_same(found, expected, MEASURES)
 
@@ -300,7 +342,9 @@ def test_fq_equals_pandas_on_the_stored_rows(service: Wire, symbol: str, *, to_d
 @pytest.mark.slow
 def test_fq_by_dimensions_computes_the_ratios_within_each_group(service: Wire) -> None:
     dimensions = ["Brand", "Region"]
-    found = service.rows("Get Panel FQ", PanelName=P, Symbol=MCHQ, Dimensions=dimensions, PeriodToDate="Yes")
+    found = service.rows(
+        "Get Panel FQ", PanelName=P, Symbol=MCHQ, Dimensions=dimensions, PeriodToDate="Yes"
+    )
     assert list(found[0])[5:7] == dimensions
     rows = chosen(P, (MCHQ,))
     expected = pd.concat(
@@ -309,12 +353,18 @@ def test_fq_by_dimensions_computes_the_ratios_within_each_group(service: Wire) -
     )
     assert_same(found, expected, [*dimensions, *MEASURES])
     # A brand that opened in 2022 has no rows before.
-    assert min(row["PeriodStartDate"] for row in found if row["Brand"] == "Steepandra") == "2022-04-01"
+    assert (
+        min(row["PeriodStartDate"] for row in found if row["Brand"] == "Steepandra") == "2022-04-01"
+    )
 
 
 def test_fq_sorts_by_period_to_date_then_start_then_dimensions(service: Wire) -> None:
-    found = service.rows("Get Panel FQ", PanelName=P, Symbol=NVRA, Dimensions=["Region", "Brand"], PeriodToDate="Yes")
-    order = [(row["PeriodToDate"], row["PeriodStartDate"], row["Region"], row["Brand"]) for row in found]
+    found = service.rows(
+        "Get Panel FQ", PanelName=P, Symbol=NVRA, Dimensions=["Region", "Brand"], PeriodToDate="Yes"
+    )
+    order = [
+        (row["PeriodToDate"], row["PeriodStartDate"], row["Region"], row["Brand"]) for row in found
+    ]
     assert order == sorted(order)
     assert len(set(order)) == len(order)
 
@@ -336,7 +386,9 @@ def test_fq_growth_compares_with_the_same_quarter_of_an_earlier_fiscal_year(
         before = values.get((f"{quarter} {int(year) - lookback}", *(row[key] for key in keys[1:])))
         compared += before is not None
         for measure in MEASURES:
-            expected = pytest.approx(row[measure] / before[measure] - 1, abs=1e-12) if before else None
+            expected = (
+                pytest.approx(row[measure] / before[measure] - 1, abs=1e-12) if before else None
+            )
             assert row[f"{measure} Growth"] == expected
     assert 0 < compared < len(found)
 
@@ -348,7 +400,11 @@ def test_use_reported_only_moves_the_mark_of_the_current_quarter(service: Wire) 
         return current, [row | {"IsCurrentQuarter": None} for row in rows]
 
     # FQ4 2025 ended on 30 September and is not reported yet; FQ1 2026 runs.
-    default, yes, no = marks(), marks(UseReportedForCurrentPeriod="yes"), marks(UseReportedForCurrentPeriod="No")
+    default, yes, no = (
+        marks(),
+        marks(UseReportedForCurrentPeriod="yes"),
+        marks(UseReportedForCurrentPeriod="No"),
+    )
     assert default[0] == yes[0] == {"FQ4 2025"}
     assert no[0] == {"FQ1 2026"}
     assert default[1] == yes[1] == no[1]
@@ -356,7 +412,9 @@ def test_use_reported_only_moves_the_mark_of_the_current_quarter(service: Wire) 
 
 def test_fq_by_brand_uses_the_owners_fiscal_calendar(service: Wire) -> None:
     rows = service.rows("Get Panel FQ", PanelName=P, Brand=["Nuvarelle", "Greenvossa"])
-    assert [row["PeriodLabel"] for row in rows] == [label for label, _, end in retail() if end <= LAST]
+    assert [row["PeriodLabel"] for row in rows] == [
+        label for label, _, end in retail() if end <= LAST
+    ]
 
 
 def test_the_quarters_of_a_late_brand_start_with_its_first_complete_one(service: Wire) -> None:
@@ -367,41 +425,64 @@ def test_the_quarters_of_a_late_brand_start_with_its_first_complete_one(service:
 
 @pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
 def test_a_brand_of_another_symbol_is_refused_by_name(service: Wire, name: str) -> None:
-    [(key, [text])] = service.errors(name, PanelName=P, Symbol=NVRA, Brand=["Fennloft", "Mochandrel"]).items()
+    [(key, [text])] = service.errors(
+        name, PanelName=P, Symbol=NVRA, Brand=["Fennloft", "Mochandrel"]
+    ).items()
     assert key == "Brand"
     assert "'Mochandrel' is not a brand of NVRA US EQUITY" in text
     assert text.count("'Fennloft'") == 1  # among its brands
 
 
 def test_brands_of_different_calendars_are_refused_by_name(service: Wire) -> None:
-    [(key, [text])] = service.errors("Get Panel FQ", PanelName=P, Brand=["Fennloft", "Mochandrel"]).items()
+    [(key, [text])] = service.errors(
+        "Get Panel FQ", PanelName=P, Brand=["Fennloft", "Mochandrel"]
+    ).items()
     assert key == "Brand"
     assert "'Fennloft' (Saturday nearest 31 January), 'Mochandrel' (September)" in text
 
 
 def test_every_wrong_brand_is_named_and_no_valid_one(service: Wire) -> None:
-    [(_, texts)] = service.errors("Get Panel FQ", PanelName=P, Symbol=NVRA, Brand=["Steepandra", "Nope"]).items()
-    assert [any(f"'{name}'" in text for text in texts) for name in ("Steepandra", "Nope")] == [True, True]
-    # A symbol that is not known says nothing about the calendars of the brands beside it.
-    assert list(service.errors("Get Panel FQ", PanelName=P, Symbol="zzz", Brand=["Fennloft", "Mochandrel"])) == [
-        "Symbol"
+    [(_, texts)] = service.errors(
+        "Get Panel FQ", PanelName=P, Symbol=NVRA, Brand=["Steepandra", "Nope"]
+    ).items()
+    assert [any(f"'{name}'" in text for text in texts) for name in ("Steepandra", "Nope")] == [
+        True,
+        True,
     ]
+    # A symbol that is not known says nothing about the calendars of the brands beside it.
+    assert list(
+        service.errors("Get Panel FQ", PanelName=P, Symbol="zzz", Brand=["Fennloft", "Mochandrel"])
+    ) == ["Symbol"]
 
 
 def test_a_whole_symbol_wins_over_a_ticker() -> None:
-    listed = [Company(symbol, "A Co", "S", "I", "December") for symbol in ("A", "A US EQUITY", "B US EQUITY")]
+    listed = [
+        Company(symbol, "A Co", "S", "I", "December")
+        for symbol in ("A", "A US EQUITY", "B US EQUITY")
+    ]
     reference = Reference([], listed, [], [], [], {})
-    assert [reference.symbol(text) for text in ("a", "A  us equity", "b")] == ["A", "A US EQUITY", "B US EQUITY"]
+    assert [reference.symbol(text) for text in ("a", "A  us equity", "b")] == [
+        "A",
+        "A US EQUITY",
+        "B US EQUITY",
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
 def test_the_same_run_gives_the_same_bytes(service: Wire, name: str) -> None:
-    args = {"PanelName": P, "Symbol": NVRA, "Dimensions": ["Region", "Age Group"], "PoPGrowth": "Yes"}
+    args = {
+        "PanelName": P,
+        "Symbol": NVRA,
+        "Dimensions": ["Region", "Age Group"],
+        "PoPGrowth": "Yes",
+    }
     assert len({service.call(name, args).content for _ in range(5)}) == 1
 
 
-@pytest.mark.parametrize("symbol", ["NVRA US EQUITY", "nvra us equity", "NVRA", "nvra", "  NVRA  US EQUITY "])
+@pytest.mark.parametrize(
+    "symbol", ["NVRA US EQUITY", "nvra us equity", "NVRA", "nvra", "  NVRA  US EQUITY "]
+)
 def test_a_symbol_is_matched_whole_then_by_ticker(service: Wire, symbol: str) -> None:
     rows = service.rows("Get KPIs", Symbol=symbol)
     assert {row["Symbol"] for row in rows} == {NVRA}
@@ -410,13 +491,17 @@ def test_a_symbol_is_matched_whole_then_by_ticker(service: Wire, symbol: str) ->
 def test_an_ambiguous_ticker_is_refused_with_its_symbols(service: Wire) -> None:
     [text] = service.errors("Get KPIs", Symbol="KORD")["Symbol"]
     assert "'KORD LN EQUITY', 'KORD US EQUITY'" in text
-    assert {row["Symbol"] for row in service.rows("Get KPIs", Symbol="KORD LN EQUITY")} == {"KORD LN EQUITY"}
+    assert {row["Symbol"] for row in service.rows("Get KPIs", Symbol="KORD LN EQUITY")} == {
+        "KORD LN EQUITY"
+    }
 
 
 # Reports
 
 
-@pytest.mark.parametrize(("unit", "frequency"), [("day", "D"), ("week", "W-SUN"), ("month", "M"), ("quarter", "Q")])
+@pytest.mark.parametrize(
+    ("unit", "frequency"), [("day", "D"), ("week", "W-SUN"), ("month", "M"), ("quarter", "Q")]
+)
 def test_a_report_is_a_spend_series_by_time_unit(service: Wire, unit: str, frequency: str) -> None:
     found = service.rows("Get Report", report_id="RPT-101", report_time_unit=unit)
     days = chosen(P, ("DGVN US EQUITY", MCHQ)).groupby("date").spend_cents.sum()
@@ -442,7 +527,9 @@ def test_a_report_is_narrowed_by_date_age_group_and_brands(service: Wire) -> Non
     rows = chosen(DEBIT, brands=("Skyvandrel", "Tidelorne"))
     rows = rows[(rows.generation == "Gen Z") & (rows.date >= pd.Timestamp(2025, 10, 30))]
     expected = rows.groupby("date").spend_cents.sum() / 100
-    assert found == [{"Date": day.date().isoformat(), "Spend": spend} for day, spend in expected.items()]
+    assert found == [
+        {"Date": day.date().isoformat(), "Spend": spend} for day, spend in expected.items()
+    ]
     assert found[0]["Date"] == "2025-10-30"
 
 
@@ -451,9 +538,13 @@ def test_a_brand_outside_the_report_is_refused_by_name(service: Wire) -> None:
     assert "'Fennloft' is not in report RPT-103" in text
 
 
-@pytest.mark.parametrize("text", ["2025-02-30", "30.10.2025", "20251030", "2025-W10-1", "2025-10-30T00:00", "soon"])
+@pytest.mark.parametrize(
+    "text", ["2025-02-30", "30.10.2025", "20251030", "2025-W10-1", "2025-10-30T00:00", "soon"]
+)
 def test_a_date_that_does_not_exist_is_refused(service: Wire, text: str) -> None:
-    [said] = service.errors("Get Report", report_id="RPT-101", report_time_after=text)["report_time_after"]
+    [said] = service.errors("Get Report", report_id="RPT-101", report_time_after=text)[
+        "report_time_after"
+    ]
     assert f"'{text}'" in said
     assert "YYYY-MM-DD" in said
 
@@ -475,9 +566,14 @@ def known(**changes: Any) -> Reference:
     ],
     ids=["all", "no KPIs", "no reports", "neither"],
 )
-def test_only_functions_that_the_data_can_answer_are_published(changes: dict[str, Any], absent: set[str]) -> None:
+def test_only_functions_that_the_data_can_answer_are_published(
+    changes: dict[str, Any], absent: set[str]
+) -> None:
     names = {each.name for each in card_functions.published(companies.reference(), asset="a")}
-    assert names - {each.name for each in card_functions.published(known(**changes), asset="a")} == absent
+    assert (
+        names - {each.name for each in card_functions.published(known(**changes), asset="a")}
+        == absent
+    )
 
 
 def test_descriptions_follow_the_data_and_say_nothing_of_the_demo() -> None:
@@ -493,12 +589,16 @@ def test_descriptions_follow_the_data_and_say_nothing_of_the_demo() -> None:
     assert found["Get Panel Dimensions"].description.endswith("take: Channel, Brand as Merchant.")
     assert [each.name for each in found["Get Report"].parameters if "generation" in each.name] == []
     daily = found["Get Panel Daily"]
-    with pytest.raises(ArgumentsError, match=r"has no option 'Region'\. Options are 'Channel', 'Brand'"):
+    with pytest.raises(
+        ArgumentsError, match=r"has no option 'Region'\. Options are 'Channel', 'Brand'"
+    ):
         daily.read({"PanelName": P, "Symbol": NVRA, "Dimensions": ["Region"]}, reference)
 
 
 def test_assets_and_the_note_are_those_that_were_given() -> None:
-    found = card_functions.published(companies.reference(), asset="one", reports_asset="two", note="(mine)")
+    found = card_functions.published(
+        companies.reference(), asset="one", reports_asset="two", note="(mine)"
+    )
     assert {each.asset for each in found[:-1]} == {"one"}
     assert found[-1].asset == "two"
     assert all(each.description.endswith(" (mine).") for each in found)
@@ -519,7 +619,10 @@ def test_companies_share_the_quarters_that_both_have_and_both_reported() -> None
         "B": quarters((2024, 1, False), (2024, 2, False), (2024, 3, False)),
     }
     found = known(calendars=both).calendar(["A", "B"])
-    assert [(each.period_name, each.is_historical) for each in found] == [("FQ1 2024", False), ("FQ2 2024", False)]
+    assert [(each.period_name, each.is_historical) for each in found] == [
+        ("FQ1 2024", False),
+        ("FQ2 2024", False),
+    ]
     assert known(calendars=both).calendar(["A"]) == list(both["A"])
     shifted = both | {"B": [each._replace(end=each.end - timedelta(days=1)) for each in both["B"]]}
     with pytest.raises(ValueError, match="different fiscal calendars"):

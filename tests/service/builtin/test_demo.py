@@ -14,7 +14,17 @@ from tests.service.conftest import python
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAVY = ("ibis", "duckdb", "pandas", "pyarrow", "numpy", "sqlglot", "limits", "uvicorn", "papermill")
+HEAVY = (
+    "ibis",
+    "duckdb",
+    "pandas",
+    "pyarrow",
+    "numpy",
+    "sqlglot",
+    "limits",
+    "uvicorn",
+    "papermill",
+)
 
 
 def test_there_is_one_per_process_whichever_thread_asks() -> None:

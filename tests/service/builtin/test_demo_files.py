@@ -52,7 +52,9 @@ def test_another_version_is_another_file(monkeypatch: pytest.MonkeyPatch) -> Non
     assert demo.spend_file() != first
 
 
-def test_the_users_cache_folder_is_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_users_cache_folder_is_the_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("FUNCS_CACHE_DIR")
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "user" / name)
     assert demo.spend_file() == tmp_path / "user" / "jupyter_funcs" / NAME
@@ -72,13 +74,17 @@ def test_a_build_that_fails_leaves_nothing(home: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("damage", ["cut", "empty", "other text"])
 def test_a_damaged_file_is_built_again(home: Path, damage: str) -> None:
     path = demo.spend_file()
-    path.write_bytes({"cut": path.read_bytes()[:-20], "empty": b"", "other text": b"in the way" * 100}[damage])
+    path.write_bytes(
+        {"cut": path.read_bytes()[:-20], "empty": b"", "other text": b"in the way" * 100}[damage]
+    )
     assert demo.spend_file() == path
     assert text_in(path) == "whole"
     assert [path.name for path in home.iterdir()] == [NAME]
 
 
-def test_if_another_process_is_first_its_file_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_another_process_is_first_its_file_is_used(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def slow(path: Path) -> None:
         write(path, "late")
         # Meanwhile another process finishes first.
@@ -104,7 +110,10 @@ def build(path):
 synthesis.write = build
 print(demo.spend_file())
 """
-    processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
     outputs = [process.communicate(timeout=60)[0].strip() for process in processes]
     assert outputs == [str(home / NAME)] * 3
     assert [path.name for path in home.iterdir()] == [NAME]
@@ -121,9 +130,15 @@ def test_threads_at_once_all_get_the_file(home: Path) -> None:
     assert [path.name for path in home.iterdir()] == [NAME]
 
 
-@pytest.mark.parametrize("obstacle", ["a file is in the way", "a folder has its name", "the disk is full"])
+@pytest.mark.parametrize(
+    "obstacle", ["a file is in the way", "a folder has its name", "the disk is full"]
+)
 def test_a_temporary_folder_replaces_a_cache_that_cannot_be_written(
-    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, obstacle: str, caplog: pytest.LogCaptureFixture
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    obstacle: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
@@ -155,7 +170,9 @@ from jupyter_funcs.service.builtin import demo, synthesis
 synthesis.write = lambda path: (path.write_text("half"), print("begun", flush=True), time.sleep(60))
 demo.spend_file()
 """
-    processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)
+    ]
     for process in processes:
         assert process.stdout
         assert process.stdout.readline() == b"begun\n"

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 A, B = "AAA US EQUITY", "BBB US EQUITY"
 
 
-def row(day: date, cents: int, transactions: int, cards: int, brand: str = "a", symbol: str = A) -> tuple[Any, ...]:
+def row(
+    day: date, cents: int, transactions: int, cards: int, brand: str = "a", symbol: str = A
+) -> tuple[Any, ...]:
     return ("P", symbol, brand, "North", "Gen X", day, cents, transactions, cards)
 
 
-def december(first: date, last: date, reported: date = date(2024, 1, 1)) -> tuple[calendar.Period, ...]:
+def december(
+    first: date, last: date, reported: date = date(2024, 1, 1)
+) -> tuple[calendar.Period, ...]:
     return calendar.periods("December", first, last, reported - timedelta(days=1))
 
 
@@ -40,16 +44,25 @@ def test_a_zero_denominator_gives_null_by_day(serve_rows: Callable[..., Wire]) -
     day = date(2024, 1, 1)
     wire = serve_rows([row(day, 500, 0, 2), row(day + timedelta(1), 500, 3, 0)], {})
     no_transactions, no_cards = daily(wire)
-    assert (no_transactions["Spend per Transaction"], no_transactions["Transactions per Card"]) == (None, 0)
+    assert (no_transactions["Spend per Transaction"], no_transactions["Transactions per Card"]) == (
+        None,
+        0,
+    )
     assert no_transactions["Spend per Card"] == 2.5
     assert (no_cards["Spend per Card"], no_cards["Transactions per Card"]) == (None, None)
     assert no_cards["Spend per Transaction"] == 5 / 3
 
 
-def test_a_zero_denominator_gives_null_in_the_engine_already(serve_rows: Callable[..., Wire]) -> None:
+def test_a_zero_denominator_gives_null_in_the_engine_already(
+    serve_rows: Callable[..., Wire],
+) -> None:
     # JSON would also turn an infinity into null, which hides it.
     day = date(2024, 1, 1)
-    rows = [row(day, 500, 0, 2), row(day + timedelta(1), 500, 3, 0), row(day + timedelta(364), 7, 7, 7)]
+    rows = [
+        row(day, 500, 0, 2),
+        row(day + timedelta(1), 500, 3, 0),
+        row(day + timedelta(364), 7, 7, 7),
+    ]
     wire = serve_rows([*rows, row(day + timedelta(365), 7, 7, 7)], {})
     assert wire.engine
     call = wire.engine.call()
@@ -65,7 +78,9 @@ def test_a_zero_denominator_gives_null_by_quarter(serve_rows: Callable[..., Wire
     wire = serve_rows([row(first, 500, 0, 2), row(last, 700, 0, 3)], {A: december(first, last)})
     [only] = quarters(wire)
     assert (only["Spend"], only["Transaction Count"], only["Transactions per Card"]) == (12, 0, 0)
-    assert [only[name] for name in ("Cardholder Count", "Spend per Transaction", "Spend per Card")] == [None] * 3
+    assert [
+        only[name] for name in ("Cardholder Count", "Spend per Transaction", "Spend per Card")
+    ] == [None] * 3
 
 
 def test_a_day_without_cards_is_left_out_of_the_mean(serve_rows: Callable[..., Wire]) -> None:
@@ -86,7 +101,9 @@ def test_growth_over_zero_is_null(serve_rows: Callable[..., Wire]) -> None:
     assert later["Cardholder Count Growth"] == 0
 
 
-def test_growth_over_an_absent_day_is_null_even_next_to_one_that_is_there(serve_rows: Callable[..., Wire]) -> None:
+def test_growth_over_an_absent_day_is_null_even_next_to_one_that_is_there(
+    serve_rows: Callable[..., Wire],
+) -> None:
     day = date(2024, 1, 1)
     wire = serve_rows([row(day, 100, 4, 2), row(day + timedelta(365), 100, 5, 2)], {})
     assert daily(wire, PoPGrowth="Yes")[1]["Spend Growth"] is None
@@ -94,10 +111,18 @@ def test_growth_over_an_absent_day_is_null_even_next_to_one_that_is_there(serve_
 
 def test_growth_by_brand_compares_each_brand_with_itself(serve_rows: Callable[..., Wire]) -> None:
     day = date(2024, 1, 1)
-    rows = [row(day, 100, 1, 1, "a"), row(day + timedelta(364), 300, 1, 1, "a"), row(day, 100, 1, 1, "b")]
+    rows = [
+        row(day, 100, 1, 1, "a"),
+        row(day + timedelta(364), 300, 1, 1, "a"),
+        row(day, 100, 1, 1, "b"),
+    ]
     rows += [row(day + timedelta(364), 100, 1, 1, "c")]
     found = daily(serve_rows(rows, {}), PoPGrowth="Yes", Dimensions=["Brand"])
-    assert {(each["Date"], each["Brand"]): each["Spend Growth"] for each in found if each["Date"] > "2024-06"} == {
+    assert {
+        (each["Date"], each["Brand"]): each["Spend Growth"]
+        for each in found
+        if each["Date"] > "2024-06"
+    } == {
         ("2024-12-30", "a"): 2.0,
         ("2024-12-30", "c"): None,
     }
@@ -110,9 +135,13 @@ def test_cents_stay_exact_beyond_the_precision_of_a_float(serve_rows: Callable[.
     assert only["Spend"] == 0.3
 
 
-def test_the_mean_of_a_quarter_is_of_the_days_and_not_of_its_sums(serve_rows: Callable[..., Wire]) -> None:
+def test_the_mean_of_a_quarter_is_of_the_days_and_not_of_its_sums(
+    serve_rows: Callable[..., Wire],
+) -> None:
     first, last = date(2024, 1, 1), date(2024, 3, 31)
-    [only] = quarters(serve_rows([row(first, 100, 10, 10), row(last, 100, 6, 2)], {A: december(first, last)}))
+    [only] = quarters(
+        serve_rows([row(first, 100, 10, 10), row(last, 100, 6, 2)], {A: december(first, last)})
+    )
     assert only["Transactions per Card"] == 2  # of 1 and 3; the sums would give 16 / 12
     assert only["Cardholder Count"] == 8
 
@@ -132,15 +161,26 @@ def test_a_brand_without_data_in_the_panel_gives_no_rows(serve_rows: Callable[..
     assert daily(wire, Brand="z") == []
 
 
-def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(serve_rows: Callable[..., Wire]) -> None:
+def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(
+    serve_rows: Callable[..., Wire],
+) -> None:
     first, last = date(2024, 1, 1), date(2024, 11, 1)
     days = [first + timedelta(days=30 * n) for n in range(10)] + [last]
-    rows = [row(day, 1, 1, 1, brand, symbol) for day in days for brand, symbol in (("a", A), ("b", B))]
-    calendars = {A: december(first, last, date(2024, 12, 31)), B: december(first, last, date(2024, 6, 1))}
+    rows = [
+        row(day, 1, 1, 1, brand, symbol) for day in days for brand, symbol in (("a", A), ("b", B))
+    ]
+    calendars = {
+        A: december(first, last, date(2024, 12, 31)),
+        B: december(first, last, date(2024, 6, 1)),
+    }
     wire = serve_rows(rows, calendars)
 
     def current(**args: Any) -> list[str]:
-        return [each["PeriodLabel"] for each in quarters(wire, PeriodToDate="Yes", **args) if each["IsCurrentQuarter"]]
+        return [
+            each["PeriodLabel"]
+            for each in quarters(wire, PeriodToDate="Yes", **args)
+            if each["IsCurrentQuarter"]
+        ]
 
     # B has reported FQ1, A all; the running quarter stands for nothing unreported.
     assert current(Symbol=None, Brand=["b"]) == ["FQ2 2024"] * 2
@@ -148,10 +188,14 @@ def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(ser
     assert current(Symbol=None, Brand=["a", "b"]) == ["FQ2 2024"] * 2
 
 
-def test_a_lookback_is_a_number_of_years_as_text_or_a_number(serve_rows: Callable[..., Wire]) -> None:
+def test_a_lookback_is_a_number_of_years_as_text_or_a_number(
+    serve_rows: Callable[..., Wire],
+) -> None:
     wire = serve_rows([row(date(2024, 1, 1), 1, 1, 1)], {})
     for lookback in ("0", 0, "51", "-1", "abc", "1.5", 1.5, "1e1", True, "٣", {"a": 1}):
-        [text] = wire.errors("Get Panel Daily", PanelName="P", Symbol=A, PoPLookback=lookback)["PoPLookback"]
+        [text] = wire.errors("Get Panel Daily", PanelName="P", Symbol=A, PoPLookback=lookback)[
+            "PoPLookback"
+        ]
         assert text.startswith("PoPLookback ")
     for lookback in ("1", 1, 1.0, " 50 ", "+2", "", None):
         assert len(daily(wire, PoPGrowth="Yes", PoPLookback=lookback)) == 1

@@ -87,7 +87,9 @@ def test_every_row_has_data(raw: pa.Table) -> None:
 @pytest.fixture(scope="module")
 def days(raw: pa.Table) -> pd.DataFrame:
     """The larger panel by symbol and day."""
-    frame = raw.select(["panel", "symbol", "date", "spend_cents", "transactions", "cards"]).to_pandas()
+    frame = raw.select(
+        ["panel", "symbol", "date", "spend_cents", "transactions", "cards"]
+    ).to_pandas()
     frame = frame[frame.panel == companies.PANELS[0].name].drop(columns="panel")
     return frame.groupby(["symbol", "date"], observed=True).sum().reset_index()
 
@@ -112,13 +114,18 @@ def test_seasons_show(days: pd.DataFrame) -> None:
 
 def test_the_season_tables_average_about_one() -> None:
     for season in {profile.season for profile in companies.PROFILES}:
-        year = [synthesis.busyness(season, companies.FIRST_DAY + np.timedelta64(day, "D").item()) for day in range(364)]
+        year = [
+            synthesis.busyness(season, companies.FIRST_DAY + np.timedelta64(day, "D").item())
+            for day in range(364)
+        ]
         assert 930 < sum(year) / len(year) < 1080, season
 
 
 def test_every_name_is_invented_and_the_catalog_says_that_the_data_are_synthetic() -> None:
     # A test can't prove that names are invented; at least they are distinct, and plain words.
-    names = [profile.company.name for profile in companies.PROFILES] + [brand.name for brand in companies.BRANDS]
+    names = [profile.company.name for profile in companies.PROFILES] + [
+        brand.name for brand in companies.BRANDS
+    ]
     assert len({name.casefold() for name in names}) == len(names)
     assert all(re.fullmatch(r"[A-Z][A-Za-z ]+", name) for name in names)
     assert all("Synthetic" in panel.provider for panel in companies.PANELS)

@@ -78,9 +78,13 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize(("key", "line"), LINES.items(), ids=[".".join(map(str, key)) or "the file" for key in LINES])
+@pytest.mark.parametrize(
+    ("key", "line"), LINES.items(), ids=[".".join(map(str, key)) or "the file" for key in LINES]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
-def test_the_line_of_a_key_is_where_its_statement_begins(key: tuple[str | int, ...], line: int, end: str) -> None:
+def test_the_line_of_a_key_is_where_its_statement_begins(
+    key: tuple[str | int, ...], line: int, end: str
+) -> None:
     text = EVERYTHING.replace("\n", end)
     file = TomlFile("x.toml", text, tomllib.loads(text))
     assert file.line(key) == line
@@ -90,17 +94,24 @@ def test_the_line_of_a_key_is_where_its_statement_begins(key: tuple[str | int, .
 def test_a_place_is_the_file_the_line_and_the_path_of_the_key() -> None:
     file = TomlFile("x.toml", EVERYTHING, tomllib.loads(EVERYTHING))
     assert file.place(()) == "x.toml"
-    assert file.place(("data", "reports", 1, "more", "deep")) == "x.toml, line 32, data.reports[1].more.deep"
+    assert (
+        file.place(("data", "reports", 1, "more", "deep"))
+        == "x.toml, line 32, data.reports[1].more.deep"
+    )
     assert file.place(("data", "columns", "the day")) == "x.toml, line 24, data.columns.'the day'"
     assert file.place(("nothing",)) == "x.toml, nothing"
 
 
 NAMES = st.text("ab.-é ]='\"", min_size=1, max_size=4) | st.sampled_from(["port", "a"])
-BASIC = (st.text(max_size=20) | st.sampled_from(["# no", "a = 1", "[x]"])).map(lambda text: text.replace("\x7f", ""))
+BASIC = (st.text(max_size=20) | st.sampled_from(["# no", "a = 1", "[x]"])).map(
+    lambda text: text.replace("\x7f", "")
+)
 SCALARS = st.one_of(
     st.integers(-9, 9).map(str),
     st.booleans().map(json.dumps),
-    BASIC.map(lambda text: json.dumps(text, ensure_ascii=True)).filter(lambda text: "\\ud" not in text),
+    BASIC.map(lambda text: json.dumps(text, ensure_ascii=True)).filter(
+        lambda text: "\\ud" not in text
+    ),
     st.lists(st.sampled_from(["a = 1", "[b]", "# c", "", "'"]), max_size=4).map(
         lambda lines: '"""\n' + "\n".join(lines) + '"""'
     ),
@@ -159,19 +170,31 @@ def test_the_lines_in_any_document_are_those_of_its_keys(found: tuple[str, dict[
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        pytest.param(b"a = 1\nb = \n", "x.toml, line 2: Invalid value. Put text in quotes", id="no value"),
         pytest.param(
-            b"a = 1\n\na = 2\n", "x.toml, line 3: Cannot overwrite a value. The key appears twice.", id="a key twice"
+            b"a = 1\nb = \n", "x.toml, line 2: Invalid value. Put text in quotes", id="no value"
         ),
         pytest.param(
-            b"[server]\nport: 3\n", "x.toml, line 2: Expected '=' after a key in a key/value pair.", id="no table"
+            b"a = 1\n\na = 2\n",
+            "x.toml, line 3: Cannot overwrite a value. The key appears twice.",
+            id="a key twice",
+        ),
+        pytest.param(
+            b"[server]\nport: 3\n",
+            "x.toml, line 2: Expected '=' after a key in a key/value pair.",
+            id="no table",
         ),
         pytest.param(b'a = 1\n\nb = """\nc\n', "x.toml, line 3: ", id="an open text"),
         pytest.param(b"a = 1\nb = [\n 1,\n", "x.toml, line 2: ", id="an open list"),
         pytest.param(
-            b"a = '\xff'", "x.toml is not UTF-8 text (invalid start byte at byte 5). Save it as UTF-8.", id="not UTF-8"
+            b"a = '\xff'",
+            "x.toml is not UTF-8 text (invalid start byte at byte 5). Save it as UTF-8.",
+            id="not UTF-8",
         ),
-        pytest.param(b"a = " + b"[" * 9999, "x.toml: arrays or tables are nested too deeply.", id="a depth bomb"),
+        pytest.param(
+            b"a = " + b"[" * 9999,
+            "x.toml: arrays or tables are nested too deeply.",
+            id="a depth bomb",
+        ),
     ],
 )
 def test_invalid_toml_is_refused_with_the_line(tmp_path: Path, content: bytes, said: str) -> None:
@@ -191,7 +214,9 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
 
 
 def test_an_absent_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"nope\.toml cannot be read: No such file or directory\.\nEnter the path"):
+    with pytest.raises(
+        SetupError, match=r"nope\.toml cannot be read: No such file or directory\.\nEnter the path"
+    ):
         TomlFile.read(tmp_path / "nope.toml")
     with pytest.raises(SetupError, match="is not a regular file"):
         TomlFile.read(tmp_path)

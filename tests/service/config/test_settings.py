@@ -28,7 +28,11 @@ def refused(folder: Path, text: str) -> str:
 
 
 def test_without_a_file_or_with_an_empty_one_everything_has_a_default(tmp_path: Path) -> None:
-    assert settings.load(None).model_dump() == read(tmp_path, "").model_dump() == Settings().model_dump()
+    assert (
+        settings.load(None).model_dump()
+        == read(tmp_path, "").model_dump()
+        == Settings().model_dump()
+    )
     assert (Settings().engine, Settings().data, Settings().server.port) == ("duckdb://", None, 8765)
 
 
@@ -100,18 +104,35 @@ def test_every_key_is_read_and_paths_are_relative_to_the_folder_of_the_file(
         """,
     )
     assert (found.state, found.engine) == (tmp_path / "state", "sc://spark:15002")
-    assert (found.server.tls_certificate, found.server.tls_key) == (Path("/etc/tls.pem"), Path("/home/ann/tls.key"))
+    assert (found.server.tls_certificate, found.server.tls_key) == (
+        Path("/etc/tls.pem"),
+        Path("/home/ann/tls.key"),
+    )
     assert (found.server.run_seconds, found.server.allowed_hosts) == (1.5, ("acme.example",))
     assert found.functions.folders == (tmp_path / "functions", tmp_path / "../more")
     data = found.data
     assert data is not None
-    assert list(data.columns.model_dump().values()) == ["day", "ticker", "usd_cents", "tx", "accounts", "source"]
+    assert list(data.columns.model_dump().values()) == [
+        "day",
+        "ticker",
+        "usd_cents",
+        "tx",
+        "accounts",
+        "source",
+    ]
     assert data.companies is not None
-    assert (data.companies.csv, data.companies.columns["name"]) == (tmp_path / "companies.csv", "title")
-    assert (data.calendar.mapped["period_name"], data.calendar.mapped["start"]) == ("quarter", "start")
+    assert (data.companies.csv, data.companies.columns["name"]) == (
+        tmp_path / "companies.csv",
+        "title",
+    )
+    assert (data.calendar.mapped["period_name"], data.calendar.mapped["start"]) == (
+        "quarter",
+        "start",
+    )
     assert [report.panel for report in data.reports] == [None, "P"]
     assert all(
-        section.model_fields_set == set(type(section).model_fields) for section in (found.server, found.functions)
+        section.model_fields_set == set(type(section).model_fields)
+        for section in (found.server, found.functions)
     )
 
 
@@ -171,7 +192,9 @@ MISTAKES: list[tuple[str, list[str]]] = [
 # fmt: on
 
 
-@pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[row_id(text.strip()) for text, _ in MISTAKES])
+@pytest.mark.parametrize(
+    ("text", "said"), MISTAKES, ids=[row_id(text.strip()) for text, _ in MISTAKES]
+)
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, said: list[str]) -> None:
     assert refused(tmp_path, text).split("\n") == [f"service.toml, {line}" for line in said]
 
@@ -183,8 +206,12 @@ def test_a_rule_that_does_not_exist_is_refused_with_those_that_do(tmp_path: Path
     )
 
 
-def test_of_many_mistakes_the_first_three_are_named_in_the_order_of_the_file(tmp_path: Path) -> None:
-    said = refused(tmp_path, "z = 1\n[server]\na = 1\nport = 'x'\nb = 1\n[functions]\nbuiltin = 3\n")
+def test_of_many_mistakes_the_first_three_are_named_in_the_order_of_the_file(
+    tmp_path: Path,
+) -> None:
+    said = refused(
+        tmp_path, "z = 1\n[server]\na = 1\nport = 'x'\nb = 1\n[functions]\nbuiltin = 3\n"
+    )
     assert [line.partition(":")[0] for line in said.split("\n")] == [
         "service.toml, line 1, z",
         "service.toml, line 3, server.a",
@@ -195,8 +222,13 @@ def test_of_many_mistakes_the_first_three_are_named_in_the_order_of_the_file(tmp
 
 def test_a_key_is_refused_after_reading_with_its_line(tmp_path: Path) -> None:
     found = read(tmp_path, f"{LEAST}[data.columns]\ndate = 'day'\n")
-    for key, place in [(("data", "columns", "date"), "line 6"), (("data", "columns", "spend"), "line 5")]:
-        with pytest.raises(SetupError, match=rf"service\.toml, {place}, {'.'.join(key)}: it is wrong$"):
+    for key, place in [
+        (("data", "columns", "date"), "line 6"),
+        (("data", "columns", "spend"), "line 5"),
+    ]:
+        with pytest.raises(
+            SetupError, match=rf"service\.toml, {place}, {'.'.join(key)}: it is wrong$"
+        ):
             found.fail(key, "it is wrong")
     with pytest.raises(SetupError, match=r"^the configuration, server.port: it is wrong$"):
         Settings().fail(("server", "port"), "it is wrong")
@@ -222,7 +254,9 @@ def test_environment_variables_replace_their_names_in_the_engines_url_and_are_sh
         assert "hunter2" not in refused(tmp_path, text)
 
 
-def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_not_set_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("DB_PASSWORD", raising=False)
     assert refused(tmp_path, "\nengine = 'x://${DB_PASSWORD}@y'") == (
         "service.toml, line 2, engine: 'DB_PASSWORD' is not set in the environment. Set it, or change the name."
@@ -238,5 +272,7 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest
         ("sqlite:///data/team.db", "sqlite:///data/team.db"),
     ],
 )
-def test_a_relative_database_file_is_next_to_the_configuration(tmp_path: Path, url: str, engine: Any) -> None:
+def test_a_relative_database_file_is_next_to_the_configuration(
+    tmp_path: Path, url: str, engine: Any
+) -> None:
     assert read(tmp_path, f"engine = '{url}'").engine == engine.format(folder=tmp_path)

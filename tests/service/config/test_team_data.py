@@ -20,7 +20,13 @@ import pytest
 from jupyter_funcs.service.config import settings, team_data
 from jupyter_funcs.service.engine.remote import connect_engine
 from tests.examples import row_id
-from tests.service.builtin.test_card_functions import MEASURES, WITH_GROWTH, assert_same, by_day, by_window
+from tests.service.builtin.test_card_functions import (
+    MEASURES,
+    WITH_GROWTH,
+    assert_same,
+    by_day,
+    by_window,
+)
 from tests.service.engine.test_engines import postgres, sail, serve
 
 if TYPE_CHECKING:
@@ -97,10 +103,17 @@ def quarters() -> dict[str, list[tuple[str, date, date, bool]]]:
     start = date(2022, 5, 29)
     for number in range(12):
         end = start + timedelta(weeks=13, days=-1)
-        weeks.append((f"FQ{number % 4 + 1} {2023 + number // 4}", start, end, end < date(2024, 9, 1)))
+        weeks.append(
+            (f"FQ{number % 4 + 1} {2023 + number // 4}", start, end, end < date(2024, 9, 1))
+        )
         start = end + timedelta(days=1)
     months = [
-        (f"FQ{each.quarter} {each.qyear}", each.start_time.date(), each.end_time.date(), each.end_time.date() < LAST)
+        (
+            f"FQ{each.quarter} {each.qyear}",
+            each.start_time.date(),
+            each.end_time.date(),
+            each.end_time.date() < LAST,
+        )
         for each in pd.period_range("2022-05-01", "2025-06-01", freq="Q-MAR")
     ]
     return {ALPH: weeks, BETA: months}
@@ -138,13 +151,22 @@ def tables(stored: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the team's tables; an unknown region is null."""
     cards = stored.assign(region=stored.region.replace("Unknown", None)).rename(columns=COLUMNS)
     companies = pd.DataFrame(
-        [(ALPH, "Alpha Holdings", "Retail"), (BETA, "Beta plc", "Media"), ("NONE US EQUITY", "Without data", "x")],
+        [
+            (ALPH, "Alpha Holdings", "Retail"),
+            (BETA, "Beta plc", "Media"),
+            ("NONE US EQUITY", "Without data", "x"),
+        ],
         columns=["symbol", "title", "sector"],
     )
     rows = [(symbol, *row) for symbol, own in quarters().items() for row in own]
-    calendar = pd.DataFrame(rows, columns=["symbol", "quarter", "first day", "last day", "reported"])
+    calendar = pd.DataFrame(
+        rows, columns=["symbol", "quarter", "first day", "last day", "reported"]
+    )
     kpis = pd.DataFrame(
-        [(7, ALPH, "Acme East", "Net Sales", "Alpine", True), (9, ALPH, "Acme West", "Orders", None, False)],
+        [
+            (7, ALPH, "Acme East", "Net Sales", "Alpine", True),
+            (9, ALPH, "Acme West", "Orders", None, False),
+        ],
         columns=["id", "symbol", "panel", "name", "brands", "is_primary"],
     )
     return {"cards": cards, "companies": companies, "calendar": calendar, "kpis": kpis}
@@ -157,13 +179,23 @@ def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
     if "parquet" in kind:
         # Decimals, dates with a time of day, dictionaries, in two files.
         usd = [Decimal(cents) / 100 for cents in cards.usd.tolist()]
-        table = pa.Table.from_pandas(cards.assign(day=pd.to_datetime(cards.day) + pd.Timedelta(hours=13)))
-        table = table.set_column(table.column_names.index("usd"), "usd", pa.array(usd, pa.decimal128(12, 2)))
+        table = pa.Table.from_pandas(
+            cards.assign(day=pd.to_datetime(cards.day) + pd.Timedelta(hours=13))
+        )
+        table = table.set_column(
+            table.column_names.index("usd"), "usd", pa.array(usd, pa.decimal128(12, 2))
+        )
         if kind == "parquet":  # which Sail cannot read
-            table = table.set_column(table.column_names.index("chan"), "chan", table["chan"].dictionary_encode())
+            table = table.set_column(
+                table.column_names.index("chan"), "chan", table["chan"].dictionary_encode()
+            )
         (folder / "cards").mkdir()
-        pq.write_table(table[: len(table) // 2], folder / "cards" / "a.parquet", row_group_size=4000)
-        pq.write_table(table[len(table) // 2 :], folder / "cards" / "b.parquet", row_group_size=4000)
+        pq.write_table(
+            table[: len(table) // 2], folder / "cards" / "a.parquet", row_group_size=4000
+        )
+        pq.write_table(
+            table[len(table) // 2 :], folder / "cards" / "b.parquet", row_group_size=4000
+        )
         own["companies"].to_csv(folder / "companies.csv", index=False)
         own["calendar"].to_csv(folder / "calendar.csv", index=False)
         own["kpis"].to_parquet(folder / "kpis.parquet")
@@ -184,7 +216,10 @@ def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
                 con.register("frame", pa.Table.from_pandas(frame, preserve_index=False))
                 con.execute(f"CREATE TABLE {schema}{name} AS FROM frame")
         return CONFIGURATION.format(
-            engine='engine = "duckdb://team.db"', unit="cents", place='table = "spend.cards"', **places
+            engine='engine = "duckdb://team.db"',
+            unit="cents",
+            place='table = "spend.cards"',
+            **places,
         )
     # Floats, dates as text that the table declares as dates.
     with sqlite3.connect(folder / "team.sqlite") as con:
@@ -198,9 +233,9 @@ def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
             rows.where(rows.notna(), None)[list(COLUMNS.values())].itertuples(index=False),
         )
         for name in ("companies", "calendar", "kpis"):
-            own[name].astype({"first day": str, "last day": str} if name == "calendar" else {}).to_sql(
-                name, con, index=False
-            )
+            own[name].astype(
+                {"first day": str, "last day": str} if name == "calendar" else {}
+            ).to_sql(name, con, index=False)
     con.close()
     url = f'engine = "sqlite://{folder}/team.sqlite"'
     return CONFIGURATION.format(engine=url, unit="units", place='table = "cards"', **places)
@@ -222,14 +257,18 @@ def configured(folder: Path, configuration: str) -> Wire:
 
 def written_to_postgres(url: str, folder: Path, stored: pd.DataFrame) -> str:
     """Return the configuration for card spend in PostgreSQL, and everything else in files."""
-    text = written("parquet", folder, stored).replace('parquet = "cards/*.parquet"', 'table = "spend.cards"')
+    text = written("parquet", folder, stored).replace(
+        'parquet = "cards/*.parquet"', 'table = "spend.cards"'
+    )
     text = text.replace('spend_unit = "units"', 'spend_unit = "cents"')
     for use, column in COLUMNS.items():
         text = text.replace(f'= "{column}"', f'= "{"generation" if use == "channel" else use}"')
     return f'engine = "{url}"\n{text}'
 
 
-@pytest.fixture(scope="module", params=["parquet", "duckdb", "parquet on Spark Connect", "PostgreSQL"])
+@pytest.fixture(
+    scope="module", params=["parquet", "duckdb", "parquet on Spark Connect", "PostgreSQL"]
+)
 def team(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stored: pd.DataFrame
 ) -> Iterator[Wire]:
@@ -238,7 +277,9 @@ def team(
         if request.param == "PostgreSQL":
             path = folder / "stored.parquet"
             tables(stored)["cards"][list(COLUMNS.values())].to_parquet(path)
-            wire = configured(folder, written_to_postgres(stack.enter_context(postgres(path)), folder, stored))
+            wire = configured(
+                folder, written_to_postgres(stack.enter_context(postgres(path)), folder, stored)
+            )
         elif request.param == "parquet on Spark Connect":
             url = stack.enter_context(sail())
             wire = configured(folder, f'engine = "{url}"\n{written(request.param, folder, stored)}')
@@ -265,23 +306,41 @@ def test_the_listing_functions_return_the_teams_tables(team: Wire) -> None:
     ]
     asked = {"PanelName": "acme west", "Dimensions": ["Channel", "Region"]}
     assert team.rows("Get Panel Dimensions", **asked) == [
-        {"Channel": channel, "Region": region} for channel in ("In store", "Online") for region in ("NY", "Unknown")
+        {"Channel": channel, "Region": region}
+        for channel in ("In store", "Online")
+        for region in ("NY", "Unknown")
     ]
     brands = [{"Merchant": brand} for brand in sorted(BRANDS)]
     assert team.rows("Get Panel Dimensions", PanelName="Acme East", Dimensions="Brand") == brands
 
 
-@pytest.mark.parametrize("dimensions", [[], ["Channel"], ["Region", "Brand", "Channel"]], ids=row_id)
-def test_daily_equals_pandas_on_the_teams_rows(team: Wire, stored: pd.DataFrame, dimensions: list[str]) -> None:
-    found = team.rows("Get Panel Daily", PanelName="Acme East", Symbol="alph", Dimensions=dimensions, PoPGrowth="Yes")
+@pytest.mark.parametrize(
+    "dimensions", [[], ["Channel"], ["Region", "Brand", "Channel"]], ids=row_id
+)
+def test_daily_equals_pandas_on_the_teams_rows(
+    team: Wire, stored: pd.DataFrame, dimensions: list[str]
+) -> None:
+    found = team.rows(
+        "Get Panel Daily",
+        PanelName="Acme East",
+        Symbol="alph",
+        Dimensions=dimensions,
+        PoPGrowth="Yes",
+    )
     assert list(found[0]) == ["Date", *dimensions, *WITH_GROWTH]
-    expected = by_day(chosen(stored, "Acme East", ALPH), dimensions).sort_values(["date", *dimensions])
-    earlier = expected.assign(date=expected.date + timedelta(days=364)).set_index(["date", *dimensions])
+    expected = by_day(chosen(stored, "Acme East", ALPH), dimensions).sort_values(
+        ["date", *dimensions]
+    )
+    earlier = expected.assign(date=expected.date + timedelta(days=364)).set_index(
+        ["date", *dimensions]
+    )
     earlier = earlier.reindex(
         pd.MultiIndex.from_frame(expected[["date", *dimensions]]) if dimensions else expected.date
     )
     for measure in MEASURES:
-        expected[f"{measure} Growth"] = expected[measure].to_numpy() / earlier[measure].to_numpy() - 1
+        expected[f"{measure} Growth"] = (
+            expected[measure].to_numpy() / earlier[measure].to_numpy() - 1
+        )
     expected["Date"] = expected.date.astype(str)
     assert_same(found, expected, ["Date", *dimensions, *WITH_GROWTH])
     assert [row["Spend"] for row in found] == [cents / 100 for cents in expected.spend_cents]
@@ -293,7 +352,13 @@ def test_daily_equals_pandas_on_the_teams_rows(team: Wire, stored: pd.DataFrame,
 def test_fq_equals_pandas_on_the_teams_rows_and_calendar(
     team: Wire, stored: pd.DataFrame, symbol: str, dimensions: list[str]
 ) -> None:
-    found = team.rows("Get Panel FQ", PanelName="Acme West", Symbol=symbol, Dimensions=dimensions, PeriodToDate="Yes")
+    found = team.rows(
+        "Get Panel FQ",
+        PanelName="Acme West",
+        Symbol=symbol,
+        Dimensions=dimensions,
+        PeriodToDate="Yes",
+    )
     rows = chosen(stored, "Acme West", symbol)
     first, last = rows.date.min(), rows.date.max()
     own = [each for each in quarters()[symbol] if first <= each[1] <= last]
@@ -304,7 +369,9 @@ def test_fq_equals_pandas_on_the_teams_rows_and_calendar(
     expected = pd.concat(
         by_window(rows, dimensions, start, end)
         .sort_values(dimensions or MEASURES)
-        .assign(PeriodLabel=name, PeriodToDate=short, PeriodStartDate=str(start), PeriodEndDate=str(end))
+        .assign(
+            PeriodLabel=name, PeriodToDate=short, PeriodStartDate=str(start), PeriodEndDate=str(end)
+        )
         for name, short, start, end in windows
     )
     expected["IsCurrentQuarter"] = expected.PeriodLabel == current
@@ -356,8 +423,12 @@ def test_any_ibis_connection_gives_the_same_reference(tmp_path: Path, stored: pd
 def few() -> pd.DataFrame:
     """Return rows that the example maps."""
     days = pd.date_range("2024-01-01", "2024-12-20").date
-    brands = pd.DataFrame({"brand_name": ["Alpha", "Beta"], "ticker": ["A US EQUITY", "B US EQUITY"]})
-    frame = brands.merge(pd.DataFrame({"state": ["NY", "CA"]}), "cross").merge(pd.DataFrame({"day": days}), "cross")
+    brands = pd.DataFrame(
+        {"brand_name": ["Alpha", "Beta"], "ticker": ["A US EQUITY", "B US EQUITY"]}
+    )
+    frame = brands.merge(pd.DataFrame({"state": ["NY", "CA"]}), "cross").merge(
+        pd.DataFrame({"day": days}), "cross"
+    )
     return frame.assign(spend_usd=12.34, transactions=4, active_cards=2, note="x")
 
 
@@ -371,8 +442,20 @@ def test_the_guides_example_works_unchanged(tmp_path: Path) -> None:
     wire = configured(tmp_path, LEAST)
     assert wire.rows("Get Panels") == [{"PanelName": "Card Panel", "ProviderName": "Acme"}]
     listed = {each["name"]: each for each in wire.request("GET", "/api/function/getAll").json()}
-    assert list(listed) == ["Get Panels", "Get Universe", "Get Panel Dimensions", "Get Panel Daily", "Get Panel FQ"]
-    found = wire.rows("Get Panel FQ", PanelName="card panel", Brand="beta", Dimensions="Region", PeriodToDate="Yes")
+    assert list(listed) == [
+        "Get Panels",
+        "Get Universe",
+        "Get Panel Dimensions",
+        "Get Panel Daily",
+        "Get Panel FQ",
+    ]
+    found = wire.rows(
+        "Get Panel FQ",
+        PanelName="card panel",
+        Brand="beta",
+        Dimensions="Region",
+        PeriodToDate="Yes",
+    )
     assert [(row["PeriodLabel"], row["PeriodToDate"]) for row in found[::2]] == [
         ("FQ1 2024", False), ("FQ2 2024", False), ("FQ3 2024", False),
         ("FQ1 2024", True), ("FQ2 2024", True), ("FQ3 2024", True), ("FQ4 2024", True),
@@ -383,7 +466,9 @@ def test_the_guides_example_works_unchanged(tmp_path: Path) -> None:
 
 
 def test_a_calendar_spans_all_that_a_company_has(tmp_path: Path) -> None:
-    early = few().assign(brand_name="Zeta", day=lambda rows: [day - timedelta(days=365) for day in rows.day])
+    early = few().assign(
+        brand_name="Zeta", day=lambda rows: [day - timedelta(days=365) for day in rows.day]
+    )
     put(tmp_path, pd.concat([few(), early[early.ticker == "A US EQUITY"]]))
     _, reference, _ = loaded(tmp_path, LEAST)
     spans = [(own[0].period_name, own[-1].period_name) for own in reference.calendars.values()]
@@ -393,7 +478,9 @@ def test_a_calendar_spans_all_that_a_company_has(tmp_path: Path) -> None:
 def test_without_a_brand_column_a_company_is_its_own_brand(tmp_path: Path) -> None:
     put(tmp_path, few())
     wire = configured(tmp_path, LEAST.replace('Brand = "brand_name"\n', ""))
-    by_brand = wire.rows("Get Panel Daily", PanelName="card panel", Brand="a us equity", Dimensions=["Brand"])
+    by_brand = wire.rows(
+        "Get Panel Daily", PanelName="card panel", Brand="a us equity", Dimensions=["Brand"]
+    )
     assert {row["Brand"] for row in by_brand} == {"A US EQUITY"}
     assert wire.rows("Get Panel Dimensions", PanelName="card panel", Dimensions=["Brand"]) == [
         {"Merchant": "A US EQUITY"},
@@ -405,7 +492,9 @@ def test_rows_without_a_brand_belong_to_the_company(tmp_path: Path) -> None:
     frame = few()
     frame.loc[frame.state == "CA", "brand_name"] = None
     put(tmp_path, frame)
-    rows = configured(tmp_path, LEAST).rows("Get Panel Dimensions", PanelName="card panel", Dimensions=["Brand"])
+    rows = configured(tmp_path, LEAST).rows(
+        "Get Panel Dimensions", PanelName="card panel", Dimensions=["Brand"]
+    )
     assert [row["Merchant"] for row in rows] == ["A US EQUITY", "Alpha", "B US EQUITY", "Beta"]
 
 
@@ -413,9 +502,14 @@ def test_rows_without_a_brand_belong_to_the_company(tmp_path: Path) -> None:
     ("spend", "unit", "cents"),
     [
         pytest.param(
-            [0.125, 1.15, -0.125, 1e9 + 0.01, 0.004], "units", [13, 115, -12, 100_000_000_001, 0], id="floats"
+            [0.125, 1.15, -0.125, 1e9 + 0.01, 0.004],
+            "units",
+            [13, 115, -12, 100_000_000_001, 0],
+            id="floats",
         ),
-        pytest.param([145, 7, -3, 0, 2**40], "units", [14500, 700, -300, 0, 2**40 * 100], id="whole numbers"),
+        pytest.param(
+            [145, 7, -3, 0, 2**40], "units", [14500, 700, -300, 0, 2**40 * 100], id="whole numbers"
+        ),
         pytest.param(
             [Decimal("0.15"), Decimal("-1.15"), Decimal("99999999.99"), Decimal(0), Decimal(1)],
             "units",
@@ -432,7 +526,9 @@ def test_rows_without_a_brand_belong_to_the_company(tmp_path: Path) -> None:
         pytest.param([14.5, 7, -3.2, 0, 1], "cents", [15, 7, -3, 0, 1], id="floats of cents"),
     ],
 )
-def test_spend_becomes_whole_cents(tmp_path: Path, spend: list[Any], unit: str, cents: list[int]) -> None:
+def test_spend_becomes_whole_cents(
+    tmp_path: Path, spend: list[Any], unit: str, cents: list[int]
+) -> None:
     frame = few().head(5)
     frame["spend_usd"] = spend
     put(tmp_path, frame)
@@ -443,8 +539,14 @@ def test_spend_becomes_whole_cents(tmp_path: Path, spend: list[Any], unit: str, 
 
 def test_weighted_transactions_and_cards_keep_their_fractions(tmp_path: Path) -> None:
     put(tmp_path, few().assign(transactions=1.25, active_cards=Decimal("0.5")))
-    [first, *_] = configured(tmp_path, LEAST).rows("Get Panel Daily", PanelName="card panel", Symbol="a")
-    assert (first["Transaction Count"], first["Cardholder Count"], first["Transactions per Card"]) == (2.5, 1.0, 2.5)
+    [first, *_] = configured(tmp_path, LEAST).rows(
+        "Get Panel Daily", PanelName="card panel", Symbol="a"
+    )
+    assert (
+        first["Transaction Count"],
+        first["Cardholder Count"],
+        first["Transactions per Card"],
+    ) == (2.5, 1.0, 2.5)
 
 
 def test_folder_names_may_replace_a_column(tmp_path: Path) -> None:

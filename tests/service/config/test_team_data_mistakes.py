@@ -66,9 +66,13 @@ MAPPINGS = [
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"), MAPPINGS, ids=[row_id(f"{old.strip()} to {new.strip()}") for old, new, _ in MAPPINGS]
+    ("old", "new", "said"),
+    MAPPINGS,
+    ids=[row_id(f"{old.strip()} to {new.strip()}") for old, new, _ in MAPPINGS],
 )
-def test_a_mapping_that_does_not_fit_is_refused_with_its_line(folder: Path, old: str, new: str, said: str) -> None:
+def test_a_mapping_that_does_not_fit_is_refused_with_its_line(
+    folder: Path, old: str, new: str, said: str
+) -> None:
     text = refused(folder, edited(old, new))
     assert text == f"service.toml, {said}".replace("2024.parquet", "*.parquet")
 
@@ -99,7 +103,9 @@ ROWS = [
 # fmt: on
 
 
-@pytest.mark.parametrize(("frame", "said"), ROWS, ids=[row_id(said.partition(", ")[2]) for _, said in ROWS])
+@pytest.mark.parametrize(
+    ("frame", "said"), ROWS, ids=[row_id(said.partition(", ")[2]) for _, said in ROWS]
+)
 def test_rows_that_cannot_be_served_are_refused_with_the_line_of_their_column(
     tmp_path: Path, frame: pd.DataFrame, said: str
 ) -> None:
@@ -138,7 +144,9 @@ def test_files_with_different_types_are_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
     put(tmp_path, few())
     (tmp_path / "cards" / "2025.parquet").write_text("day,ticker\n")
-    assert refused(tmp_path, LEAST) == ("service.toml, line 4, data.parquet: cards/2025.parquet is not a Parquet file.")
+    assert refused(tmp_path, LEAST) == (
+        "service.toml, line 4, data.parquet: cards/2025.parquet is not a Parquet file."
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,15 +156,21 @@ def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
         ("spend.daily", "the engine has no table 'spend.daily'."),
     ],
 )
-def test_a_table_that_is_not_in_the_database_is_named(tmp_path: Path, table: str, said: str) -> None:
+def test_a_table_that_is_not_in_the_database_is_named(
+    tmp_path: Path, table: str, said: str
+) -> None:
     with duckdb.connect(tmp_path / "team.db") as con:
         con.execute("CREATE TABLE card (day DATE)")
-    text = 'engine = "duckdb://team.db"\n' + edited('parquet = "cards/*.parquet"', f'table = "{table}"')
+    text = 'engine = "duckdb://team.db"\n' + edited(
+        'parquet = "cards/*.parquet"', f'table = "{table}"'
+    )
     assert refused(tmp_path, text) == f"service.toml, line 5, data.table: {said}"
 
 
 def test_an_absent_database_is_named(tmp_path: Path) -> None:
-    text = 'engine = "duckdb://team.db"\n' + edited('parquet = "cards/*.parquet"', 'table = "cards"')
+    text = 'engine = "duckdb://team.db"\n' + edited(
+        'parquet = "cards/*.parquet"', 'table = "cards"'
+    )
     assert "team.db cannot be opened" in refused(tmp_path, text)
 
 
@@ -169,7 +183,8 @@ FQ3 2024,2024-07-01,2024-09-30,no
 FQ4 2024,2024-10-01,2024-12-31,
 """
 CALENDAR = edited(
-    'rule = "December"', 'csv = "fiscal.csv"\ncolumns = { period_name = "quarter", is_historical = "reported" }'
+    'rule = "December"',
+    'csv = "fiscal.csv"\ncolumns = { period_name = "quarter", is_historical = "reported" }',
 )
 
 
@@ -211,7 +226,9 @@ CALENDARS = [
 @pytest.mark.parametrize(
     ("old", "new", "said"), CALENDARS, ids=[row_id(f"{old} to {new}") for old, new, _ in CALENDARS]
 )
-def test_an_invalid_calendar_is_refused_with_the_reason(folder: Path, old: str, new: str, said: str) -> None:
+def test_an_invalid_calendar_is_refused_with_the_reason(
+    folder: Path, old: str, new: str, said: str
+) -> None:
     (folder / "fiscal.csv").write_text(edited(old, new, QUARTERS))
     assert refused(folder, CALENDAR) == f"service.toml, {said}"
 
@@ -246,7 +263,9 @@ def test_companies_that_cannot_be_read_are_refused(folder: Path, csv: str, said:
 
 def test_the_fiscal_year_of_a_company_comes_before_the_rule(tmp_path: Path) -> None:
     put(tmp_path, few())
-    (tmp_path / "companies.csv").write_text("symbol,fiscal_year_end\nA US EQUITY,June\nB US EQUITY,\n")
+    (tmp_path / "companies.csv").write_text(
+        "symbol,fiscal_year_end\nA US EQUITY,June\nB US EQUITY,\n"
+    )
     section = '[data.companies]\ncsv = "companies.csv"\n'
     _, reference, _ = loaded(tmp_path, edited("[data.calendar]", f"{section}[data.calendar]"))
     assert [each.fiscal_year_end for each in reference.companies] == ["June", "December"]
@@ -271,21 +290,38 @@ def test_the_fiscal_year_of_a_company_comes_before_the_rule(tmp_path: Path) -> N
             "kpis.csv, line 2: there is no panel 'Card'. Did you mean 'Card Panel'?",
             id="an unknown panel",
         ),
-        pytest.param("symbol,name\nA US EQUITY,\n", "kpis.csv, line 2: 'name' is empty.", id="an empty name"),
+        pytest.param(
+            "symbol,name\nA US EQUITY,\n", "kpis.csv, line 2: 'name' is empty.", id="an empty name"
+        ),
     ],
 )
 def test_kpis_that_cannot_be_read_are_refused(folder: Path, csv: str, said: str) -> None:
     (folder / "kpis.csv").write_text(csv)
-    text = refused(folder, edited("[data.calendar]", '[data.kpis]\ncsv = "kpis.csv"\n[data.calendar]'))
+    text = refused(
+        folder, edited("[data.calendar]", '[data.kpis]\ncsv = "kpis.csv"\n[data.calendar]')
+    )
     assert text == f"service.toml, line 17, data.kpis: {said}"
 
 
 def test_gaps_in_columns_written_by_pandas_are_absent_values(tmp_path: Path) -> None:
     put(tmp_path, few())
-    rows = [("A US EQUITY", "Sales", 7.0, float("nan"), None), ("B US EQUITY", "Units", float("nan"), 1.5, False)]
-    table = pa.table(dict(zip(("symbol", "name", "id", "unit", "is_primary"), zip(*rows, strict=True), strict=True)))
+    rows = [
+        ("A US EQUITY", "Sales", 7.0, float("nan"), None),
+        ("B US EQUITY", "Units", float("nan"), 1.5, False),
+    ]
+    table = pa.table(
+        dict(
+            zip(
+                ("symbol", "name", "id", "unit", "is_primary"), zip(*rows, strict=True), strict=True
+            )
+        )
+    )
     pq.write_table(table, tmp_path / "kpis.parquet")
     _, reference, _ = loaded(
-        tmp_path, edited("[data.calendar]", '[data.kpis]\nparquet = "kpis.parquet"\n[data.calendar]')
+        tmp_path,
+        edited("[data.calendar]", '[data.kpis]\nparquet = "kpis.parquet"\n[data.calendar]'),
     )
-    assert [(kpi.id, kpi.unit, kpi.is_primary) for kpi in reference.kpis] == [(7, "", True), (2, "1.5", False)]
+    assert [(kpi.id, kpi.unit, kpi.is_primary) for kpi in reference.kpis] == [
+        (7, "", True),
+        (2, "1.5", False),
+    ]

@@ -20,7 +20,9 @@ def periods(end: str, first: date = FIRST, last: date = LAST) -> list[calendar.P
     return list(calendar.periods(end, first, last, date(2025, 8, 31)))
 
 
-@pytest.mark.parametrize(("end", "frequency"), [("December", "Q-DEC"), ("September", "Q-SEP"), ("June", "Q-JUN")])
+@pytest.mark.parametrize(
+    ("end", "frequency"), [("December", "Q-DEC"), ("September", "Q-SEP"), ("June", "Q-JUN")]
+)
 def test_quarters_by_months_are_those_of_pandas(end: str, frequency: str) -> None:
     expected = [
         (f"FQ{quarter.quarter} {quarter.qyear}", quarter.start_time.date(), quarter.end_time.date())
@@ -52,13 +54,18 @@ def test_retail_quarters_are_the_published_ones(name: str, start: date, end: dat
 @pytest.mark.parametrize("end", calendar.FISCAL_YEAR_ENDS)
 def test_quarters_leave_no_day_out_and_take_none_twice(end: str) -> None:
     found = periods(end, date(1990, 1, 1), date(2060, 1, 1))
-    assert all(after.start - before.end == timedelta(days=1) for before, after in itertools.pairwise(found))
+    assert all(
+        after.start - before.end == timedelta(days=1) for before, after in itertools.pairwise(found)
+    )
     assert found[0].start <= date(1990, 1, 1)
     assert len({each.period_name for each in found}) == len(found)
 
 
 def test_a_retail_year_ends_on_the_saturday_nearest_31_january() -> None:
-    ends = [each.end for each in periods("Saturday nearest 31 January", date(1990, 1, 1), date(2060, 1, 1))]
+    ends = [
+        each.end
+        for each in periods("Saturday nearest 31 January", date(1990, 1, 1), date(2060, 1, 1))
+    ]
     years = [end for end in ends if end.month in (1, 2)]
     assert len(years) >= 70
     assert all(end.weekday() == 5 for end in years)
@@ -79,9 +86,13 @@ def windows(**options: Any) -> list[calendar.Window]:
 
 def test_a_period_that_starts_before_the_first_day_is_skipped() -> None:
     assert windows(to_date=False)[0].label == "FQ1 2021"  # FQ4 2020 starts on 1 October
-    exact = calendar.windows(periods("December"), date(2021, 1, 1), LAST, lookback=1, to_date=False, reported=True)
+    exact = calendar.windows(
+        periods("December"), date(2021, 1, 1), LAST, lookback=1, to_date=False, reported=True
+    )
     assert exact[0].label == "FQ1 2021"
-    later = calendar.windows(periods("December"), date(2021, 1, 2), LAST, lookback=1, to_date=False, reported=True)
+    later = calendar.windows(
+        periods("December"), date(2021, 1, 2), LAST, lookback=1, to_date=False, reported=True
+    )
     assert later[0].label == "FQ2 2021"
 
 
@@ -99,13 +110,17 @@ def test_the_running_period_has_only_a_row_to_date_that_ends_on_the_last_day() -
 def test_rows_to_date_are_as_long_as_the_running_period_so_far() -> None:
     lengths = {(each.end - each.start).days for each in windows() if each.to_date}
     assert lengths == {(LAST - date(2025, 10, 1)).days}
-    whole, to_date = ([each.label for each in windows() if each.to_date is kind] for kind in (False, True))
+    whole, to_date = (
+        [each.label for each in windows() if each.to_date is kind] for kind in (False, True)
+    )
     assert to_date == [*whole, "FQ4 2025"]
 
 
 def test_a_row_to_date_is_never_longer_than_its_period() -> None:
     # On 30 September, 91 days of FQ3 have passed; FQ1 has 90 days, 91 in a leap year.
-    found = calendar.windows(periods("December"), FIRST, date(2025, 9, 30), lookback=1, to_date=True, reported=True)
+    found = calendar.windows(
+        periods("December"), FIRST, date(2025, 9, 30), lookback=1, to_date=True, reported=True
+    )
     ends = {each.label: each.end for each in found if each.to_date}
     assert ends["FQ1 2023"] == date(2023, 3, 31)
     assert ends["FQ1 2024"] == date(2024, 3, 31)
@@ -113,7 +128,9 @@ def test_a_row_to_date_is_never_longer_than_its_period() -> None:
 
 
 def test_a_period_that_ends_on_the_last_day_has_a_full_row_and_one_to_date() -> None:
-    found = calendar.windows(periods("December"), FIRST, date(2025, 9, 30), lookback=1, to_date=True, reported=True)
+    found = calendar.windows(
+        periods("December"), FIRST, date(2025, 9, 30), lookback=1, to_date=True, reported=True
+    )
     assert [each.to_date for each in found if each.label == "FQ3 2025"] == [False, True]
 
 
@@ -131,10 +148,14 @@ def test_when_all_kept_periods_are_reported_the_running_one_is_current() -> None
 
 @pytest.mark.parametrize(("lookback", "compared"), [(1, "FQ2 2023"), (3, "FQ2 2021")])
 def test_growth_compares_with_the_quarter_of_the_same_name(lookback: int, compared: str) -> None:
-    assert {each.compared_label for each in windows(lookback=lookback) if each.label == "FQ2 2024"} == {compared}
+    assert {
+        each.compared_label for each in windows(lookback=lookback) if each.label == "FQ2 2024"
+    } == {compared}
 
 
-def test_the_demo_has_four_calendars_all_running_and_a_quarter_that_is_ended_but_not_reported() -> None:
+def test_the_demo_has_four_calendars_all_running_and_a_quarter_that_is_ended_but_not_reported() -> (
+    None
+):
     calendars = companies.reference().calendars
     ends = {each.company.fiscal_year_end for each in companies.PROFILES}
     assert ends == {"December", "September", "June", "Saturday nearest 31 January"}

@@ -28,7 +28,9 @@ def engine() -> DuckDBEngine:
 
 PANEL = companies.PANELS[0].name
 KINDS: dict[str, Callable[[DuckDBCall, str], Any]] = {
-    "daily": lambda call, symbol: card_functions.get_panel_daily(call, PANEL, symbol, PoPGrowth="Yes"),
+    "daily": lambda call, symbol: card_functions.get_panel_daily(
+        call, PANEL, symbol, PoPGrowth="Yes"
+    ),
     # Each call has its own table, all under one name.
     "quarters": lambda call, symbol: card_functions.get_panel_fq(
         call, PANEL, symbol, PoPGrowth="Yes", PeriodToDate="Yes"
@@ -151,4 +153,6 @@ def test_a_cursor_sees_only_its_own_registered_tables(engine: DuckDBEngine) -> N
 def test_every_cursor_keeps_what_parquet_files_say_of_themselves(engine: DuckDBEngine) -> None:
     # Unless set globally, it is a setting of one session, and each query reads all row group statistics again.
     with engine.cursor() as cursor:
-        assert cursor.execute("SELECT current_setting('parquet_metadata_cache')").fetchall() == [(True,)]
+        assert cursor.execute("SELECT current_setting('parquet_metadata_cache')").fetchall() == [
+            (True,)
+        ]

@@ -65,15 +65,36 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Get Panel Dimensions", {"PanelName": P, "Dimensions": ["Region", "Age Group"]}),
     ("Get Panel Daily", {"PanelName": P, "Symbol": NVRA}),
     ("Get Panel Daily", {"PanelName": DEBIT, "Symbol": MCHQ, "Dimensions": ["Region"]} | GROWTH),
-    ("Get Panel Daily", {"PanelName": P, "Brand": ["Mochandrel", "Doughvane"], "PoPLookback": "2"} | GROWTH),
+    (
+        "Get Panel Daily",
+        {"PanelName": P, "Brand": ["Mochandrel", "Doughvane"], "PoPLookback": "2"} | GROWTH,
+    ),
     ("Get Panel Daily", {"PanelName": P, "Brand": ODD, "Dimensions": ALL} | GROWTH),
     ("Get Panel FQ", {"PanelName": P, "Symbol": NVRA}),
-    ("Get Panel FQ", {"PanelName": P, "Symbol": NVRA, "PeriodToDate": "Yes", "Dimensions": ["Brand"]} | GROWTH),
-    ("Get Panel FQ", {"PanelName": DEBIT, "Brand": "Mochandrel", "UseReportedForCurrentPeriod": "No"} | GROWTH),
-    ("Get Panel FQ", {"PanelName": P, "Brand": ["Tidewisp", ODD], "PeriodToDate": "Yes", "Dimensions": ALL}),
-    *[("Get Report", {"report_id": "RPT-101", "report_time_unit": each}) for each in ("day", "week", "month")],
-    ("Get Report", {"report_id": "RPT-101", "report_time_unit": "quarter", "brands": ["Doughvane"]}),
-    ("Get Report", {"report_id": "RPT-101", "report_time_after": "2024-02-29", "shopper_generation": "Gen Z"}),
+    (
+        "Get Panel FQ",
+        {"PanelName": P, "Symbol": NVRA, "PeriodToDate": "Yes", "Dimensions": ["Brand"]} | GROWTH,
+    ),
+    (
+        "Get Panel FQ",
+        {"PanelName": DEBIT, "Brand": "Mochandrel", "UseReportedForCurrentPeriod": "No"} | GROWTH,
+    ),
+    (
+        "Get Panel FQ",
+        {"PanelName": P, "Brand": ["Tidewisp", ODD], "PeriodToDate": "Yes", "Dimensions": ALL},
+    ),
+    *[
+        ("Get Report", {"report_id": "RPT-101", "report_time_unit": each})
+        for each in ("day", "week", "month")
+    ],
+    (
+        "Get Report",
+        {"report_id": "RPT-101", "report_time_unit": "quarter", "brands": ["Doughvane"]},
+    ),
+    (
+        "Get Report",
+        {"report_id": "RPT-101", "report_time_after": "2024-02-29", "shopper_generation": "Gen Z"},
+    ),
 ]
 
 
@@ -82,12 +103,16 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Card spend of three companies, and of an oddly named brand with days without cards or transactions."""
     wanted = [("symbol", "in", [NVRA, MCHQ, DGVN]), ("date", ">=", FIRST)]
     rows = pq.read_table(demo.spend_file(), filters=wanted)
-    schema = pa.schema({each.name: pa.string() if each.name in TEXTS else each.type for each in rows.schema})
+    schema = pa.schema(
+        {each.name: pa.string() if each.name in TEXTS else each.type for each in rows.schema}
+    )
     rows = rows.cast(schema)
     odd = rows.filter((pc.field("merchant") == "Fennloft") & (pc.field("region") == "Pacific"))
     odd = odd.set_column(2, "merchant", pa.array([ODD] * len(odd)))
     for at, every in ((7, 5), (8, 3)):  # transactions, cards
-        values = [0 if number % every == 0 else value for number, value in enumerate(odd[at].to_pylist())]
+        values = [
+            0 if number % every == 0 else value for number, value in enumerate(odd[at].to_pylist())
+        ]
         odd = odd.set_column(at, schema[at], pa.array(values, schema[at].type))
     path = tmp_path_factory.mktemp("engines") / "cards.parquet"
     pq.write_table(pa.concat_tables([rows, odd]), path)
@@ -155,7 +180,9 @@ def postgres(stored: Path) -> Iterator[str]:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, **owner)
 
     run("initdb", "-U", "team", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+    options = (
+        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+    )
     run("pg_ctl", "-o", options, "-l", str(folder / "log"), "-w", "start")
     try:
         url = f"postgres://team@127.0.0.1:{port}/postgres"
@@ -175,7 +202,9 @@ def postgres(stored: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module", params=["Spark Connect", "ClickHouse", "PostgreSQL"])
-def engine(request: pytest.FixtureRequest, stored: Path, reference: Reference) -> Iterator[RemoteEngine]:
+def engine(
+    request: pytest.FixtureRequest, stored: Path, reference: Reference
+) -> Iterator[RemoteEngine]:
     with contextlib.ExitStack() as stack:
         if request.param == "Spark Connect":
             url, cards = stack.enter_context(sail()), Cards.parquet(stored)
@@ -198,18 +227,28 @@ def serve(engine: Any, reference: Reference) -> Wire:
     return serving(Registry(card_functions.published(reference, asset="a"), author="t"), engine)
 
 
-@pytest.mark.parametrize(("name", "args"), CASES, ids=[row_id(f"{name} {args}") for name, args in CASES])
+@pytest.mark.parametrize(
+    ("name", "args"), CASES, ids=[row_id(f"{name} {args}") for name, args in CASES]
+)
 def test_a_function_answers_the_same_as_on_duckdb(
-    engine: RemoteEngine, duckdb: DuckDBEngine, reference: Reference, name: str, args: dict[str, Any]
+    engine: RemoteEngine,
+    duckdb: DuckDBEngine,
+    reference: Reference,
+    name: str,
+    args: dict[str, Any],
 ) -> None:
     def ask(asked: Any, accept: str) -> Any:
-        return serve(asked, reference).post(RUN, json={"FunctionName": name, "Args": args}, headers={"Accept": accept})
+        return serve(asked, reference).post(
+            RUN, json={"FunctionName": name, "Args": args}, headers={"Accept": accept}
+        )
 
     expected = ask(duckdb, JSON)
     assert expected.json()["error"] is None
     assert expected.json()["body"] != "[]"
     assert ask(engine, JSON).content == expected.content
-    found, wanted = (pa.ipc.open_stream(ask(each, ARROW).content).read_all() for each in (engine, duckdb))
+    found, wanted = (
+        pa.ipc.open_stream(ask(each, ARROW).content).read_all() for each in (engine, duckdb)
+    )
     assert found.equals(wanted)
 
 
@@ -261,21 +300,34 @@ def test_a_published_file_answers_the_same_as_on_duckdb(
     """Its worker compiles for the engine."""
     (tmp_path / "spend.py").write_text(PUBLISHED)
     with contextlib.closing(Workers(WorkerSetup((tmp_path,), reference=reference))) as workers:
-        there, here = (serving(Registry(workers.load(), author="t"), each) for each in (engine, duckdb))
+        there, here = (
+            serving(Registry(workers.load(), author="t"), each) for each in (engine, duckdb)
+        )
         assert there.rows("Listed") == here.rows("Listed")
-        for found, expected in zip(*(each.rows("Spend", symbol=NVRA) for each in (there, here)), strict=True):
+        for found, expected in zip(
+            *(each.rows("Spend", symbol=NVRA) for each in (there, here)), strict=True
+        ):
             assert found.pop("mean") == pytest.approx(expected.pop("mean"))
             assert found == expected
-        errors = {name: there.call(name, {}).json()["error"] for name in ("Settings", "Other", "Large")}
+        errors = {
+            name: there.call(name, {}).json()["error"] for name in ("Settings", "Other", "Large")
+        }
         assert "can't call 'current_setting'" in errors["Settings"]
         assert "can't read 'pg_catalog.pg_class'" in errors["Other"]
-        assert "tables in memory of at most 500 rows. Filter or group yours first, or" in errors["Large"]
-        hurried = serving(Registry(workers.load(), author="t"), engine, limits=Limits(run_seconds=2))
+        assert (
+            "tables in memory of at most 500 rows. Filter or group yours first, or"
+            in errors["Large"]
+        )
+        hurried = serving(
+            Registry(workers.load(), author="t"), engine, limits=Limits(run_seconds=2)
+        )
         assert hurried.call("Deep", {}).status_code == 504
         assert becomes(lambda: hurried.app.state.runs.admitted == 0, 60)
 
 
-def test_reference_data_go_along_where_a_function_joins_them(engine: RemoteEngine, duckdb: DuckDBEngine) -> None:
+def test_reference_data_go_along_where_a_function_joins_them(
+    engine: RemoteEngine, duckdb: DuckDBEngine
+) -> None:
     def by_sector(asked: Any) -> Any:
         call = asked.call()
         cards, known = call.table("cards"), call.table("companies")
@@ -319,14 +371,21 @@ def test_tables_in_memory_go_along(
     assert found.select(own.column_names).equals(own)
 
 
-def test_fractions_are_doubles_wherever_they_stand(engine: RemoteEngine, duckdb: DuckDBEngine) -> None:
+def test_fractions_are_doubles_wherever_they_stand(
+    engine: RemoteEngine, duckdb: DuckDBEngine
+) -> None:
     def ratios(asked: Any) -> Any:
         call = asked.call()
         cards = call.table("cards")
         sums = cards.group_by("symbol").agg(
-            t=cards.transactions.sum(), c=cards.cards.sum(), mean=cards.cards.mean(), deviation=cards.cards.std()
+            t=cards.transactions.sum(),
+            c=cards.cards.sum(),
+            mean=cards.cards.mean(),
+            deviation=cards.cards.std(),
         )
-        found = sums.select("symbol", "t", "mean", "deviation", q=sums.t / sums.c, u=1 / sums.c, h=sums.t * 0.5)
+        found = sums.select(
+            "symbol", "t", "mean", "deviation", q=sums.t / sums.c, u=1 / sums.c, h=sums.t * 0.5
+        )
         return call.fetch(found.order_by("symbol"))
 
     rows = ratios(engine)
@@ -361,7 +420,9 @@ def lengthy(call: Any, engine: str) -> Any:
     return pairs.agg(n=(pairs.spend_cents % (pairs.other + pairs.third + 7)).sum())
 
 
-def test_a_cancelled_call_ends_and_no_other(engine: RemoteEngine, request: pytest.FixtureRequest) -> None:
+def test_a_cancelled_call_ends_and_no_other(
+    engine: RemoteEngine, request: pytest.FixtureRequest
+) -> None:
     call = engine.call()
     query = lengthy(call, request.node.callspec.params["engine"])
     with ThreadPoolExecutor(1) as threads:
@@ -405,7 +466,9 @@ def test_connections_are_kept_while_they_are_in_use_and_not_longer(
     assert backend() is not backend()
 
 
-def test_a_lost_engine_fails_the_run_with_a_message_and_is_reconnected(stored: Path, reference: Reference) -> None:
+def test_a_lost_engine_fails_the_run_with_a_message_and_is_reconnected(
+    stored: Path, reference: Reference
+) -> None:
     port = free_port()
     engine = RemoteEngine(f"sc://127.0.0.1:{port}", reference, lambda: Cards.parquet(stored))
     wire = serve(engine, reference)
@@ -416,7 +479,10 @@ def test_a_lost_engine_fails_the_run_with_a_message_and_is_reconnected(stored: P
         reply = wire.call("Get Report", asked)
         assert reply.status_code == 200
         assert reply.json()["body"] is None
-    assert reply.json()["error"] == "Get Report failed: The engine doesn't answer. Try again in a moment."
+    assert (
+        reply.json()["error"]
+        == "Get Report failed: The engine doesn't answer. Try again in a moment."
+    )
     assert wire.rows("Get Panels")
     with sail(port):
         assert wire.rows("Get Report", **asked) == expected
@@ -431,8 +497,14 @@ UNREACHABLE = [
     ("sc://127.0.0.1:{port}", "'sc://127.0.0.1:{port}' cannot be reached: failed to connect"),
     ("sc://127.0.0.1:{port}/;token=s3cret;user_id=me", "cannot be reached"),
     ("sc://127.0.0.1:{port}/?token=s3cret", "cannot be reached"),
-    ("clickhouse://team:s3cret@127.0.0.1:{port}/db", "'clickhouse://127.0.0.1:{port}/db' cannot be reached"),
-    ("postgres://team:s3cret@127.0.0.1:{port}/db", "'postgres://127.0.0.1:{port}/db' cannot be reached"),
+    (
+        "clickhouse://team:s3cret@127.0.0.1:{port}/db",
+        "'clickhouse://127.0.0.1:{port}/db' cannot be reached",
+    ),
+    (
+        "postgres://team:s3cret@127.0.0.1:{port}/db",
+        "'postgres://127.0.0.1:{port}/db' cannot be reached",
+    ),
     ("postgres://127.0.0.1:{port}/db?user=me&password=s3cret", "cannot be reached"),
     ("exasol://team:s3cret@127.0.0.1:{port}", "pip install 'ibis-framework[exasol]'"),
 ]
@@ -446,7 +518,11 @@ UNREACHABLE = [
 def test_an_engine_that_cannot_be_opened_is_named_in_three_lines_without_its_password(
     reference: Reference, stored: Path, url: str, words: str
 ) -> None:
-    for scheme, library in (("sc:", "pyspark"), ("clickhouse:", "clickhouse_connect"), ("postgres:", "psycopg")):
+    for scheme, library in (
+        ("sc:", "pyspark"),
+        ("clickhouse:", "clickhouse_connect"),
+        ("postgres:", "psycopg"),
+    ):
         if url.startswith(scheme):
             pytest.importorskip(library, reason=ABSENT.format(library))
     port = free_port()
@@ -514,14 +590,18 @@ def test_interrupts_stop_when_the_query_has_ended(engine: RemoteEngine) -> None:
     call.fetch(cards.agg(n=cards.count()))
     call.cancel()
     # A thread from an earlier test may still be ending.
-    assert becomes(lambda: "interrupt a query" not in {thread.name for thread in threading.enumerate()})
+    assert becomes(
+        lambda: "interrupt a query" not in {thread.name for thread in threading.enumerate()}
+    )
 
 
 def test_casts_of_divisions_do_not_get_lost_on_their_way_to_sql(reference: Reference) -> None:
     from ibis.backends.sql.compilers.postgres import compiler
 
     spend = ibis.table({"t": "int64", "c": "int64"}, name="spend")
-    ratios = spend.select("t", "c", q=spend.t / spend.c.nullif(0), r=spend.c / spend.t, s=(spend.t / 100) / spend.c)
+    ratios = spend.select(
+        "t", "c", q=spend.t / spend.c.nullif(0), r=spend.c / spend.t, s=(spend.t / 100) / spend.c
+    )
     # Like ibis's backends, which don't copy the tree.
     sql = compiler.to_sqlglot(portable(ratios, reference)).sql("postgres", copy=False)
     assert sql.count('CAST("t0"."t" AS DOUBLE PRECISION)') == 2

@@ -65,7 +65,9 @@ def test_text_is_bound_as_it_is_whatever_it_looks_like(call: DuckDBCall, text: s
     assert call.fetch(Query(echo, values={"text": text})) == [{"text": text}] * 2
 
 
-@pytest.mark.parametrize("value", [True, False, 0, -1, 2**62, 0.1, 1e300, date(2024, 2, 29), date(1, 1, 1)], ids=row_id)
+@pytest.mark.parametrize(
+    "value", [True, False, 0, -1, 2**62, 0.1, 1e300, date(2024, 2, 29), date(1, 1, 1)], ids=row_id
+)
 def test_values_of_every_type_keep_value_and_type(call: DuckDBCall, value: Any) -> None:
     [found, _] = call.fetch(Query(echo, values={"value": value}))
     assert found["value"] == value
@@ -82,7 +84,9 @@ def test_a_value_of_any_other_type_is_refused(call: DuckDBCall, value: Any) -> N
 
 def test_no_value_becomes_a_part_of_the_sql(engine: DuckDBEngine, call: DuckDBCall) -> None:
     texts = [f"{text}unmistakable" for text in NASTY]
-    query = card_functions.get_panel_daily(call, texts[1], texts[2], texts, PoPGrowth="Yes", Dimensions=["Region"])
+    query = card_functions.get_panel_daily(
+        call, texts[1], texts[2], texts, PoPGrowth="Yes", Dimensions=["Region"]
+    )
     statement = Statements(lambda: engine.names).compile(query, call.table)
     assert "unmistakable" not in statement.sql
     assert set(statement.values.values()) == set(texts)
@@ -94,27 +98,43 @@ QUERIES: dict[str, Callable[[DuckDBCall], Any]] = {
     "universe": lambda _call: Query(queries.universe),
     "kpis": lambda call: card_functions.get_kpis(call, NVRA, PrimaryOnly="No"),
     "kpis of a panel": lambda call: card_functions.get_kpis(call, NVRA, P),
-    "dimensions": lambda call: card_functions.get_panel_dimensions(call, P, ["Region", "Age Group"]),
+    "dimensions": lambda call: card_functions.get_panel_dimensions(
+        call, P, ["Region", "Age Group"]
+    ),
     "daily": lambda call: card_functions.get_panel_daily(call, P, NVRA),
     "daily growth": lambda call: card_functions.get_panel_daily(
         call, P, NVRA, PoPGrowth="Yes", PoPLookback=2, Dimensions=["Brand", "Region"]
     ),
     "daily brands": lambda call: card_functions.get_panel_daily(
-        call, P, Brand=["Mochandrel", "Cluckmoor", "Fennloft"], PoPGrowth="Yes", Dimensions=["Brand"]
+        call,
+        P,
+        Brand=["Mochandrel", "Cluckmoor", "Fennloft"],
+        PoPGrowth="Yes",
+        Dimensions=["Brand"],
     ),
     "quarters": lambda call: card_functions.get_panel_fq(call, P, MCHQ, Dimensions=["Region"]),
     "quarters' growth": lambda call: card_functions.get_panel_fq(
-        call, P, MCHQ, ["Steepandra"], PoPGrowth="Yes", UseReportedForCurrentPeriod="No", PeriodToDate="Yes"
+        call,
+        P,
+        MCHQ,
+        ["Steepandra"],
+        PoPGrowth="Yes",
+        UseReportedForCurrentPeriod="No",
+        PeriodToDate="Yes",
     ),
     "report": lambda call: card_functions.get_report(
         call, companies.REPORTS[0].id, "month", date(2024, 1, 31), "Gen Z", ["Mochandrel"]
     ),
-    "whole report": lambda call: card_functions.get_report(call, companies.REPORTS[1].id, "quarter"),
+    "whole report": lambda call: card_functions.get_report(
+        call, companies.REPORTS[1].id, "quarter"
+    ),
 }
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_query_gives_the_rows_of_its_expression_in_either_form(call: DuckDBCall, name: str) -> None:
+def test_a_query_gives_the_rows_of_its_expression_in_either_form(
+    call: DuckDBCall, name: str
+) -> None:
     query = QUERIES[name](call)
     rows, expression = call.fetch(query), query.expression(call.table)
     assert rows
@@ -134,7 +154,9 @@ def test_sums_leave_the_engine_in_the_declared_type(engine: DuckDBEngine, call: 
 
 
 def test_a_functions_own_sql_gives_the_types_that_it_declares(call: DuckDBCall) -> None:
-    own = ibis.duckdb.connect().sql("SELECT sum(i) AS n FROM range(5) t(i)", schema=ibis.schema({"n": "int64"}))
+    own = ibis.duckdb.connect().sql(
+        "SELECT sum(i) AS n FROM range(5) t(i)", schema=ibis.schema({"n": "int64"})
+    )
     assert call.arrow(own) == pa.table({"n": [10]})
     assert call.fetch(own) == [{"n": 10}]
 
@@ -155,10 +177,14 @@ class Counting:
     def __init__(self) -> None:
         self.built = 0
 
-    def __call__(self, table: Callable[[str], ir.Table], values: dict[str, Any], *_shape: Any) -> ir.Table:
+    def __call__(
+        self, table: Callable[[str], ir.Table], values: dict[str, Any], *_shape: Any
+    ) -> ir.Table:
         self.built += 1
         companies = table("companies")
-        chosen = [companies[name].isin(value) for name, value in values.items() if isinstance(value, list)]
+        chosen = [
+            companies[name].isin(value) for name, value in values.items() if isinstance(value, list)
+        ]
         return companies.filter(*chosen, True, companies.Symbol >= values["after"])
 
 

@@ -50,7 +50,9 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(stored: Path) -> Iterator[DuckDBEngine]:
-    engine = DuckDBEngine(companies.reference(), lambda: Cards.parquet(stored), memory_limit="400MB")
+    engine = DuckDBEngine(
+        companies.reference(), lambda: Cards.parquet(stored), memory_limit="400MB"
+    )
     engine.open()
     yield engine
     engine.close()
@@ -88,7 +90,9 @@ PARAMETERS = [(each.name, parameter.name) for each in FUNCTIONS for parameter in
 
 
 @pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
-def test_sql_in_any_argument_is_a_value_and_harms_no_table(service: Wire, name: str, parameter: str) -> None:
+def test_sql_in_any_argument_is_a_value_and_harms_no_table(
+    service: Wire, name: str, parameter: str
+) -> None:
     """FAULTS.md 112."""
     [published] = [each for each in FUNCTIONS if each.name == name]
     takes = {each.name: each for each in published.parameters}
@@ -107,9 +111,14 @@ def test_sql_that_passes_for_a_name_finds_nothing(engine: DuckDBEngine, text: st
     # If any part became SQL, or a name to look up, the query would fail or find rows.
     assert call.fetch(card_functions.get_kpis(call, text, text, "No")) == []
     assert call.fetch(card_functions.get_panel_dimensions(call, text, ["Brand"])) == []
-    daily = card_functions.get_panel_daily(call, text, text, [text], PoPGrowth="Yes", Dimensions=["Region"])
+    daily = card_functions.get_panel_daily(
+        call, text, text, [text], PoPGrowth="Yes", Dimensions=["Region"]
+    )
     assert call.fetch(daily) == []
-    assert card_functions.get_panel_fq(call, text, text, [text], PoPGrowth="Yes", PeriodToDate="Yes") == []
+    assert (
+        card_functions.get_panel_fq(call, text, text, [text], PoPGrowth="Yes", PeriodToDate="Yes")
+        == []
+    )
 
 
 # FAULTS 113: files, extensions, settings
@@ -228,7 +237,9 @@ def test_a_functions_own_sql_reaches_no_file_and_changes_nothing(
 
 
 @pytest.mark.parametrize("which", ["engine", "before_the_data"])
-@pytest.mark.parametrize("text", [each for each in (*READING, *CHANGING) if "{file}" not in each], ids=row_id)
+@pytest.mark.parametrize(
+    "text", [each for each in (*READING, *CHANGING) if "{file}" not in each], ids=row_id
+)
 def test_the_engines_cursor_itself_refuses_it(
     request: pytest.FixtureRequest, which: str, stored: Path, text: str
 ) -> None:
@@ -239,13 +250,18 @@ def test_the_engines_cursor_itself_refuses_it(
 def test_an_unknown_table_is_not_looked_up_in_python(engine: DuckDBEngine) -> None:
     in_python = pa.table({"secret": [1]})
     assert duckdb.sql("FROM in_python").fetchall() == [(1,)]
-    with pytest.raises(duckdb.CatalogException, match="in_python does not exist"), engine.cursor() as cursor:
+    with (
+        pytest.raises(duckdb.CatalogException, match="in_python does not exist"),
+        engine.cursor() as cursor,
+    ):
         cursor.execute("FROM in_python")
     assert in_python
 
 
 def test_a_functions_own_select_runs(engine: DuckDBEngine) -> None:
-    assert engine.call().fetch(own_sql("SELECT count(*) AS n FROM panels WHERE PanelName <> ';'")) == [{"n": 2}]
+    assert engine.call().fetch(
+        own_sql("SELECT count(*) AS n FROM panels WHERE PanelName <> ';'")
+    ) == [{"n": 2}]
     # A word isn't a call.
     column = "SELECT max(query) AS n FROM (SELECT count(*) AS query, 'enable_logging()' AS \"checkpoint\" FROM panels)"
     assert engine.call().fetch(own_sql(column)) == [{"n": 2}]
@@ -313,7 +329,8 @@ def test_a_call_cancelled_while_the_data_are_made_does_not_wait_for_them(stored:
     first, second = engine.call(), engine.call()
     with ThreadPoolExecutor(2) as threads:
         waiting = [
-            threads.submit(each.fetch, card_functions.get_panel_daily(each, P, NVRA)) for each in (first, second)
+            threads.submit(each.fetch, card_functions.get_panel_daily(each, P, NVRA))
+            for each in (first, second)
         ]
         assert asked.wait(60)
         first.cancel()
@@ -348,18 +365,31 @@ GREEDY = {
 @pytest.fixture(scope="module")
 def small(stored: Path) -> Iterator[DuckDBEngine]:
     """An engine with little memory."""
-    engine = DuckDBEngine(companies.reference(), lambda: Cards.parquet(stored), memory_limit="100MB")
+    engine = DuckDBEngine(
+        companies.reference(), lambda: Cards.parquet(stored), memory_limit="100MB"
+    )
     yield engine
     engine.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", GREEDY)
-def test_a_query_over_the_memory_limit_says_so_and_the_engine_keeps_working(small: DuckDBEngine, kind: str) -> None:
+def test_a_query_over_the_memory_limit_says_so_and_the_engine_keeps_working(
+    small: DuckDBEngine, kind: str
+) -> None:
     with pytest.raises(MemoryLimitError, match="more memory than all queries may share"):
         small.call().fetch(own_sql(GREEDY[kind]))
     call = small.call()
-    assert len(call.fetch(card_functions.get_panel_daily(call, P, NVRA, PoPGrowth="Yes", Dimensions=["Region"]))) > 1000
+    assert (
+        len(
+            call.fetch(
+                card_functions.get_panel_daily(
+                    call, P, NVRA, PoPGrowth="Yes", Dimensions=["Region"]
+                )
+            )
+        )
+        > 1000
+    )
 
 
 @pytest.mark.parametrize("read", ["fetch", "arrow"])
@@ -367,9 +397,13 @@ def test_a_result_without_an_end_is_refused_before_it_fills_the_memory(
     small: DuckDBEngine, monkeypatch: pytest.MonkeyPatch, read: str
 ) -> None:
     monkeypatch.setattr(calls, "_MOST_VALUES", 100_000)
-    with pytest.raises(MemoryLimitError, match=r"more than \d+,\d+ rows of 1 columns. Ask for less"):
+    with pytest.raises(
+        MemoryLimitError, match=r"more than \d+,\d+ rows of 1 columns. Ask for less"
+    ):
         getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(30000000000) t(i)"))
-    assert len(getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(20000) t(i)"))) == 20_000
+    assert (
+        len(getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(20000) t(i)"))) == 20_000
+    )
 
 
 @pytest.mark.parametrize("read", ["fetch", "arrow"])
@@ -379,7 +413,9 @@ def test_a_result_of_too_many_bytes_is_refused_before_it_is_read_whole(
     """Few rows may be large: batches get smaller."""
     monkeypatch.setattr(calls, "MOST_BYTES", 50_000_000)
     with pytest.raises(MemoryLimitError, match="larger than 50000000 bytes"):
-        getattr(small.call(), read)(own_sql("SELECT repeat('x', 2000) AS t FROM range(30000000000) t(i)"))
+        getattr(small.call(), read)(
+            own_sql("SELECT repeat('x', 2000) AS t FROM range(30000000000) t(i)")
+        )
 
 
 @pytest.mark.slow
@@ -387,7 +423,9 @@ def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_e
     stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    engine = DuckDBEngine(companies.reference(), lambda: Cards.parquet(stored), memory_limit="100MB")
+    engine = DuckDBEngine(
+        companies.reference(), lambda: Cards.parquet(stored), memory_limit="100MB"
+    )
     sort = "SELECT sum(r) AS n FROM (SELECT row_number() OVER (ORDER BY hash(i)) % 2 AS r FROM range(3000000) t(i)) t"
     spilt = []
     with ThreadPoolExecutor(1) as threads:
@@ -446,7 +484,9 @@ def test_what_a_killed_process_has_spilt_goes_with_the_next_one(
     assert list(tmp_path.iterdir()) == [new]
 
 
-def test_the_default_limit_is_half_of_the_memory(engine: DuckDBEngine, before_the_data: DuckDBEngine) -> None:
+def test_the_default_limit_is_half_of_the_memory(
+    engine: DuckDBEngine, before_the_data: DuckDBEngine
+) -> None:
     def bytes_of(text: str) -> float:
         number, unit = text.split()
         return float(number) * 1024 ** {"MiB": 2, "GiB": 3, "TiB": 4}[unit]
@@ -469,7 +509,9 @@ def test_the_default_limit_is_half_of_the_memory(engine: DuckDBEngine, before_th
 def database(tmp_path: Path, stored: Path) -> Path:
     path = tmp_path / "team.duckdb"
     with duckdb.connect(str(path)) as con:
-        con.execute(f"CREATE SCHEMA panel; CREATE TABLE panel.spend AS FROM read_parquet('{stored}') LIMIT 3000")
+        con.execute(
+            f"CREATE SCHEMA panel; CREATE TABLE panel.spend AS FROM read_parquet('{stored}') LIMIT 3000"
+        )
         con.execute("CREATE TABLE other AS SELECT 1 AS n")
     return path
 
@@ -497,7 +539,9 @@ def test_a_database_is_read_and_never_written(database: Path) -> None:
 def test_a_database_in_use_is_refused_with_the_process_that_uses_it(database: Path) -> None:
     """FAULTS.md 119."""
     code = f"import duckdb; con = duckdb.connect({str(database)!r}); print('open', flush=True); input()"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
         assert other.stdout
         assert other.stdout.readline() == b"open\n"
         engine = DuckDBEngine(companies.reference(), lambda: TABLE, database=database)
@@ -509,7 +553,9 @@ def test_a_database_in_use_is_refused_with_the_process_that_uses_it(database: Pa
 
 
 def test_what_only_reads_may_share_a_database(database: Path) -> None:
-    engines = [DuckDBEngine(companies.reference(), lambda: TABLE, database=database) for _ in range(2)]
+    engines = [
+        DuckDBEngine(companies.reference(), lambda: TABLE, database=database) for _ in range(2)
+    ]
     for engine in engines:
         engine.open()
     with duckdb.connect(str(database), read_only=True) as con:
@@ -532,12 +578,32 @@ def a_text_file(folder: Path) -> Path:
             r"The database .*none.duckdb cannot be opened: ",
             id="no database",
         ),
-        pytest.param(lambda folder: {"database": folder}, TABLE, "cannot be opened: ", id="a folder"),
-        pytest.param(lambda folder: {"database": a_text_file(folder)}, TABLE, "cannot be opened: ", id="a text file"),
-        pytest.param(lambda _folder: {"memory_limit": "lots"}, TABLE, "memory_limit 'lots'", id="memory in words"),
-        pytest.param(lambda _folder: {"memory_limit": "50%"}, TABLE, "memory_limit '50%'", id="memory as a share"),
         pytest.param(
-            lambda _folder: {}, Cards(CARDS, {}, files=("/none/*.parquet",)), r"no file /none/\*.parquet", id="no files"
+            lambda folder: {"database": folder}, TABLE, "cannot be opened: ", id="a folder"
+        ),
+        pytest.param(
+            lambda folder: {"database": a_text_file(folder)},
+            TABLE,
+            "cannot be opened: ",
+            id="a text file",
+        ),
+        pytest.param(
+            lambda _folder: {"memory_limit": "lots"},
+            TABLE,
+            "memory_limit 'lots'",
+            id="memory in words",
+        ),
+        pytest.param(
+            lambda _folder: {"memory_limit": "50%"},
+            TABLE,
+            "memory_limit '50%'",
+            id="memory as a share",
+        ),
+        pytest.param(
+            lambda _folder: {},
+            Cards(CARDS, {}, files=("/none/*.parquet",)),
+            r"no file /none/\*.parquet",
+            id="no files",
         ),
         pytest.param(
             lambda _folder: {},
@@ -546,7 +612,10 @@ def a_text_file(folder: Path) -> Path:
             id="no Parquet file",
         ),
         pytest.param(
-            lambda _folder: {}, Cards(CARDS, {}, table=("none",)), "cannot be read from none: ", id="no table"
+            lambda _folder: {},
+            Cards(CARDS, {}, table=("none",)),
+            "cannot be read from none: ",
+            id="no table",
         ),
     ],
 )
@@ -567,9 +636,16 @@ def test_files_are_found_by_a_pattern_and_mapped(tmp_path: Path) -> None:
             "COPY (SELECT 'x y' AS \"Shop 'A'\", DATE '2024-01-01' + i::INTEGER AS day, 1.5::DECIMAL(9, 2) AS paid,"
             f" 2 AS n FROM range(10) t(i)) TO '{tmp_path}/month={month}/it''s.parquet'"
         )
-    columns = {"symbol": "Shop 'A'", "merchant": "Shop 'A'", "region": "Shop 'A'", "generation": "Shop 'A'"}
+    columns = {
+        "symbol": "Shop 'A'",
+        "merchant": "Shop 'A'",
+        "region": "Shop 'A'",
+        "generation": "Shop 'A'",
+    }
     columns |= {"date": "day", "spend_cents": "paid", "transactions": "n", "cards": "n"}
-    cards = Cards(CARDS, columns, files=(f"{tmp_path}/*/it's.parquet",), panel="P", spend_unit="units")
+    cards = Cards(
+        CARDS, columns, files=(f"{tmp_path}/*/it's.parquet",), panel="P", spend_unit="units"
+    )
     engine = DuckDBEngine(companies.reference(), lambda: cards)
     call = engine.call()
     rows = call.fetch(card_functions.get_panel_daily(call, "P", "x y"))

@@ -354,7 +354,9 @@ def test_sql_that_only_reads_runs_and_means_what_it_says(engine: DuckDBEngine, t
 @pytest.mark.parametrize("text", WRONG, ids=row_id)
 def test_other_sql_is_refused_before_the_engine_sees_it(engine: DuckDBEngine, text: str) -> None:
     """FAULTS.md 138."""
-    with pytest.raises(ValueError, match=r"may only read|can't (be read|call|read|contain)") as caught:
+    with pytest.raises(
+        ValueError, match=r"may only read|can't (be read|call|read|contain)"
+    ) as caught:
         engine.statements.compile(own_sql(text), engine.table)
     assert str(caught.value).count("\n") <= 1
 
@@ -371,13 +373,21 @@ def test_no_spelling_of_refused_sql_is_accepted(text: str, data: st.DataObject) 
     tokens, names = TOKENS.findall(text), {("panels",), ("kpis",)}
     spelt = []
     for token, after in zip(tokens, [*tokens[1:], ""], strict=True):
-        if re.fullmatch(r"\w+_\w+|getenv|glob|query", token) and after == "(" and data.draw(st.booleans()):
+        if (
+            re.fullmatch(r"\w+_\w+|getenv|glob|query", token)
+            and after == "("
+            and data.draw(st.booleans())
+        ):
             spelt.append(f'"{token}"')
         elif token.isspace() or not token.isalnum():
             before, behind = data.draw(st.sampled_from(GAPS)), data.draw(st.sampled_from(GAPS))
-            spelt.append(token if "-" in token else before + token + (behind if token.isspace() else ""))
+            spelt.append(
+                token if "-" in token else before + token + (behind if token.isspace() else "")
+            )
         else:
-            spelt.append(data.draw(st.sampled_from([token, token.upper(), token.lower(), token.swapcase()])))
+            spelt.append(
+                data.draw(st.sampled_from([token, token.upper(), token.lower(), token.swapcase()]))
+            )
     with pytest.raises(ValueError, match=r"may only read|can't (be read|call|read|contain)"):
         checked("".join(spelt), names)
 
@@ -401,12 +411,22 @@ def test_an_error_names_what_is_refused_and_what_to_do(engine: DuckDBEngine) -> 
         "A query can't read from 'read_csv'.\nUse a table of the service, or 'generate_series', 'range', 'unnest'."
     )
     assert (
-        said("SELECT 'x'.upper()") == "A query can't call 'upper' after a dot. Write upper(…) with all its arguments."
+        said("SELECT 'x'.upper()")
+        == "A query can't call 'upper' after a dot. Write upper(…) with all its arguments."
     )
     assert said("PRAGMA x") == "A query may only read. Use one SELECT, not 'PRAGMA'."
-    assert said("FROM kpis UNPIVOT (v FOR n IN (a))") == "A query may only read. Use one SELECT, without PIVOT."
-    assert said("SELECT 1; SELECT 2") == "A query may only read. Use one SELECT, and no other statement."
-    assert said("SELECT 1\nFROM WHERE") == "The SQL can't be read at 'WHERE' in line 2.\nUse a SELECT of DuckDB."
+    assert (
+        said("FROM kpis UNPIVOT (v FOR n IN (a))")
+        == "A query may only read. Use one SELECT, without PIVOT."
+    )
+    assert (
+        said("SELECT 1; SELECT 2")
+        == "A query may only read. Use one SELECT, and no other statement."
+    )
+    assert (
+        said("SELECT 1\nFROM WHERE")
+        == "The SQL can't be read at 'WHERE' in line 2.\nUse a SELECT of DuckDB."
+    )
 
 
 NESTED = {
@@ -450,7 +470,9 @@ def test_sql_of_any_depth_is_read_in_linear_time_or_refused(kind: str) -> None:
 
 def test_longer_sql_is_not_even_read() -> None:
     def check(length: int) -> None:
-        with pytest.raises(ValueError, match=r"^The SQL has [\d,]+ characters, more than 50,000\. Join a table"):
+        with pytest.raises(
+            ValueError, match=r"^The SQL has [\d,]+ characters, more than 50,000\. Join a table"
+        ):
             checked("SELECT " + "(" * length, set())
 
     check(100_000)
@@ -462,7 +484,10 @@ def test_what_ibis_compiles_is_accepted(engine: DuckDBEngine) -> None:
     udf = ibis.udf.scalar.builtin
     memory = ibis.memtable({"Sector": ["Industrials"], "n": [1]})
     grouped = table.group_by("Sector").agg(
-        n=table.count(), symbols=table.Symbol.collect(), first=table.Symbol.first(), near=table.Symbol.nunique()
+        n=table.count(),
+        symbols=table.Symbol.collect(),
+        first=table.Symbol.first(),
+        near=table.Symbol.nunique(),
     )
     expressions = {
         "columns": table.mutate(
@@ -490,8 +515,12 @@ def test_what_ibis_compiles_is_accepted(engine: DuckDBEngine) -> None:
         "unions": ibis.union(table, table, distinct=True).distinct().sample(0.5, seed=None),
         "lists": table.Symbol.split(" ").unnest().name("word"),
         "generated": ibis.range(0, 5).unnest().name("n").as_table(),
-        "pivoted": table.pivot_wider(names_from="Sector", names=["a", "b"], values_from="Symbol", values_agg="max"),
-        "its own SQL beside": own_sql("SELECT 'Industrials' AS s", s="string").join(memory, [("s", "Sector")]),
+        "pivoted": table.pivot_wider(
+            names_from="Sector", names=["a", "b"], values_from="Symbol", values_agg="max"
+        ),
+        "its own SQL beside": own_sql("SELECT 'Industrials' AS s", s="string").join(
+            memory, [("s", "Sector")]
+        ),
     }
     call = engine.call()
     for name, expression in expressions.items():
@@ -508,13 +537,22 @@ def test_what_ibis_compiles_is_accepted(engine: DuckDBEngine) -> None:
 def test_the_tables_of_an_attached_database_are_read_by_their_full_names(tmp_path: Path) -> None:
     path = tmp_path / "team.duckdb"
     with duckdb.connect(str(path)) as con:
-        con.execute("CREATE TABLE other AS SELECT 1 AS n; CREATE SCHEMA Sales; CREATE VIEW Sales.Week AS SELECT 2 AS n")
+        con.execute(
+            "CREATE TABLE other AS SELECT 1 AS n; CREATE SCHEMA Sales; CREATE VIEW Sales.Week AS SELECT 2 AS n"
+        )
         con.execute("CREATE MACRO m() AS TABLE SELECT 3 AS n")
     cards = Cards(schema=CARDS, columns={name: name for name in CARDS}, table=("none",))
     engine = DuckDBEngine(companies.reference(), lambda: cards, database=path)
     call = engine.call()
-    assert call.fetch(own_sql('SELECT a.n + b.n AS n FROM own.other a, "OWN".sales.week b')) == [{"n": 3}]
-    for text in ("FROM other", "FROM own.m()", "FROM own.sqlite_master", "FROM own.information_schema.tables"):
+    assert call.fetch(own_sql('SELECT a.n + b.n AS n FROM own.other a, "OWN".sales.week b')) == [
+        {"n": 3}
+    ]
+    for text in (
+        "FROM other",
+        "FROM own.m()",
+        "FROM own.sqlite_master",
+        "FROM own.information_schema.tables",
+    ):
         with pytest.raises(ValueError, match="can't read"):
             call.fetch(own_sql(text))
     engine.close()
@@ -540,7 +578,11 @@ def test_the_known_functions_are_functions_of_this_engine(engine: DuckDBEngine) 
         rows = cursor.execute(
             "SELECT function_name, function_type, has_side_effects FROM duckdb_functions()"
         ).fetchall()
-    pure = {name for name, kind, effects in rows if kind in {"scalar", "aggregate", "macro", "window"} and not effects}
+    pure = {
+        name
+        for name, kind, effects in rows
+        if kind in {"scalar", "aggregate", "macro", "window"} and not effects
+    }
     assert _FUNCTION_NAMES - pure - grammar <= {"random", "uuid"}
 
 
@@ -638,7 +680,9 @@ REFUSED_ELSEWHERE = {
 
 def elsewhere(dialect: str, text: str) -> str:
     compiler = importlib.import_module(f"ibis.backends.sql.compilers.{dialect}").compiler
-    return checked_elsewhere(text, ibis.table({"n": "int64"}, name="cards", database="team"), compiler)
+    return checked_elsewhere(
+        text, ibis.table({"n": "int64"}, name="cards", database="team"), compiler
+    )
 
 
 @pytest.mark.parametrize(
@@ -646,7 +690,9 @@ def elsewhere(dialect: str, text: str) -> str:
     [(name, text) for name, table in ACCEPTED_ELSEWHERE.items() for text in table],
     ids=row_id,
 )
-def test_sql_for_another_engine_that_only_reads_card_spend_is_accepted(dialect: str, text: str) -> None:
+def test_sql_for_another_engine_that_only_reads_card_spend_is_accepted(
+    dialect: str, text: str
+) -> None:
     found = elsewhere(dialect, text)
     assert re.sub(r'[\s"]', "", found).casefold() == re.sub(r'[\s"]', "", text).casefold()
     assert elsewhere(dialect, found) == found
@@ -659,7 +705,9 @@ def test_sql_for_another_engine_that_only_reads_card_spend_is_accepted(dialect: 
 )
 def test_other_sql_for_another_engine_is_refused(dialect: str, text: str) -> None:
     """FAULTS.md 138."""
-    with pytest.raises(ValueError, match=r"may only read|can't (be read|call|read|contain)") as caught:
+    with pytest.raises(
+        ValueError, match=r"may only read|can't (be read|call|read|contain)"
+    ) as caught:
         elsewhere(dialect, text)
     assert str(caught.value).count("\n") <= 1
 

@@ -327,10 +327,15 @@ hosted._warn_of_system()
 def can_forbid_namespaces() -> bool:
     """Tell whether a process here may have a user namespace that forbids other ones."""
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", WITHOUT, "true"]
-    return bool(shutil.which("unshare")) and subprocess.run(command, capture_output=True, check=False).returncode == 0
+    return (
+        bool(shutil.which("unshare"))
+        and subprocess.run(command, capture_output=True, check=False).returncode == 0
+    )
 
 
-@pytest.fixture(params=[MODES[0], *(pytest.param(mode, marks=pytest.mark.slow) for mode in MODES[1:])])
+@pytest.fixture(
+    params=[MODES[0], *(pytest.param(mode, marks=pytest.mark.slow) for mode in MODES[1:])]
+)
 def mode(request: pytest.FixtureRequest) -> str:
     if request.param != MODES[0] and not can_forbid_namespaces():
         pytest.skip("needs user namespaces")
@@ -357,7 +362,9 @@ def command_in(mode: str, *command: str) -> list[str]:
     return [*OTHER_USER, *command] if mode == MODES[2] else [*command]
 
 
-def run(mode: str, team: Path, *orders: tuple[str, dict[str, str]], hidden: Path | None = None) -> list[Any]:
+def run(
+    mode: str, team: Path, *orders: tuple[str, dict[str, str]], hidden: Path | None = None
+) -> list[Any]:
     """Run functions in a service of its own, and return what each returned, or its error."""
     command = [
         sys.executable,
@@ -369,7 +376,9 @@ def run(mode: str, team: Path, *orders: tuple[str, dict[str, str]], hidden: Path
         json.dumps(orders),
         str(hidden or team / "state"),
     ]
-    done = subprocess.run(command_in(mode, *command), capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command_in(mode, *command), capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     found: list[Any] = json.loads(done.stdout)
     return found
@@ -384,7 +393,15 @@ def looks(path: Path) -> dict[str, Any]:
         if "__pycache__" not in str(place):
             times = facts.st_mtime_ns, facts.st_ctime_ns
             content = place.read_bytes() if place.is_file() else b""
-            found[str(place)] = facts.st_mode, facts.st_uid, facts.st_gid, facts.st_nlink, times, attributes, content
+            found[str(place)] = (
+                facts.st_mode,
+                facts.st_uid,
+                facts.st_gid,
+                facts.st_nlink,
+                times,
+                attributes,
+                content,
+            )
     return found
 
 
@@ -421,7 +438,9 @@ def test_a_function_disturbs_no_other_process(mode: str, team: Path) -> None:
 
 def system_v() -> str:
     """Return what is in the System V tables of the machine with the key of the tests."""
-    tables = [Path("/proc/sysvipc", name).read_text().splitlines() for name in ("shm", "sem", "msg")]
+    tables = [
+        Path("/proc/sysvipc", name).read_text().splitlines() for name in ("shm", "sem", "msg")
+    ]
     return "\n".join(line for table in tables for line in table if str(0x46554E43) in line)
 
 

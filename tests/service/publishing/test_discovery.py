@@ -73,7 +73,9 @@ def refused(*folders: Path, **options: Any) -> str:
 
 def test_files_are_read_by_name_and_each_in_its_order(tmp_path: Path) -> None:
     two = source("b", 1) + source("a", 2)
-    write(tmp_path, zebra=source("z", 3), ant=two, _left=source("x"), **{"within/deep": source("y")})
+    write(
+        tmp_path, zebra=source("z", 3), ant=two, _left=source("x"), **{"within/deep": source("y")}
+    )
     (tmp_path / ".hidden.py").write_text(source("x"))
     (tmp_path / "notes.txt").write_text("no Python")
     (tmp_path / "folder.py").mkdir()
@@ -81,7 +83,9 @@ def test_files_are_read_by_name_and_each_in_its_order(tmp_path: Path) -> None:
 
 
 def test_a_published_function_knows_its_file_and_author(tmp_path: Path) -> None:
-    folder = write(tmp_path / "team functions", stores="__author__ = 'ann'\n" + source("get_stores"))
+    folder = write(
+        tmp_path / "team functions", stores="__author__ = 'ann'\n" + source("get_stores")
+    )
     [found] = load(folder)
     assert found.entry_point == "published_team_functions.stores:get_stores"
     assert found.notebook_name == "published_team_functions.stores"
@@ -89,7 +93,9 @@ def test_a_published_function_knows_its_file_and_author(tmp_path: Path) -> None:
     assert [each.entry_point for each in load(folder)] == [found.entry_point]
 
 
-def test_neighbours_import_each_other_by_name_or_relatively_and_are_run_once(tmp_path: Path) -> None:
+def test_neighbours_import_each_other_by_name_or_relatively_and_are_run_once(
+    tmp_path: Path,
+) -> None:
     write(
         tmp_path,
         _data="print('read')\nNUMBERS = [1, 2]",
@@ -98,7 +104,9 @@ def test_neighbours_import_each_other_by_name_or_relatively_and_are_run_once(tmp
         d_late=source("get_late", "__import__('late_one').VALUE"),
         late_one="VALUE = 9",
         **{"lib/__init__": "from .part import PART", "lib/part": "PART = 5"},
-        e_lib=source("get_part", "PART").replace("@", "from lib import PART\nfrom b_numbers import get_numbers\n@"),
+        e_lib=source("get_part", "PART").replace(
+            "@", "from lib import PART\nfrom b_numbers import get_numbers\n@"
+        ),
     )
     with contextlib.redirect_stdout(Said()) as said:
         found = load(tmp_path)
@@ -115,21 +123,35 @@ class Said:
 
 
 def test_a_file_does_not_hide_an_installed_module_of_the_same_name(tmp_path: Path) -> None:
-    write(tmp_path, calendar=source("own"), uses="import calendar\n" + source("used", "calendar.TUESDAY"))
+    write(
+        tmp_path,
+        calendar=source("own"),
+        uses="import calendar\n" + source("used", "calendar.TUESDAY"),
+    )
     assert values(load(tmp_path))["Used"] == 1
     assert sys.modules["calendar"].__name__ == "calendar"
 
 
 def test_folders_with_the_same_name_are_separate_packages(tmp_path: Path) -> None:
     first = write(tmp_path / "1" / "f", stores=source("one"), helper="X = 1")
-    second = write(tmp_path / "2" / "f", stores=source("two", 2), uses="from .helper import X", helper="X = 2")
-    assert [each.entry_point for each in load(first, second)] == ["published_f.stores:one", "published_f_2.stores:two"]
+    second = write(
+        tmp_path / "2" / "f", stores=source("two", 2), uses="from .helper import X", helper="X = 2"
+    )
+    assert [each.entry_point for each in load(first, second)] == [
+        "published_f.stores:one",
+        "published_f_2.stores:two",
+    ]
     (second / "uses.py").write_text("import helper")
-    assert f"helper is in {first} and {second}; write 'from . import helper'" in refused(first, second)
+    assert f"helper is in {first} and {second}; write 'from . import helper'" in refused(
+        first, second
+    )
 
 
 BROKEN = [
-    ("\n\nimport no_such_module", "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nFix it"),
+    (
+        "\n\nimport no_such_module",
+        "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nFix it",
+    ),
     ("def f(:\n", "{path}, line 1: SyntaxError: "),
     ("def f():\n    return 1 / 0\n\nf()", "{path}, line 2: ZeroDivisionError: division by zero.\n"),
     ("raise ValueError('first\\nsecond')", "{path}, line 1: ValueError: first.\n"),
@@ -137,7 +159,10 @@ BROKEN = [
     ("import sys\nsys.exit('bye')", "{path}, line 2: SystemExit: bye.\n"),
     ("import json\njson.loads('{{')", "{path}, line 2: JSONDecodeError: "),
     ("x = '\x00'", "{path}"),
-    (source("f").replace("f()", "f(x: range)"), "{path}, line 3: f cannot be published.\nParameter x is annotated"),
+    (
+        source("f").replace("f()", "f(x: range)"),
+        "{path}, line 3: f cannot be published.\nParameter x is annotated",
+    ),
     (
         source("f").replace("f()", "f(x: range)"),
         "{path}, line 3: f cannot be published.\nParameter x is annotated range: ",
@@ -168,7 +193,9 @@ def test_an_error_in_a_neighbour_is_reported_where_it_is_imported_and_the_log_le
     assert trace.index("a.py") < trace.index("_helper.py")
 
 
-def test_a_file_without_a_published_function_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_without_a_published_function_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     load(write(tmp_path, good=source("good"), forgotten="def f(): ...", _helper=""))
     assert [record.args for record in caplog.records] == [(tmp_path / "forgotten.py",)]
 
@@ -184,9 +211,16 @@ def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path, kind: str) -> N
 def test_a_function_without_an_asset_has_the_one_of_the_configuration(tmp_path: Path) -> None:
     """`@function` needs no brackets, and a function that another file imports is still published once."""
     bare = "from jupyter_funcs.service import function\n\n@function\ndef bare():\n    return 1\n"
-    write(tmp_path, a=f"{bare}\n@function(name='Named')\ndef other():\n    return 2\n", b="from .a import bare")
+    write(
+        tmp_path,
+        a=f"{bare}\n@function(name='Named')\ndef other():\n    return 2\n",
+        b="from .a import bare",
+    )
     found = load(tmp_path, default_asset="Own")
-    assert [(each.name, each.asset, each()) for each in found] == [("Bare", "Own", 1), ("Named", "Own", 2)]
+    assert [(each.name, each.asset, each()) for each in found] == [
+        ("Bare", "Own", 1),
+        ("Named", "Own", 2),
+    ]
     with pytest.raises(SetupError, match=r"a\.py, line 3: 'Bare' has no asset"):
         Registry(load(tmp_path), author="t")
 
@@ -206,7 +240,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         info = tmp_path / "funcs_pkg-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: funcs-pkg\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("\n".join(["[jupyter_funcs.functions]", *entry_points]))
+        (info / "entry_points.txt").write_text(
+            "\n".join(["[jupyter_funcs.functions]", *entry_points])
+        )
 
     yield install
     for name in set(sys.modules) - before:
@@ -241,8 +277,15 @@ def test_packages_publish_by_entry_points(
 @pytest.mark.parametrize(
     ("text", "entry_point", "says"),
     [
-        pytest.param("", "x = no_such_pkg", "The entry point x = 'no_such_pkg' cannot be imported.\n", id="no module"),
-        pytest.param("1 / 0", "x = funcs_pkg", "funcs_pkg.py, line 1: ZeroDivisionError", id="an error"),
+        pytest.param(
+            "",
+            "x = no_such_pkg",
+            "The entry point x = 'no_such_pkg' cannot be imported.\n",
+            id="no module",
+        ),
+        pytest.param(
+            "1 / 0", "x = funcs_pkg", "funcs_pkg.py, line 1: ZeroDivisionError", id="an error"
+        ),
         pytest.param("", "x = funcs_pkg:absent", "AttributeError", id="no name"),
         pytest.param(
             TWO,
@@ -262,10 +305,15 @@ def test_an_entry_point_that_publishes_nothing_is_refused(
 PAGE = Path(__file__).parents[3] / "jupyter_funcs/guide/publish.md"
 
 
-@pytest.mark.parametrize("code", re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL), ids=row_id)
+@pytest.mark.parametrize(
+    "code", re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL), ids=row_id
+)
 def test_the_guides_examples_are_published_and_run(tmp_path: Path, code: str) -> None:
     if "@function" not in code:
-        assert [each.name for each in notebooks.read_parameters(code, PAGE.name)[0]] == ["store", "days"]
+        assert [each.name for each in notebooks.read_parameters(code, PAGE.name)[0]] == [
+            "store",
+            "days",
+        ]
         return
     (tmp_path / "sales.csv").write_bytes((EXAMPLES / "sales.csv").read_bytes())
     stores, sales = load(write(tmp_path, stores=code))
@@ -312,7 +360,11 @@ def odd(store: str):
     ],
 )
 def test_a_function_that_fails_answers_200_with_one_line_and_logs_its_trace_without_arguments(
-    tmp_path: Path, publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, name: str, error: str
+    tmp_path: Path,
+    publish: Callable[..., Wire],
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    error: str,
 ) -> None:
     wire = publish(*load(write(tmp_path, failing=FAILING)))
     with caplog.at_level(logging.ERROR, "jupyter_funcs.service"):
@@ -323,12 +375,16 @@ def test_a_function_that_fails_answers_200_with_one_line_and_logs_its_trace_with
     assert "Hidden Market" not in record.getMessage()
 
 
-def test_an_iterator_leaves_as_a_list_of_records(tmp_path: Path, publish: Callable[..., Wire]) -> None:
+def test_an_iterator_leaves_as_a_list_of_records(
+    tmp_path: Path, publish: Callable[..., Wire]
+) -> None:
     wire = publish(*load(write(tmp_path, one=source("count", "({'n': n} for n in range(3))"))))
     assert wire.rows("Count") == [{"n": 0}, {"n": 1}, {"n": 2}]
 
 
-def test_the_examples_are_listed_in_the_services_words_and_run(publish: Callable[..., Wire]) -> None:
+def test_the_examples_are_listed_in_the_services_words_and_run(
+    publish: Callable[..., Wire],
+) -> None:
     examples = load(EXAMPLES)
     assert {each.asset for each in examples} == {"Shops"}
     wire = publish(*(replace(each, asset="a") for each in examples))

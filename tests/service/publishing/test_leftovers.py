@@ -64,9 +64,16 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def services(temporary: Path) -> Iterator[list[tuple[psutil.Process, Path]]]:
     """Two running services, each with a worker that has written to its folder."""
     command = [sys.executable, "-W", "error", "-c", SERVICE, str(temporary.parent / "functions")]
-    started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    started = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
     try:
-        yield [(psutil.Process(each.pid), Path(each.stdout.readline().strip())) for each in started if each.stdout]
+        yield [
+            (psutil.Process(each.pid), Path(each.stdout.readline().strip()))
+            for each in started
+            if each.stdout
+        ]
     finally:
         for each in started:
             each.kill()

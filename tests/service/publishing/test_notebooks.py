@@ -55,7 +55,9 @@ HOSTILE = [
 ]
 
 
-def written(path: Path, *cells: str, parameters: str | None = "", text: str = "", **metadata: Any) -> Path:
+def written(
+    path: Path, *cells: str, parameters: str | None = "", text: str = "", **metadata: Any
+) -> Path:
     """Write a notebook: a text, the parameters cell, and cells."""
     v4 = nbformat.v4
     notebook = v4.new_notebook(metadata={"jupyter_funcs": {"asset": "a"}} | metadata)
@@ -108,7 +110,10 @@ def test_the_example_is_described_by_its_text_and_its_parameters_cell() -> None:
     found = notebooks.read(EXAMPLE)
     assert (found.name, found.asset, found.group) == ("Get Best Days", "Shops", "Stores")
     assert found.description == "The days on which a store sold the most pieces, best first."
-    assert (found.entry_point, found.notebook_name) == ("published/best_days.ipynb", "best_days.ipynb")
+    assert (found.entry_point, found.notebook_name) == (
+        "published/best_days.ipynb",
+        "best_days.ipynb",
+    )
     assert [each.description() for each in found.parameters] == [
         "[Required] The store, as Get Stores has it.",
         "[Optional] Only pieces of this kind. Options are 'new', 'used'.",
@@ -121,9 +126,14 @@ def test_the_example_is_run_over_the_wire(publish: Callable[..., Wire]) -> None:
     with in_workers(EXAMPLE) as functions:
         wire = publish(*(replace(each, asset="a") for each in functions))
         listed = wire.post(LIST).json()[0]
-        assert (listed["notebookName"], listed["entryPoint"]) == ("best_days.ipynb", "published/best_days.ipynb")
+        assert (listed["notebookName"], listed["entryPoint"]) == (
+            "best_days.ipynb",
+            "published/best_days.ipynb",
+        )
         args = {"store": "Market", "days": "1"}
-        assert wire.rows("Get Best Days", **args) == [{"day": "2024-03-03", "kind": "used", "pieces": 9}]
+        assert wire.rows("Get Best Days", **args) == [
+            {"day": "2024-03-03", "kind": "used", "pieces": 9}
+        ]
         assert wire.errors("Get Best Days", kind="odd").keys() == {"store", "kind"}
 
 
@@ -139,7 +149,11 @@ def test_the_example_is_run_over_the_wire(publish: Callable[..., Wire]) -> None:
     ids=["neither", "a text", "a text after blank lines", "a late heading", "metadata"],
 )
 def test_name_and_description_are_from_the_metadata_else_from_the_first_text(
-    notebook: Callable[..., PublishedFunction], text: str, metadata: dict[str, str], name: str, description: str
+    notebook: Callable[..., PublishedFunction],
+    text: str,
+    metadata: dict[str, str],
+    name: str,
+    description: str,
 ) -> None:
     found = notebook("1", text=text, jupyter_funcs={"asset": "a", "author": "ann"} | metadata)
     assert (found.name, found.description, found.author) == (name, description, "ann")
@@ -156,7 +170,10 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
     ("cells", "options", "says"),
     [
         pytest.param(
-            ["1"], {"parameters": None}, "has no cell tagged 'parameters'.\nTag the one cell", id="no parameters cell"
+            ["1"],
+            {"parameters": None},
+            "has no cell tagged 'parameters'.\nTag the one cell",
+            id="no parameters cell",
         ),
         pytest.param(
             ["1"],
@@ -171,7 +188,10 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
             id="an asset of a number",
         ),
         pytest.param(
-            ["1"], {"jupyter_funcs": {"name": " "}}, " - at `$.metadata.jupyter_funcs.name`.", id="a blank name"
+            ["1"],
+            {"jupyter_funcs": {"name": " "}},
+            " - at `$.metadata.jupyter_funcs.name`.",
+            id="a blank name",
         ),
         pytest.param(
             ["1"],
@@ -191,13 +211,26 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
             "note_book.ipynb, cell 2, line 1: a has the unsupported annotation",
             id="an unsupported annotation",
         ),
-        pytest.param([], {"parameters": "a = 1"}, "has no code after the parameters cell", id="no code"),
-        pytest.param(["# nothing", "  "], {}, "has no code after the parameters cell", id="only comments and blanks"),
         pytest.param(
-            ["x = 1", "#"], {}, "note_book.ipynb, cell 2 ends with 'x = 1', not with a value", id="no last value"
+            [], {"parameters": "a = 1"}, "has no code after the parameters cell", id="no code"
         ),
         pytest.param(
-            ["1"], {"language_info": {"name": "R"}}, "is written in 'R'.\nOnly Python notebooks", id="R by its language"
+            ["# nothing", "  "],
+            {},
+            "has no code after the parameters cell",
+            id="only comments and blanks",
+        ),
+        pytest.param(
+            ["x = 1", "#"],
+            {},
+            "note_book.ipynb, cell 2 ends with 'x = 1', not with a value",
+            id="no last value",
+        ),
+        pytest.param(
+            ["1"],
+            {"language_info": {"name": "R"}},
+            "is written in 'R'.\nOnly Python notebooks",
+            id="R by its language",
         ),
         pytest.param(
             ["1"],
@@ -218,7 +251,9 @@ def test_a_notebook_that_cannot_be_published_is_refused_with_its_file(
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "no JSON", '{"cells": 7}', '{"nbformat": 99, "cells": []}', "[]", "null"], ids=row_id
+    "content",
+    ["", "{}", "no JSON", '{"cells": 7}', '{"nbformat": 99, "cells": []}', "[]", "null"],
+    ids=row_id,
 )
 def test_an_invalid_notebook_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.ipynb"
@@ -239,7 +274,9 @@ def test_two_parameters_cells_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_values_reach_the_notebook_as_they_are_and_typed(notebook: Callable[..., PublishedFunction]) -> None:
+def test_values_reach_the_notebook_as_they_are_and_typed(
+    notebook: Callable[..., PublishedFunction],
+) -> None:
     function = notebook(
         "[repr(x) for x in (texts, text, day, days, number, share, flag, kind, untouched, computed)]",
         parameters="from datetime import date\ntexts: list[str]\ntext: str\nday: date\ndays: list[date]\nnumber = 1\n"
@@ -256,8 +293,25 @@ def test_values_reach_the_notebook_as_they_are_and_typed(notebook: Callable[...,
         "flag": "yes",
         "untouched": 'as "it" is',
     }
-    read = {"day": date(2024, 2, 29), "days": [date(2024, 3, 1)], "flag": True, "kind": "x", "computed": 42}
-    order = ("texts", "text", "day", "days", "number", "share", "flag", "kind", "untouched", "computed")
+    read = {
+        "day": date(2024, 2, 29),
+        "days": [date(2024, 3, 1)],
+        "flag": True,
+        "kind": "x",
+        "computed": 42,
+    }
+    order = (
+        "texts",
+        "text",
+        "day",
+        "days",
+        "number",
+        "share",
+        "flag",
+        "kind",
+        "untouched",
+        "computed",
+    )
     found = value(function, **sent)
     assert [each["Result"] for each in found] == [repr((sent | read)[name]) for name in order]
 
@@ -273,7 +327,10 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 def test_a_run_has_no_secrets_finds_what_is_beside_the_notebook_and_leaves_it_as_it_was(
-    notebook: Callable[..., PublishedFunction], tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+    notebook: Callable[..., PublishedFunction],
+    tmp_path: Path,
+    temporary: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("FUNCS_SIGNING_KEY", "FUNCS_TOKEN", "DATABASE_PASSWORD"):
         monkeypatch.setenv(name, "secret-of-the-tests")
@@ -295,12 +352,20 @@ def test_a_run_has_no_secrets_finds_what_is_beside_the_notebook_and_leaves_it_as
 @pytest.mark.parametrize(
     ("cells", "said", "logged"),
     [
-        (["def find(x):\n    raise KeyError(f'{x}\\nsecond')", "find(store)\n1"], "Hidden Market", "    find(store)"),
+        (
+            ["def find(x):\n    raise KeyError(f'{x}\\nsecond')", "find(store)\n1"],
+            "Hidden Market",
+            "    find(store)",
+        ),
         (["raise ZeroDivisionError", "1"], "ZeroDivisionError", "raise ZeroDivisionError"),
         (["import sys\nsys.exit(3)", "1"], "It called sys.exit(3).", "sys.exit(3)"),
         (["import sys\nsys.exit()", "1"], "It called sys.exit().", "sys.exit()"),
         (["import os\nos._exit(1)", "1"], "The process that ran it ended before its result.", ""),
-        (["import os\nos.kill(os.getppid(), 0)", "1"], "Operation not permitted", "os.kill(os.getppid(), 0)"),
+        (
+            ["import os\nos.kill(os.getppid(), 0)", "1"],
+            "Operation not permitted",
+            "os.kill(os.getppid(), 0)",
+        ),
         (["x = = 1", "1"], "invalid syntax", "SyntaxError"),
         (["{store: [1 + 2j]}"], "Column 'Hidden Market' has complex in row 1", "encode"),
     ],
@@ -353,7 +418,11 @@ def alive() -> Iterator[Callable[[Path], list[int]]]:
             assert becomes(lambda: bool(files_named("pids.json", folder)))
             [path] = files_named("pids.json", folder)
             found.update(json.loads(path.read_text()))
-        return [pid for pid in found if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
+        return [
+            pid
+            for pid in found
+            if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        ]
 
     yield read
     for pid in found:
@@ -379,7 +448,10 @@ FOR_EVER = "while True:\n    pass"
 @pytest.mark.slow
 @pytest.mark.parametrize("is_stopped", [False, True])
 def test_a_killed_service_takes_its_runs_with_it(
-    notebook: Callable[..., PublishedFunction], alive: Callable[[Path], list[int]], temporary: Path, is_stopped: bool
+    notebook: Callable[..., PublishedFunction],
+    alive: Callable[[Path], list[int]],
+    temporary: Path,
+    is_stopped: bool,
 ) -> None:
     """Also one that it has stopped, which is how it begins to end it."""
     path = notebook(BUSY, FOR_EVER, "1").place
@@ -403,7 +475,9 @@ def test_a_killed_service_takes_its_runs_with_it(
 
 @pytest.mark.slow
 def test_runs_at_once_do_not_mix(notebook: Callable[..., PublishedFunction]) -> None:
-    path = Path(notebook("import time\ntime.sleep(0.5)\nnumber * 10", parameters="number: int").place)
+    path = Path(
+        notebook("import time\ntime.sleep(0.5)\nnumber * 10", parameters="number: int").place
+    )
     with in_workers(path) as [function], ThreadPoolExecutor(3) as threads:
         found = threads.map(lambda number: function.result(Call(), {"number": number}), range(3))
         assert [content(each) for each in found] == [0, 10, 20]

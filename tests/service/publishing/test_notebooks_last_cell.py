@@ -58,7 +58,10 @@ def test_the_last_value_is_the_result_and_the_rest_runs_as_in_jupyter(
 
 
 WITHOUT_VALUE = [
-    ("x = 1", "ends with 'x = 1', not with a value.\nEnd the notebook with the value alone on its last line."),
+    (
+        "x = 1",
+        "ends with 'x = 1', not with a value.\nEnd the notebook with the value alone on its last line.",
+    ),
     ("x.y[0] = 1", "ends with 'x.y[0] = 1'"),
     ("x: int = 1", "ends with 'x: int = 1'"),
     ("x += 1", "ends with 'x += 1'"),
@@ -86,6 +89,8 @@ def test_a_cell_that_ends_without_a_value_is_refused(source: str, says: str) -> 
     assert str(caught.value).count("\n") <= 2
 
 
-@pytest.mark.parametrize(("source", "empty"), [("", True), ("\n # x\n", True), ("x", False), ("'#'", False)])
+@pytest.mark.parametrize(
+    ("source", "empty"), [("", True), ("\n # x\n", True), ("x", False), ("'#'", False)]
+)
 def test_a_cell_of_blanks_and_comments_is_empty(source: str, empty: bool) -> None:
     assert notebooks.is_empty(source) == empty

@@ -32,9 +32,17 @@ ASSIGNMENTS = [
     ("a = 7  # type: ignore[misc]", 7, "[Optional] If none, a defaults to '7'."),
     ("a = -1.5", -1.5, "[Optional] Must be a number. If none, a defaults to '-1.5'."),
     ("a = False", False, "[Optional] Options are 'Yes', 'No'. If none, a defaults to 'No'."),
-    ("a = ['x',\n  'y',\n]  # Which.", ["x", "y"], "[Optional] Which. If none, a defaults to 'x', 'y'."),
+    (
+        "a = ['x',\n  'y',\n]  # Which.",
+        ["x", "y"],
+        "[Optional] Which. If none, a defaults to 'x', 'y'.",
+    ),
     ("a: list[Literal['x', 'y']]", None, "[Required] Options are 'x', 'y'."),
-    ("a: t.List[t.Literal['x']] = ['x']", ["x"], "[Optional] Options are 'x'. If none, a defaults to 'x'."),
+    (
+        "a: t.List[t.Literal['x']] = ['x']",
+        ["x"],
+        "[Optional] Options are 'x'. If none, a defaults to 'x'.",
+    ),
     (
         "a: datetime.date = datetime.date(2024, 2, 29)",
         date(2024, 2, 29),
@@ -61,14 +69,18 @@ ASSIGNMENTS = [
     ("line", "default", "description"), ASSIGNMENTS, ids=[row_id(line) for line, *_ in ASSIGNMENTS]
 )
 def test_an_assignment_is_a_parameter(line: str, default: Any, description: str) -> None:
-    [found], rules = notebooks.read_parameters(f'"""Parameters."""\nfrom x import y\n# of all\n{line}\n', "here")
+    [found], rules = notebooks.read_parameters(
+        f'"""Parameters."""\nfrom x import y\n# of all\n{line}\n', "here"
+    )
     assert (found.name, found.description(rules)) == ("a", description)
     assert found.default == default
     assert type(found.default) is type(default)
 
 
 def test_a_comment_may_have_the_type() -> None:
-    (several, many), _ = notebooks.read_parameters("a = None  # type: list[int]\nb = None  # type: date", "here")
+    (several, many), _ = notebooks.read_parameters(
+        "a = None  # type: list[int]\nb = None  # type: date", "here"
+    )
     assert several.many
     assert (several.type, many.type) == (int, date)
 
@@ -110,7 +122,9 @@ NO_PARAMETERS = {
 
 
 @pytest.mark.parametrize(("source", "says"), NO_PARAMETERS.items(), ids=map(row_id, NO_PARAMETERS))
-def test_anything_but_a_parameter_is_refused_with_its_line_and_never_executed(source: str, says: str) -> None:
+def test_anything_but_a_parameter_is_refused_with_its_line_and_never_executed(
+    source: str, says: str
+) -> None:
     with pytest.raises(SetupError) as caught:
         notebooks.read_parameters(source, "here")
     assert str(caught.value).startswith("here")

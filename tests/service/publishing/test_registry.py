@@ -14,7 +14,12 @@ from jupyter_funcs.functions.markers import AtLeastOne, Help
 from jupyter_funcs.service.accounts.records import Asset
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.calls import CallCancelledError
-from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction, Registry, function
+from jupyter_funcs.service.publishing.registry import (
+    ArgumentsError,
+    PublishedFunction,
+    Registry,
+    function,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,28 +95,51 @@ def test_ids_are_unique_and_the_same_at_every_start(listing: list[dict[str, Any]
 
 
 def test_the_functions_take_the_parameters_of_the_service(listing: list[dict[str, Any]]) -> None:
-    found = {each["name"]: {p["name"]: (p["type"], p["required"]) for p in each["params"]} for each in listing}
+    found = {
+        each["name"]: {p["name"]: (p["type"], p["required"]) for p in each["params"]}
+        for each in listing
+    }
     assert found == PARAMETERS
 
 
-def test_descriptions_say_what_is_required_and_that_the_data_is_synthetic(listing: list[dict[str, Any]]) -> None:
+def test_descriptions_say_what_is_required_and_that_the_data_is_synthetic(
+    listing: list[dict[str, Any]],
+) -> None:
     for each in listing:
         assert each["description"].endswith("(synthetic demo data).")
         assert "synthetic" in each["orgName"]
         for param in each["params"]:
-            assert param["description"].startswith("[Required] " if param["required"] else "[Optional] ")
+            assert param["description"].startswith(
+                "[Required] " if param["required"] else "[Optional] "
+            )
 
 
 WORDINGS = [
     ("Get Panel Daily", "PanelName", "Use function 'Get Panels' to get list of available panels."),
     ("Get Panel Daily", "Symbol", "Use function 'Get Universe' to get list of available symbols."),
     ("Get Panel Daily", "Symbol", "Required if Brand is not specified."),
-    ("Get Panel Daily", "Brand", "Use function 'Get Panel Dimensions' to get list of available brands."),
+    (
+        "Get Panel Daily",
+        "Brand",
+        "Use function 'Get Panel Dimensions' to get list of available brands.",
+    ),
     ("Get Panel Daily", "Brand", "Required if Symbol is not specified."),
-    ("Get Panel Daily", "PoPGrowth", "Options are 'Yes', 'No'. If none, PoPGrowth defaults to 'No'."),
-    ("Get Panel Daily", "PoPLookback", "Must be at least 1 and at most 50. If none, PoPLookback defaults to '1'."),
+    (
+        "Get Panel Daily",
+        "PoPGrowth",
+        "Options are 'Yes', 'No'. If none, PoPGrowth defaults to 'No'.",
+    ),
+    (
+        "Get Panel Daily",
+        "PoPLookback",
+        "Must be at least 1 and at most 50. If none, PoPLookback defaults to '1'.",
+    ),
     ("Get Panel FQ", "Dimensions", "Options are 'Age Group', 'Region', 'Brand'."),
-    ("Get Panel FQ", "UseReportedForCurrentPeriod", "If none, UseReportedForCurrentPeriod defaults to 'Yes'."),
+    (
+        "Get Panel FQ",
+        "UseReportedForCurrentPeriod",
+        "If none, UseReportedForCurrentPeriod defaults to 'Yes'.",
+    ),
     ("Get Panel FQ", "PeriodToDate", "If none, PeriodToDate defaults to 'No'."),
     ("Get KPIs", "PrimaryOnly", "If none, PrimaryOnly defaults to 'Yes'."),
     ("Get Report", "report_time_unit", "Options are 'day', 'week', 'month', 'quarter'."),
@@ -126,7 +154,11 @@ def test_descriptions_use_the_wording_of_the_service(
     listing: list[dict[str, Any]], name: str, param: str, sentence: str
 ) -> None:
     [text] = [
-        p["description"] for each in listing if each["name"] == name for p in each["params"] if p["name"] == param
+        p["description"]
+        for each in listing
+        if each["name"] == name
+        for p in each["params"]
+        if p["name"] == param
     ]
     assert sentence in text
 
@@ -152,11 +184,20 @@ def example() -> PublishedFunction:
 
 def test_a_python_function_is_published_by_its_annotations_and_docstring() -> None:
     found = example()
-    assert (found.name, found.asset, found.description) == ("My Function", "Own", "Do something. And tell more.")
+    assert (found.name, found.asset, found.description) == (
+        "My Function",
+        "Own",
+        "Do something. And tell more.",
+    )
     assert [each.name for each in found.parameters] == ["First", "Second", "since"]
     [listed] = Registry([found], author="ann").listing([OWN], None)
     assert (listed["groupId"], listed["groupName"]) == (0, None)
-    assert (listed["assetId"], listed["assetName"], listed["orgName"], listed["isShared"]) == (7, "Own", "Team", True)
+    assert (listed["assetId"], listed["assetName"], listed["orgName"], listed["isShared"]) == (
+        7,
+        "Own",
+        "Team",
+        True,
+    )
     assert (listed["authorUserName"], listed["notebookName"]) == ("ann", __name__)
     assert listed["entryPoint"] == f"{__name__}:example.<locals>.my_function"
 
@@ -165,7 +206,11 @@ def test_a_user_sees_the_functions_of_their_assets_with_the_ids_that_everybody_s
     whole = of_demo(PANEL_DATA, REPORTS)
     assert of_demo() == []
     assert of_demo(OWN) == []
-    assert of_demo(REPORTS) == [each for each in whole if each["assetName"] == "Demo reports"] == whole[6:]
+    assert (
+        of_demo(REPORTS)
+        == [each for each in whole if each["assetName"] == "Demo reports"]
+        == whole[6:]
+    )
     assert of_demo(REPORTS, PANEL_DATA) == whole
 
 
@@ -189,8 +234,15 @@ def test_arguments_are_read_by_name_and_absent_ones_take_their_defaults() -> Non
 def test_all_invalid_arguments_are_named_at_once() -> None:
     with pytest.raises(ArgumentsError) as caught:
         example().read({"since": "x", "Fisrt": "y"}, None)
-    assert {key: len(texts) for key, texts in caught.value.errors.items()} == {"since": 1, "Fisrt": 1, "": 1}
-    assert "Did you mean 'First'? It takes 'First', 'Second', 'since'." in caught.value.errors["Fisrt"][0]
+    assert {key: len(texts) for key, texts in caught.value.errors.items()} == {
+        "since": 1,
+        "Fisrt": 1,
+        "": 1,
+    }
+    assert (
+        "Did you mean 'First'? It takes 'First', 'Second', 'since'."
+        in caught.value.errors["Fisrt"][0]
+    )
 
 
 def test_a_wrong_value_counts_as_given_for_at_least_one() -> None:
@@ -214,7 +266,9 @@ def test_two_functions_of_one_name_are_refused_with_both_places() -> None:
 @pytest.mark.usefixtures("no_hang")
 def test_ten_thousand_functions_are_listed_and_found() -> None:
     names = [f"Function {number}" for number in range(10_000)]
-    functions = [replace(example(), name=name, asset=f"Asset {at % 500}") for at, name in enumerate(names)]
+    functions = [
+        replace(example(), name=name, asset=f"Asset {at % 500}") for at, name in enumerate(names)
+    ]
     assets = [Asset(number, f"Asset {number}", "Team", is_shared=False) for number in range(500)]
     registry = Registry(functions, author="")
     listed = registry.listing(assets, None)

@@ -90,9 +90,12 @@ def takes_none(store: str) -> None: ...
 
 
 @pytest.mark.parametrize(
-    ("python", "takes_call"), [(takes_call_by_name, True), (takes_call_by_annotation, True), (takes_none, False)]
+    ("python", "takes_call"),
+    [(takes_call_by_name, True), (takes_call_by_annotation, True), (takes_none, False)],
 )
-def test_a_function_that_asks_for_the_call_receives_it(python: Callable[..., Any], takes_call: bool) -> None:
+def test_a_function_that_asks_for_the_call_receives_it(
+    python: Callable[..., Any], takes_call: bool
+) -> None:
     published = function(asset="a")(python)
     assert published.takes_call == takes_call
     assert [each.name for each in published.parameters] == ["store"]
@@ -106,7 +109,9 @@ def test_at_least_one_may_be_in_an_annotation() -> None:
     def find(near: Place | None = None, far: Place | None = None) -> None: ...
 
     assert find.rules == (AtLeastOne("near", "far"),)
-    assert find.parameters[0].description(find.rules) == "[Optional] Required if far is not specified."
+    assert (
+        find.parameters[0].description(find.rules) == "[Optional] Required if far is not specified."
+    )
 
 
 def test_a_published_function_can_still_be_called_directly() -> None:
@@ -155,7 +160,9 @@ UNPUBLISHABLE = {
 }
 
 
-@pytest.mark.parametrize(("python", "says"), UNPUBLISHABLE.items(), ids=[python.__name__ for python in UNPUBLISHABLE])
+@pytest.mark.parametrize(
+    ("python", "says"), UNPUBLISHABLE.items(), ids=[python.__name__ for python in UNPUBLISHABLE]
+)
 def test_an_unpublishable_function_is_refused_with_its_file_line_and_parameter(
     python: Callable[..., Any], says: str
 ) -> None:
@@ -168,7 +175,9 @@ def test_an_unpublishable_function_is_refused_with_its_file_line_and_parameter(
     assert text.count("\n") <= 2
 
 
-@pytest.mark.parametrize("what", [max, 7], ids=["a built-in function without a signature", "a number"])
+@pytest.mark.parametrize(
+    "what", [max, 7], ids=["a built-in function without a signature", "a number"]
+)
 def test_what_cannot_be_called_by_name_is_refused(what: Any) -> None:
     with pytest.raises(SetupError, match=r"^Not a function: .*: it "):
         function(asset="a")(what)

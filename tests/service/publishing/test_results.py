@@ -112,7 +112,10 @@ class Graph:
 
 
 ROWS_OF_PARTS = [{"Part": "a", "x": 1}, {"Part": "a", "x": 2}, {"Part": "b", "x": 3}]
-EDGES = [{"source": "a", "target": "b", "weight": 2.0}, {"source": "b", "target": "c", "weight": None}]
+EDGES = [
+    {"source": "a", "target": "b", "weight": 2.0},
+    {"source": "b", "target": "c", "weight": None},
+]
 
 TABLES = [
     ([], []),
@@ -125,7 +128,10 @@ TABLES = [
     (np.array([[1, 2], [3, 4]]), [{"0": 1, "1": 2}, {"0": 3, "1": 4}]),
     (np.array([(1, "x")], [("a", int), ("b", "U1")]), [{"a": 1, "b": "x"}]),
     (pd.MultiIndex.from_tuples([(1, "x")], names=["a", "b"]), [{"a": 1, "b": "x"}]),
-    ((pd.DataFrame({"x": [1, 2]}), pd.Series([3, 4], name="y")), [{"x": 1, "y": 3}, {"x": 2, "y": 4}]),
+    (
+        (pd.DataFrame({"x": [1, 2]}), pd.Series([3, 4], name="y")),
+        [{"x": 1, "y": 3}, {"x": 2, "y": 4}],
+    ),
     ((pd.DataFrame({"x": [1]}), np.array([3])), [{"x": 1, "1": 3}]),
     ((np.array([[1, 2]]), np.array([3])), [{"0 0": 1, "0 1": 2, "1": 3}]),
     ((np.array(["a", "b"]), np.array([3, 4])), [{"0": "a", "1": 3}, {"0": "b", "1": 4}]),
@@ -135,8 +141,14 @@ TABLES = [
         [pd.DataFrame({"x": [1]}, index=["r"]), pd.Series([2], index=["s"], name="y")],
         [{"Part": "0", "x": 1.0, "y": None}, {"Part": "1", "x": None, "y": 2.0}],
     ),
-    ({"data": pd.DataFrame({"x": [1]}), "frame": pd.DataFrame({"x": [1], "y": [2]}), "n": 5}, [{"x": 1, "y": 2}]),
-    ({"data": pd.DataFrame({"x": [1]}), "target": pd.Series([2], name="y"), "n": 5}, [{"x": 1, "y": 2}]),
+    (
+        {"data": pd.DataFrame({"x": [1]}), "frame": pd.DataFrame({"x": [1], "y": [2]}), "n": 5},
+        [{"x": 1, "y": 2}],
+    ),
+    (
+        {"data": pd.DataFrame({"x": [1]}), "target": pd.Series([2], name="y"), "n": 5},
+        [{"x": 1, "y": 2}],
+    ),
     (Graph([("a", "b", {"weight": 2}), ("b", "c", {})]), EDGES),
     (Graph([]), []),
     ([Point(x=1)], [{"x": 1, "y": 0.5}]),
@@ -148,7 +160,10 @@ TABLES = [
     ({"a": 1}, [{"a": 1}]),
     (OrderedDict(b=1, a=[2]), [{"b": 1, "a": [2]}]),
     ({"a": [1, 2], "b": ("x", None)}, [{"a": 1, "b": "x"}, {"a": 2, "b": None}]),
-    ({"a": np.array(["2024-02-29"], "M8[ns]"), "b": pd.Series([1.5])}, [{"a": "2024-02-29", "b": 1.5}]),
+    (
+        {"a": np.array(["2024-02-29"], "M8[ns]"), "b": pd.Series([1.5])},
+        [{"a": "2024-02-29", "b": 1.5}],
+    ),
     ([{"a": 1}, {"b": DAY}], [{"a": 1}, {"b": "2024-02-29"}]),
     ([Pair(1, 2)], [{"a": 1, "b": 2}]),
     (Pair(1, 2), [{"a": 1, "b": 2}]),
@@ -168,26 +183,43 @@ TABLES = [
     (pd.DataFrame({"d": pd.to_datetime([NOON], utc=True)}), [{"d": "2024-02-29T12:30:00+00:00"}]),
     (pd.DataFrame({"n": pd.array([2**62 + 1, None], "Int64")}), [{"n": 2**62 + 1}, {"n": None}]),
     (pd.DataFrame({"c": pd.Categorical(["x", None])}), [{"c": "x"}, {"c": None}]),
-    (pd.DataFrame({"p": pd.PeriodIndex(["2024Q1", None], freq="Q")}), [{"p": "2024Q1"}, {"p": None}]),
+    (
+        pd.DataFrame({"p": pd.PeriodIndex(["2024Q1", None], freq="Q")}),
+        [{"p": "2024Q1"}, {"p": None}],
+    ),
     (pd.DataFrame({"c": pd.cut([1], [0, 2])}), [{"c": "(0, 2]"}]),
-    (pd.DataFrame({"d": pd.array([DAY, None], pd.ArrowDtype(pa.date32()))}), [{"d": "2024-02-29"}, {"d": None}]),
+    (
+        pd.DataFrame({"d": pd.array([DAY, None], pd.ArrowDtype(pa.date32()))}),
+        [{"d": "2024-02-29"}, {"d": None}],
+    ),
     (pd.DataFrame({"column_names": ["x"]}), [{"column_names": "x"}]),
     (pd.DataFrame({"n": [1]}, index=["to_pylist"]), [{"n": 1}]),
-    (pa.table({"d": [DAY], "l": [[1, 2]], "s": [{"x": 1}]}), [{"d": "2024-02-29", "l": [1, 2], "s": {"x": 1}}]),
+    (
+        pa.table({"d": [DAY], "l": [[1, 2]], "s": [{"x": 1}]}),
+        [{"d": "2024-02-29", "l": [1, 2], "s": {"x": 1}}],
+    ),
     (pa.RecordBatchReader.from_batches(pa.schema({"a": pa.int8()}), []), []),
 ]
 
 
 @pytest.mark.parametrize(
-    ("result", "records"), TABLES, ids=[row_id(f"{type(result).__name__} {records}") for result, records in TABLES]
+    ("result", "records"),
+    TABLES,
+    ids=[row_id(f"{type(result).__name__} {records}") for result, records in TABLES],
 )
 def test_every_kind_of_table_becomes_a_list_of_records(result: Any, records: Any) -> None:
     assert json.loads(body(result)) == records
 
 
-@pytest.mark.parametrize("number", ["1.10", "0.1", "12345678901234567890.123456789", "-0.00", "1E+3"])
+@pytest.mark.parametrize(
+    "number", ["1.10", "0.1", "12345678901234567890.123456789", "-0.00", "1E+3"]
+)
 def test_a_decimal_keeps_all_its_digits(number: str) -> None:
-    for result in ([{"a": Decimal(number)}], pd.DataFrame({"a": [Decimal(number)]}), {"a": [Decimal(number)]}):
+    for result in (
+        [{"a": Decimal(number)}],
+        pd.DataFrame({"a": [Decimal(number)]}),
+        {"a": [Decimal(number)]},
+    ):
         assert body(result) == f'[{{"a":{number}}}]'
 
 
@@ -211,9 +243,9 @@ def test_infinity_stays_in_arrow() -> None:
 
 
 def test_the_text_nan_stays_text() -> None:
-    assert json.loads(body([{"a": "NaN", "b": Decimal("NaN"), "c": ["Infinity", Decimal("Infinity")]}])) == [
-        {"a": "NaN", "b": None, "c": ["Infinity", None]}
-    ]
+    assert json.loads(
+        body([{"a": "NaN", "b": Decimal("NaN"), "c": ["Infinity", Decimal("Infinity")]}])
+    ) == [{"a": "NaN", "b": None, "c": ["Infinity", None]}]
 
 
 NOT_JSON = [
@@ -231,9 +263,13 @@ NOT_JSON = [
 
 
 @pytest.mark.parametrize(
-    ("result", "says"), NOT_JSON, ids=[row_id(f"{type(result).__name__} {says}") for result, says in NOT_JSON]
+    ("result", "says"),
+    NOT_JSON,
+    ids=[row_id(f"{type(result).__name__} {says}") for result, says in NOT_JSON],
 )
-def test_what_json_cannot_hold_is_refused_in_one_line_that_says_where(result: Any, says: str) -> None:
+def test_what_json_cannot_hold_is_refused_in_one_line_that_says_where(
+    result: Any, says: str
+) -> None:
     with pytest.raises(results.ResultError) as caught:
         body(result)
     assert says in str(caught.value)
@@ -334,7 +370,9 @@ NUMBERS = pa.table({"a": list(range(10**5))})
 CODES = pa.table({"a": pa.array(["x", "y", "x", "y"]).dictionary_encode()})
 OPAQUE = {"ARROW:extension:name": "arrow.opaque"}
 OPAQUE["ARROW:extension:metadata"] = '{"type_name": "hugeint", "vendor_name": "DuckDB"}'
-WIDE = pa.table([pa.array([b"x"], pa.binary(1))], pa.schema([pa.field("a", pa.binary(1), metadata=OPAQUE)]))
+WIDE = pa.table(
+    [pa.array([b"x"], pa.binary(1))], pa.schema([pa.field("a", pa.binary(1), metadata=OPAQUE)])
+)
 
 
 def written(table: pa.Table, before: bytes = b"", after: bytes = b"", **options: Any) -> bytes:
@@ -374,7 +412,9 @@ def test_a_forged_table_never_shows_the_memory_of_the_service_nor_fills_it(forge
 
 
 @pytest.mark.parametrize(
-    "table", [NUMBERS, pa.table({"a": [[1, None], []], "b": [{"c": "x"}, None]})], ids=["numbers", "lists and structs"]
+    "table",
+    [NUMBERS, pa.table({"a": [[1, None], []], "b": [{"c": "x"}, None]})],
+    ids=["numbers", "lists and structs"],
 )
 def test_a_plain_table_is_read_as_it_was_written(table: pa.Table) -> None:
     assert results.read_stream(results.stream(table)).equals(table)

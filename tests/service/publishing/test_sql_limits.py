@@ -122,13 +122,17 @@ def functions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Publish
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[DuckDBEngine]:
-    with contextlib.closing(DuckDBEngine(companies.reference(), demo.cards, memory_limit=MEMORY)) as engine:
+    with contextlib.closing(
+        DuckDBEngine(companies.reference(), demo.cards, memory_limit=MEMORY)
+    ) as engine:
         yield engine
 
 
 @pytest.fixture
 def serve(functions: list[PublishedFunction], engine: DuckDBEngine) -> Callable[..., Wire]:
-    return lambda **limits: serving(Registry(functions, author="t"), engine, limits=Limits(**limits))
+    return lambda **limits: serving(
+        Registry(functions, author="t"), engine, limits=Limits(**limits)
+    )
 
 
 def below(process: psutil.Process) -> list[psutil.Process]:
@@ -162,8 +166,12 @@ STUBBORN = [
 
 
 @pytest.mark.fault(148)
-@pytest.mark.parametrize("value", [STUBBORN[0], *(pytest.param(sql, marks=pytest.mark.slow) for sql in STUBBORN[1:])])
-def test_a_query_that_ignores_interrupts_ends_with_its_run(serve: Callable[..., Wire], value: str) -> None:
+@pytest.mark.parametrize(
+    "value", [STUBBORN[0], *(pytest.param(sql, marks=pytest.mark.slow) for sql in STUBBORN[1:])]
+)
+def test_a_query_that_ignores_interrupts_ends_with_its_run(
+    serve: Callable[..., Wire], value: str
+) -> None:
     """Nothing computes any longer once the run has given up its place."""
     wire = serve(run_seconds=1)
     assert serve().rows("Count") == [{"n": 24}]
@@ -175,7 +183,9 @@ def test_a_query_that_ignores_interrupts_ends_with_its_run(serve: Callable[..., 
 
 @pytest.mark.slow
 @pytest.mark.fault(148)
-def test_an_expression_that_ignores_interrupts_ends_with_its_run(serve: Callable[..., Wire]) -> None:
+def test_an_expression_that_ignores_interrupts_ends_with_its_run(
+    serve: Callable[..., Wire],
+) -> None:
     wire = serve(run_seconds=4)
     assert wire.call("Distance", {"many": 250_000}).status_code == 504
     assert becomes(lambda: wire.app.state.runs.admitted == 0, 30)
@@ -185,7 +195,9 @@ def test_an_expression_that_ignores_interrupts_ends_with_its_run(serve: Callable
 @pytest.mark.slow
 @pytest.mark.fault(148)
 @pytest.mark.parametrize("kind", ["rows", "expression"])
-def test_a_query_that_claims_to_be_for_another_engine_ends_as_well(serve: Callable[..., Wire], kind: str) -> None:
+def test_a_query_that_claims_to_be_for_another_engine_ends_as_well(
+    serve: Callable[..., Wire], kind: str
+) -> None:
     wire = serve(run_seconds=4)
     assert serve().rows("Count") == [{"n": 24}]
     wire.call("Forged", {"kind": kind})
@@ -203,13 +215,17 @@ def deep(levels: int) -> QueryOrder:
 @pytest.fixture(scope="module")
 def queries(engine: DuckDBEngine) -> Iterator[Workers]:
     data = engine.data(lambda: None)
-    setup = WorkerSetup((), reference=engine.reference, data=data, readable=data.readable, memory=2 * 2**30)
+    setup = WorkerSetup(
+        (), reference=engine.reference, data=data, readable=data.readable, memory=2 * 2**30
+    )
     with contextlib.closing(Workers(setup)) as workers:
         yield workers
 
 
 @pytest.mark.fault(148)
-def test_sql_for_another_engine_is_read_where_it_can_be_ended(queries: Workers, engine: DuckDBEngine) -> None:
+def test_sql_for_another_engine_is_read_where_it_can_be_ended(
+    queries: Workers, engine: DuckDBEngine
+) -> None:
     """Reading it may take for ever; a shallow one is checked, and a wrong one refused."""
     checked = queries.run(deep(2), engine.call(), 0)
     assert isinstance(checked, Compiled)
@@ -256,7 +272,9 @@ GREEDY = [
 @pytest.mark.slow
 @pytest.mark.fault(148)
 @pytest.mark.parametrize("value", GREEDY)
-def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(serve: Callable[..., Wire], value: str) -> None:
+def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(
+    serve: Callable[..., Wire], value: str
+) -> None:
     """The service's memory stays as it was, and that of its processes within the limit and what Python takes."""
     wire = serve(run_seconds=60)
     assert wire.rows("Count") == [{"n": 24}]
@@ -264,7 +282,10 @@ def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(serve: Callabl
 
     def watch() -> None:
         while not done.wait(0.02):
-            for at, part in ((0, psutil.Process()), *((1, part) for part in below(psutil.Process()))):
+            for at, part in (
+                (0, psutil.Process()),
+                *((1, part) for part in below(psutil.Process())),
+            ):
                 with contextlib.suppress(psutil.Error):
                     most[at] = max(most[at], part.memory_info().rss)
 
@@ -281,15 +302,25 @@ def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(serve: Callabl
 
 
 @pytest.mark.fault(148)
-def test_the_queries_of_published_functions_give_what_the_engine_gives(serve: Callable[..., Wire]) -> None:
+def test_the_queries_of_published_functions_give_what_the_engine_gives(
+    serve: Callable[..., Wire],
+) -> None:
     """The same values and types in JSON and in Arrow, of reference data and of card spend."""
     wire = serve()
     assert wire.rows("Both") == 24 + len(companies.reference().kpis)
     assert wire.rows("Padded", many=7) == [{"n": 7}]
-    [row] = wire.engine.call().fetch(wire.engine.call().table("cards").spend_cents.sum().name("n").as_table())
+    [row] = wire.engine.call().fetch(
+        wire.engine.call().table("cards").spend_cents.sum().name("n").as_table()
+    )
     assert wire.rows("Spend") == [row]
     [kinds] = wire.rows("Kinds")
-    shown = {"day": "2026-01-02", "time": "2026-01-02T03:04:05", "money": 1.5, "large": 2**62, "nothing": None}
+    shown = {
+        "day": "2026-01-02",
+        "time": "2026-01-02T03:04:05",
+        "money": 1.5,
+        "large": 2**62,
+        "nothing": None,
+    }
     assert kinds == shown | {"many": [1, 2], "pair": {"a": 1}, "text": "ä"}
 
 
@@ -299,6 +330,8 @@ def test_what_is_wrong_with_a_query_is_said(serve: Callable[..., Wire]) -> None:
     def said(text: str) -> Any:
         return json.loads(wire.call("Ask", {"text": text}).text)["error"]
 
-    assert "A query can't read from 'read_text'" in said("SELECT len(content) AS n FROM read_text('/etc/passwd')")
+    assert "A query can't read from 'read_text'" in said(
+        "SELECT len(content) AS n FROM read_text('/etc/passwd')"
+    )
     assert "can't read 'users'" in said("SELECT n FROM users")
     assert "Could not convert string 'x'" in said("SELECT 'x'::INT AS n")

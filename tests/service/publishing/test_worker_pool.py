@@ -379,7 +379,9 @@ def workers(folder: Path) -> Iterator[Workers]:
         patch.setenv("ALLOWED", "for functions")
         reference, hidden = companies.reference(), (folder / "state",)
         limits = {"memory": 2**30, "disk": 2 * 10**8, "processes": 30}
-        made = Workers(WorkerSetup((folder,), reference=reference, hidden=hidden, **limits), ["ALLOWED"])
+        made = Workers(
+            WorkerSetup((folder,), reference=reference, hidden=hidden, **limits), ["ALLOWED"]
+        )
     yield made
     made.close()
 
@@ -403,13 +405,19 @@ def failed(wire: Wire, name: str, **args: Any) -> str:
 def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(wire: Wire) -> None:
     """A function's own rules, options and expressions work as in the service."""
     assert wire.rows("Small", n="3") == [{"Result": 0}, {"Result": 1}, {"Result": 2}]
-    assert [each["known"] for each in wire.rows("Companies", symbol="known", first="2")] == ["known to 2"] * 2
+    assert [each["known"] for each in wire.rows("Companies", symbol="known", first="2")] == [
+        "known to 2"
+    ] * 2
     assert [each["a"] for each in wire.rows("Memory Table")] == ["x", "y", "x"]
-    assert wire.errors("Companies", symbol="odd")["symbol"][0].startswith("symbol 'odd' is not known.")
+    assert wire.errors("Companies", symbol="odd")["symbol"][0].startswith(
+        "symbol 'odd' is not known."
+    )
     assert wire.errors("Choose", panel="odd")["panel"][0].startswith("panel has no option 'odd'.")
     assert wire.call("Choose", {"panel": "demo card panel"}).json()["body"] == '"Demo Card Panel"'
     assert wire.rows("Order", first='{"item": "pen", "pieces": 2}') == 3
-    assert wire.errors("Order", first="{}") == {"first": ["first is not valid at 'item': Field required."]}
+    assert wire.errors("Order", first="{}") == {
+        "first": ["first is not valid at 'item': Field required."]
+    }
     entries = wire.post(LIST).json()
     returns = {each["name"]: each["returns"] for each in entries if "returns" in each}
     assert returns["Small"] == {"type": "array", "items": {"type": "integer"}}
@@ -427,9 +435,14 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
 def test_a_worker_gets_what_was_sent(wire: Wire) -> None:
     """Typed, or as texts of the first wire; and its reply says what is lost."""
     args = {"count": None, "weights": [0.5, 0.5, 0.25], "label": "", "rest": ["b", "", "b"]}
-    reply = wire.post(RUN, json={"FunctionName": "Told", "Args": args}, headers={"Funcs-Args": "json"})
+    reply = wire.post(
+        RUN, json={"FunctionName": "Told", "Args": args}, headers={"Funcs-Args": "json"}
+    )
     assert json.loads(reply.json()["body"]) == "(None, [0.5, 0.5, 0.25], '', ('b', '', 'b'))"
-    assert json.loads(wire.call("Told", args).json()["body"]) == "(5, [0.5, 0.5, 0.25], 'x', ('b', '', 'b'))"
+    assert (
+        json.loads(wire.call("Told", args).json()["body"])
+        == "(5, [0.5, 0.5, 0.25], 'x', ('b', '', 'b'))"
+    )
     assert "1 infinite number" in wire.call("Ratios").headers["funcs-warning"]
 
 
@@ -437,7 +450,10 @@ def test_a_worker_gets_what_was_sent(wire: Wire) -> None:
 @pytest.mark.fault(135)
 def test_a_function_without_memory_for_an_answer_does_not_wait_for_it(wire: Wire) -> None:
     """Here, because the process of the test before has loaded ibis."""
-    assert failed(wire, "No Room") == "No Room failed: The process that ran it ended before its result."
+    assert (
+        failed(wire, "No Room")
+        == "No Room failed: The process that ran it ended before its result."
+    )
 
 
 @pytest.mark.fault(136)
@@ -485,21 +501,35 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             *("Fork", "Fork failed: It was ended because it used more than 30 processes."),
             marks=[
                 pytest.mark.slow,
-                pytest.mark.skipif(not confinement.can_limit_processes(), reason="processes can't be limited"),
+                pytest.mark.skipif(
+                    not confinement.can_limit_processes(), reason="processes can't be limited"
+                ),
             ],
             id="Fork",
         ),
-        pytest.param("Allocate", "Allocate needs more memory than the service allows. Ask for less.", id="Allocate"),
         pytest.param(
-            "Fill", "Fill failed: It was ended because it used more than 200,000,000 bytes of disk space.", id="Fill"
+            "Allocate",
+            "Allocate needs more memory than the service allows. Ask for less.",
+            id="Allocate",
         ),
         pytest.param(
-            *("Nowhere", "Nowhere failed: It was ended because it used more than 200,000,000 bytes of disk space."),
+            "Fill",
+            "Fill failed: It was ended because it used more than 200,000,000 bytes of disk space.",
+            id="Fill",
+        ),
+        pytest.param(
+            *(
+                "Nowhere",
+                "Nowhere failed: It was ended because it used more than 200,000,000 bytes of disk space.",
+            ),
             marks=pytest.mark.slow,
             id="Nowhere",
         ),
         pytest.param(
-            *("Unlinked", "Unlinked failed: It was ended because it used more than 200,000,000 bytes of disk space."),
+            *(
+                "Unlinked",
+                "Unlinked failed: It was ended because it used more than 200,000,000 bytes of disk space.",
+            ),
             marks=pytest.mark.slow,
             id="Unlinked",
         ),
@@ -530,9 +560,15 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             id="Share",
         ),
         pytest.param(
-            *("Deep", "Deep failed: It was ended because its folders can't be read."), marks=pytest.mark.slow, id="Deep"
+            *("Deep", "Deep failed: It was ended because its folders can't be read."),
+            marks=pytest.mark.slow,
+            id="Deep",
         ),
-        pytest.param("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less.", id="Gigabyte"),
+        pytest.param(
+            "Gigabyte",
+            "Gigabyte needs more memory than the service allows. Ask for less.",
+            id="Gigabyte",
+        ),
         pytest.param(
             *("Forged", "Forged failed: The process that ran it ended before its result."),
             marks=pytest.mark.slow,
@@ -543,10 +579,16 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             marks=pytest.mark.slow,
             id="No Text",
         ),
-        pytest.param("Open Files", "Open Files failed: [Errno 24] Too many open files: '/dev/null'", id="Open Files"),
+        pytest.param(
+            "Open Files",
+            "Open Files failed: [Errno 24] Too many open files: '/dev/null'",
+            id="Open Files",
+        ),
     ],
 )
-def test_a_function_is_ended_at_its_limit_and_the_next_run_works(wire: Wire, name: str, error: str) -> None:
+def test_a_function_is_ended_at_its_limit_and_the_next_run_works(
+    wire: Wire, name: str, error: str
+) -> None:
     """The service's memory stays as it was, and nothing goes on."""
     before = psutil.Process().memory_info().rss
     assert failed(wire, name) == error
@@ -557,10 +599,15 @@ def test_a_function_is_ended_at_its_limit_and_the_next_run_works(wire: Wire, nam
 @pytest.mark.slow
 @pytest.mark.fault(135)
 @pytest.mark.skipif(not confinement.can_limit("memory"), reason="memory can't be limited")
-def test_a_function_that_fills_the_memory_at_once_is_ended(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_fills_the_memory_at_once_is_ended(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the system, before the service looks at what it uses."""
     monkeypatch.setattr(worker_pool, "_CHECK_SECONDS", 60)
-    assert failed(wire, "At Once") == "At Once needs more memory than the service allows. Ask for less."
+    assert (
+        failed(wire, "At Once")
+        == "At Once needs more memory than the service allows. Ask for less."
+    )
     assert wire.rows("Small") == [{"Result": 0}]
 
 
@@ -588,7 +635,10 @@ def test_a_function_that_loops_is_ended_after_its_time(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
 ) -> None:
     """In a process that is ready: to start one may take longer."""
-    patient, wire = publish(*functions), publish(*functions, limits=Limits(run_seconds=0.5, threads=1))
+    patient, wire = (
+        publish(*functions),
+        publish(*functions, limits=Limits(run_seconds=0.5, threads=1)),
+    )
     for name in ("Loop", "Slow"):
         patient.rows("Small")
         assert wire.call(name).status_code == 504
@@ -619,8 +669,13 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
     async def check() -> None:
         async with wire.client() as client:
             for _ in range(4):
-                left = [asyncio.create_task(client.post(RUN, json={"FunctionName": "Loop"})) for _ in range(4)]
-                assert await asyncio.to_thread(becomes, lambda: runs.admitted == 4 and runs.busy_threads == 2)
+                left = [
+                    asyncio.create_task(client.post(RUN, json={"FunctionName": "Loop"}))
+                    for _ in range(4)
+                ]
+                assert await asyncio.to_thread(
+                    becomes, lambda: runs.admitted == 4 and runs.busy_threads == 2
+                )
                 for each in left:
                     each.cancel()
                 await asyncio.gather(*left, return_exceptions=True)
@@ -636,7 +691,10 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
 def test_a_run_that_ignores_cancellation_holds_its_place(publish: Callable[..., Wire]) -> None:
     """A function of the host's own process can't be ended: its user may start no other meanwhile."""
     go = threading.Event()
-    wire = publish(published("Held", lambda: go.wait(60)), limits=Limits(run_seconds=0.4, threads=3, runs_a_user=1))
+    wire = publish(
+        published("Held", lambda: go.wait(60)),
+        limits=Limits(run_seconds=0.4, threads=3, runs_a_user=1),
+    )
     assert wire.call("Held").status_code == 504
     assert wire.call("Held").status_code == 429
     go.set()
@@ -648,9 +706,17 @@ def test_what_a_run_started_ends_with_it(wire: Wire, tmp_path: Path) -> None:
     """Even if the process that ran it has ended before."""
     pid = int(wire.call("Leave").json()["body"])
     assert becomes(lambda: not psutil.pid_exists(pid))
-    assert failed(wire, "Leave", exits="yes").endswith("The process that ran it ended before its result.")
+    assert failed(wire, "Leave", exits="yes").endswith(
+        "The process that ran it ended before its result."
+    )
     assert becomes(
-        lambda: not [each for each in psutil.process_iter(["cmdline"]) if "634.5" in (each.info["cmdline"] or ())]
+        lambda: (
+            not [
+                each
+                for each in psutil.process_iter(["cmdline"])
+                if "634.5" in (each.info["cmdline"] or ())
+            ]
+        )
     )
 
 
@@ -673,7 +739,9 @@ def test_only_the_process_that_got_an_order_replies(wire: Wire) -> None:
 
 @pytest.mark.fault(135)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs folders without rights")
-def test_nothing_that_a_worker_wrote_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_that_a_worker_wrote_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "worker"
     (folder / "locked").mkdir(parents=True)
     (folder / "locked" / "file").touch()
@@ -689,7 +757,9 @@ def test_nothing_that_a_worker_wrote_is_left(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.fault(135)
 def test_a_thread_of_a_run_ends_with_it(wire: Wire) -> None:
-    pids = [wire.call("Thread", {"starts": starts}).json()["body"] for starts in ("no", "yes", "no")]
+    pids = [
+        wire.call("Thread", {"starts": starts}).json()["body"] for starts in ("no", "yes", "no")
+    ]
     assert pids[0] == pids[1] != pids[2]
 
 
@@ -715,7 +785,9 @@ def test_no_file_that_a_notebook_makes_is_taken_for_its_result(
     state = f"state = {str(tmp_path / 'state')!r}"
     path = "path = os.environ.get('JUPYTER_FUNCS_RESULT', os.path.abspath('result.json'))"
     written(tmp_path / "shop" / "make.ipynb", "import os", state, path, makes, "1")
-    with contextlib.closing(Workers(WorkerSetup((tmp_path / "shop",), default_asset="a", disk=10**8))) as workers:
+    with contextlib.closing(
+        Workers(WorkerSetup((tmp_path / "shop",), default_asset="a", disk=10**8))
+    ) as workers:
         wire = publish(*workers.load(), limits=Limits(run_seconds=20))
         reply = wire.call("Make").json()
     assert reply["body"] == body
@@ -723,22 +795,33 @@ def test_no_file_that_a_notebook_makes_is_taken_for_its_result(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", ["while True:\n    pass", "import time\ntime.sleep(3.25)"], ids=["never", "late"])
+@pytest.mark.parametrize(
+    "code", ["while True:\n    pass", "import time\ntime.sleep(3.25)"], ids=["never", "late"]
+)
 def test_a_file_whose_import_takes_too_long_is_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, code: str
 ) -> None:
     """The others are published, also by the workers that start later."""
     (tmp_path / "long.py").write_text(code)
-    (tmp_path / "ok.py").write_text("from jupyter_funcs.service import function\n@function(asset='a')\ndef f(): ...")
+    (tmp_path / "ok.py").write_text(
+        "from jupyter_funcs.service import function\n@function(asset='a')\ndef f(): ..."
+    )
     with contextlib.closing(Workers(WorkerSetup((tmp_path,), import_seconds=3))) as workers:
         assert [each.name for each in workers.load()] == ["F"]
         assert [each.name for each in workers.load()] == ["F"]
-    [record] = [each for each in caplog.records if each.levelno > logging.INFO]  # what a file prints is logged too
-    assert record.getMessage() == f"{tmp_path / 'long.py'} takes more than 3 seconds to import. It is not published."
+    [record] = [
+        each for each in caplog.records if each.levelno > logging.INFO
+    ]  # what a file prints is logged too
+    assert (
+        record.getMessage()
+        == f"{tmp_path / 'long.py'} takes more than 3 seconds to import. It is not published."
+    )
 
 
 @pytest.mark.slow
-def test_a_file_that_breaks_later_concerns_its_own_functions_only(tmp_path: Path, publish: Callable[..., Wire]) -> None:
+def test_a_file_that_breaks_later_concerns_its_own_functions_only(
+    tmp_path: Path, publish: Callable[..., Wire]
+) -> None:
     """A worker that starts while a file is broken, as under --reload, runs the functions of the others."""
     for name in ("ok", "bad"):
         text = f"from jupyter_funcs.service import function\n@function(asset='a')\ndef {name}(): return [1]"
@@ -756,9 +839,13 @@ def test_a_file_that_breaks_later_concerns_its_own_functions_only(tmp_path: Path
 @pytest.mark.fault(135)
 def test_a_file_that_fills_the_disk_at_import_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "fills.py"
-    path.write_text("for at in range(20):\n    open(str(at), 'wb').write(bytes(10**6))\nimport time\ntime.sleep(100)")
+    path.write_text(
+        "for at in range(20):\n    open(str(at), 'wb').write(bytes(10**6))\nimport time\ntime.sleep(100)"
+    )
     with (
         contextlib.closing(Workers(WorkerSetup((tmp_path,), disk=10**7))) as workers,
-        pytest.raises(SetupError, match=r"fills.py can't be imported. .* more than 10,000,000 bytes of disk"),
+        pytest.raises(
+            SetupError, match=r"fills.py can't be imported. .* more than 10,000,000 bytes of disk"
+        ),
     ):
         workers.load()

@@ -79,7 +79,9 @@ def who(folder: Path, token: str | None = None, api_key: str | None = None) -> U
     """Identify the user as a running service does."""
     grants = Grants(folder / "accounts.sqlite")
     try:
-        return Auth(state.open_keys(folder), grants).user(f"Bearer {token}" if token else None, api_key)
+        return Auth(state.open_keys(folder), grants).user(
+            f"Bearer {token}" if token else None, api_key
+        )
     finally:
         grants.close()
 
@@ -95,7 +97,9 @@ def may_run(folder: Path, name: str) -> list[str]:
 # Tokens.
 
 
-def test_a_token_is_all_that_is_printed_and_lasts_eight_hours(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_token_is_all_that_is_printed_and_lasts_eight_hours(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command("token --user analyst")
     printed = capsys.readouterr()
     assert re.fullmatch(r"[\w-]+\.[\w-]+\.[\w-]+\n", printed.out)
@@ -146,7 +150,11 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
             "Nobody may run the functions of 'Own' yet: jupyter funcs admin grants add USER Own",
             {"ann lee": []},
         ),
-        (["grants", "add", "Ann Lee", "own"], "'ann lee' may now run the functions of 'Own'.", {"ann lee": ["Own"]}),
+        (
+            ["grants", "add", "Ann Lee", "own"],
+            "'ann lee' may now run the functions of 'Own'.",
+            {"ann lee": ["Own"]},
+        ),
         (
             ["assets", "share", "own"],
             f"Every user of '{ours}' may run the functions of 'Own'.",
@@ -179,8 +187,16 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
             {"guest": ["Own"]},
         ),
         (["users", "revoke", "guest"], "The tokens of 'guest' were revoked.", {"guest": ["Own"]}),
-        (["assets", "remove", "own"], "'Own' was removed; nobody may run its functions any more.", {"guest": []}),
-        (["users", "remove", "Ann Lee"], "'ann lee' was removed, with all grants and API keys.", {}),
+        (
+            ["assets", "remove", "own"],
+            "'Own' was removed; nobody may run its functions any more.",
+            {"guest": []},
+        ),
+        (
+            ["users", "remove", "Ann Lee"],
+            "'ann lee' was removed, with all grants and API keys.",
+            {},
+        ),
         (
             ["assets", "add", "Theirs", "--organisation", "Other", "--shared"],
             f"'Other' is a new organisation besides '{ours}'. Every user of 'Other' may run the functions of 'Theirs'.",
@@ -212,7 +228,9 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
         ("admin users password gest", "Did you mean 'guest'"),
     ],
 )
-def test_what_cannot_be_done_says_what_to_do_in_at_most_three_lines(run: Run, line: str, says: str) -> None:
+def test_what_cannot_be_done_says_what_to_do_in_at_most_three_lines(
+    run: Run, line: str, says: str
+) -> None:
     with pytest.raises(SetupError, match=says) as caught:
         run(line)
     assert len(str(caught.value).splitlines()) <= 3
@@ -220,7 +238,9 @@ def test_what_cannot_be_done_says_what_to_do_in_at_most_three_lines(run: Run, li
 
 def test_of_several_organisations_one_must_be_named(run: Run) -> None:
     run("admin users add zoe --organisation Other")
-    with pytest.raises(SetupError, match=r"several organisations: 'Demo \(synthetic\)', 'Other'.\nName one with"):
+    with pytest.raises(
+        SetupError, match=r"several organisations: 'Demo \(synthetic\)', 'Other'.\nName one with"
+    ):
         run("admin users add yves")
 
 
@@ -240,10 +260,14 @@ def test_a_configuration_names_the_state_folder_and_the_organisation(
     team: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command(["admin", "users", "add", "ann", *team])
-    assert capsys.readouterr().out.startswith("'Acme' is a new organisation. 'ann' may run nothing yet")
+    assert capsys.readouterr().out.startswith(
+        "'Acme' is a new organisation. 'ann' may run nothing yet"
+    )
     assert stat.S_IMODE((tmp_path / "accounts").stat().st_mode) == 0o700
     command(["admin", *team, "users", "list", "--json"])
-    assert [(each["name"], each["organisation"]) for each in json.loads(capsys.readouterr().out)] == [("ann", "Acme")]
+    assert [
+        (each["name"], each["organisation"]) for each in json.loads(capsys.readouterr().out)
+    ] == [("ann", "Acme")]
     command(["token", "--user", "ann", *team])
     assert who(tmp_path / "accounts", capsys.readouterr().out.strip()).name == "ann"
 
@@ -256,8 +280,12 @@ def test_lists_are_aligned_columns_under_their_names(run: Run) -> None:
     run("admin users disable guest")
     lines = run("admin users list").splitlines()
     assert lines[0].split() == ["name", "email", "organisation", "disabled", "password", "made"]
-    at = [lines[0].index(word) for word in ("email", "organisation", "disabled", "password", "made")]
-    assert [[line[place - 2 : place].strip() for place in at] for line in lines[1:]] == [[""] * 5] * 3
+    at = [
+        lines[0].index(word) for word in ("email", "organisation", "disabled", "password", "made")
+    ]
+    assert [[line[place - 2 : place].strip() for place in at] for line in lines[1:]] == [
+        [""] * 5
+    ] * 3
     assert [line[at[2] :].split()[0] for line in lines[1:]] == ["no", "no", "yes"]
     assert not any(line.endswith(" ") for line in lines)
     assert run("admin assets list").splitlines() == [
@@ -285,7 +313,9 @@ def test_lists_are_json_on_demand(run: Run) -> None:
 
 
 @pytest.mark.parametrize("what", ["users", "assets", "grants", "keys"])
-def test_an_empty_list_says_what_to_do_next(team: list[str], capsys: pytest.CaptureFixture[str], what: str) -> None:
+def test_an_empty_list_says_what_to_do_next(
+    team: list[str], capsys: pytest.CaptureFixture[str], what: str
+) -> None:
     command(["admin", what, "list", *team])
     to_add = " ".join(["jupyter funcs admin", *team, what, "add --help"])
     assert capsys.readouterr().out == f"None yet. To add one: {to_add}\n"
@@ -293,7 +323,9 @@ def test_an_empty_list_says_what_to_do_next(team: list[str], capsys: pytest.Capt
     assert capsys.readouterr().out == "[]\n"
 
 
-def test_what_a_list_shows_is_not_changed(team: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_list_shows_is_not_changed(
+    team: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Only the commands that a message names get the option."""
     command(["admin", "assets", "add", "of jupyter funcs admin", *team])
     capsys.readouterr()
@@ -409,7 +441,9 @@ def logs_in(folder: Path, password: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("password", [PASSWORD, " pass wörd "])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "", "\nmore\n"])
-def test_a_password_is_the_first_line_where_no_person_types(run: Run, folder: Path, password: str, end: str) -> None:
+def test_a_password_is_the_first_line_where_no_person_types(
+    run: Run, folder: Path, password: str, end: str
+) -> None:
     token = run("token --user guest").strip()
     done = set_password((password + end).encode())
     assert done.stdout == b"'guest' has a new password; existing tokens were revoked.\n"
@@ -430,7 +464,9 @@ def test_a_password_is_the_first_line_where_no_person_types(run: Run, folder: Pa
         (b"a secret \xff\xfe\n", b"The password on the standard input is not in utf-8"),
     ],
 )
-def test_a_poor_first_line_is_refused_and_not_shown(folder: Path, content: bytes, says: bytes) -> None:
+def test_a_poor_first_line_is_refused_and_not_shown(
+    folder: Path, content: bytes, says: bytes
+) -> None:
     done = set_password(content)
     assert done.returncode == 1
     assert says in done.stderr
@@ -441,7 +477,9 @@ def test_a_poor_first_line_is_refused_and_not_shown(folder: Path, content: bytes
 
 @pytest.mark.slow
 @POSIX
-def test_a_person_types_the_password_twice_and_the_terminal_shows_nothing_of_it(folder: Path) -> None:
+def test_a_person_types_the_password_twice_and_the_terminal_shows_nothing_of_it(
+    folder: Path,
+) -> None:
     typed = f"{PASSWORD}\n".encode()
     shown = type_password(typed, typed)
     assert "New password (at least 8 characters): " in shown
@@ -453,10 +491,15 @@ def test_a_person_types_the_password_twice_and_the_terminal_shows_nothing_of_it(
 @POSIX
 @pytest.mark.parametrize(
     ("typed", "says"),
-    [((b"correct horse\n", b"correct house\n"), "The two passwords differ"), ((b"\x04",), "No password was entered")],
+    [
+        ((b"correct horse\n", b"correct house\n"), "The two passwords differ"),
+        ((b"\x04",), "No password was entered"),
+    ],
     ids=row_id,
 )
-def test_what_is_mistyped_changes_nothing(folder: Path, typed: tuple[bytes, ...], says: str) -> None:
+def test_what_is_mistyped_changes_nothing(
+    folder: Path, typed: tuple[bytes, ...], says: str
+) -> None:
     shown = type_password(*typed)
     assert f"{says}; nothing has changed." in shown
     assert "Traceback" not in shown
@@ -464,7 +507,12 @@ def test_what_is_mistyped_changes_nothing(folder: Path, typed: tuple[bytes, ...]
 
 
 def test_no_command_takes_a_secret_on_its_line() -> None:
-    names = [name for group in admin.ACTIONS.values() for action in group.values() for name in action.arguments]
+    names = [
+        name
+        for group in admin.ACTIONS.values()
+        for action in group.values()
+        for name in action.arguments
+    ]
     assert "--overlap" in names
     assert not [name for name in names if re.search("password|secret|token", name)]
 
@@ -479,7 +527,11 @@ def audit(run: Run, *words: str) -> list[dict[str, object]]:
 
 def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
     """FAULTS.md 140: with who did it, to what, and from where."""
-    assert {record["action"] for record in audit(run)} == {"assets add", "users add", "grants add"}, "the demo's own"
+    assert {record["action"] for record in audit(run)} == {
+        "assets add",
+        "users add",
+        "grants add",
+    }, "the demo's own"
     seeded = len(audit(run))
     done = {
         ("users", "add", "ann", "--email", "ann@x.example"): ("ann", demo.ORGANISATION),
@@ -507,19 +559,30 @@ def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
             (*words[:2], *about) for words, about in done.items()
         ]
     )
-    assert (issued["action"], issued["target"], issued["detail"]) == ("token issue", "guest", "2 hours")
+    assert (issued["action"], issued["target"], issued["detail"]) == (
+        "token issue",
+        "guest",
+        "2 hours",
+    )
     assert (rotated["action"], rotated["detail"]) == ("signing-key rotate", "overlap 1 hours")
     assert {(each["user"], each["address"], each["outcome"]) for each in audit(run)} == {
         (getpass.getuser(), "shell", "ok")
     }
     commands = {f"{group} {verb}" for group, actions in admin.ACTIONS.items() for verb in actions}
-    recorded = {str(each["action"]) for each in audit(run)} | {"users password"}  # of the test below
+    recorded = {str(each["action"]) for each in audit(run)} | {
+        "users password"
+    }  # of the test below
     assert {each for each in commands if not each.endswith(" list")} <= recorded
 
 
 def test_what_fails_changes_nothing_and_is_not_in_the_audit(run: Run) -> None:
     before = audit(run)
-    for line in ("admin users remove gest", "admin users add Guest", "admin keys remove 7", "token --user gest"):
+    for line in (
+        "admin users remove gest",
+        "admin users add Guest",
+        "admin keys remove 7",
+        "token --user gest",
+    ):
         with pytest.raises(SetupError):
             run(line)
     assert audit(run) == before
@@ -529,8 +592,16 @@ def test_the_audit_is_filtered(run: Run) -> None:
     """FAULTS.md 140: by user, action, outcome, time and number; the newest last."""
     run("admin users revoke Guest")
     run("admin users add zoe")
-    assert [each["action"] for each in audit(run, "--user", "GUEST")] == ["users add", "grants add", "users revoke"]
-    assert {each["target"] for each in audit(run, "--action", "users")} == {"analyst", "guest", "zoe"}
+    assert [each["action"] for each in audit(run, "--user", "GUEST")] == [
+        "users add",
+        "grants add",
+        "users revoke",
+    ]
+    assert {each["target"] for each in audit(run, "--action", "users")} == {
+        "analyst",
+        "guest",
+        "zoe",
+    }
     [revoked] = audit(run, "--action", "users revoke")
     assert audit(run, "--outcome", "refused") == []
     assert [each["target"] for each in audit(run, "--limit", "2")] == ["guest", "zoe"]
@@ -538,13 +609,19 @@ def test_the_audit_is_filtered(run: Run) -> None:
     assert [each["action"] for each in audit(run, "--since", at)] == ["users revoke", "users add"]
     assert audit(run, "--until", at)[-1]["action"] == "grants add"
     east = datetime.fromisoformat(at).astimezone(timezone(timedelta(hours=14)))
-    assert audit(run, "--since", east.isoformat()) == audit(run, "--since", at[:26]) == audit(run, "--since", at)
+    assert (
+        audit(run, "--since", east.isoformat())
+        == audit(run, "--since", at[:26])
+        == audit(run, "--since", at)
+    )
     assert audit(run, "--since", "2026-01-01") == audit(run)
     assert audit(run, "--until", "2026-01-01") == []
 
 
 @pytest.mark.parametrize("given", ["yesterday", "2026-02-30", "0001-01-01T00:00+14:00"])
-def test_a_time_that_is_none_is_refused(run: Run, capsys: pytest.CaptureFixture[str], given: str) -> None:
+def test_a_time_that_is_none_is_refused(
+    run: Run, capsys: pytest.CaptureFixture[str], given: str
+) -> None:
     with pytest.raises(SystemExit):
         run("admin", "audit", "--since", given)
     assert f"'{given}' is not a time: use one such as 2026-01-31T12:00Z" in capsys.readouterr().err
@@ -554,12 +631,32 @@ def test_the_audit_is_a_table_csv_or_json(run: Run, folder: Path) -> None:
     """FAULTS.md 140: and no program that shows it runs what is in it."""
     assert run("admin audit --action login") == "No records.\n"
     grants = Grants(folder / "accounts.sqlite")
-    grants.audit.record("run", '=HYPERLINK("x")', "a, b;+c\x1b[2J\u202e", "422", "192.0.2.7", "refused", 0.0123, None)
+    grants.audit.record(
+        "run",
+        '=HYPERLINK("x")',
+        "a, b;+c\x1b[2J\u202e",
+        "422",
+        "192.0.2.7",
+        "refused",
+        0.0123,
+        None,
+    )
     grants.close()
     header, line = run("admin audit --action run").splitlines()
-    assert header.split() == ["time", "user", "action", "target", "detail", "address", "outcome", "seconds", "rows"]
+    assert header.split() == [
+        "time",
+        "user",
+        "action",
+        "target",
+        "detail",
+        "address",
+        "outcome",
+        "seconds",
+        "rows",
+    ]
     assert re.fullmatch(
-        r'\S+\+00:00 +=HYPERLINK\("x"\) +run +a, b;\+c\\x1b\[2J\\u202e +422 +192.0.2.7 +refused +0.012', line
+        r'\S+\+00:00 +=HYPERLINK\("x"\) +run +a, b;\+c\\x1b\[2J\\u202e +422 +192.0.2.7 +refused +0.012',
+        line,
     )
     reader = csv.DictReader(io.StringIO(run("admin audit --action run --format csv")))
     [record] = reader
@@ -568,26 +665,38 @@ def test_the_audit_is_a_table_csv_or_json(run: Run, folder: Path) -> None:
     assert record["rows"] == ""
     assert float(record["seconds"]) == 0.0123
     assert audit(run, "--action", "run")[0]["rows"] is None
-    assert [len(audit(run, "--action", "run", f"--limit={number}")) for number in (9**30, 1, -(9**30))] == [1, 1, 0]
+    assert [
+        len(audit(run, "--action", "run", f"--limit={number}")) for number in (9**30, 1, -(9**30))
+    ] == [1, 1, 0]
 
 
 # The state folder.
 
 
 @pytest.mark.parametrize("demo", [True, False])
-def test_the_state_folder_is_the_owners_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: bool) -> None:
+def test_the_state_folder_is_the_owners_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: bool
+) -> None:
     monkeypatch.setenv("FUNCS_STATE_DIR", str(tmp_path / "a" / "b"))
     path = state.folder(tmp_path / "configured", demo=demo)
     assert path == (tmp_path / "a" / "b" / "demo" if demo else tmp_path / "a" / "b")
-    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+    assert (
+        stat.S_IMODE(path.stat().st_mode)
+        == stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode)
+        == 0o700
+    )
     monkeypatch.delenv("FUNCS_STATE_DIR")
     assert state.folder(tmp_path / "configured", demo=False) == tmp_path / "configured"
 
 
-def test_a_state_folder_that_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_folder_that_cannot_be_made_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FUNCS_STATE_DIR", str(tmp_path / "file"))
-    with pytest.raises(SetupError, match=r"file/demo is not writable: .*\nSet FUNCS_STATE_DIR to another one"):
+    with pytest.raises(
+        SetupError, match=r"file/demo is not writable: .*\nSet FUNCS_STATE_DIR to another one"
+    ):
         command("admin users list")
 
 
@@ -600,7 +709,9 @@ def test_a_state_folder_that_others_may_use_is_refused_with_the_command_that_fix
     """FAULTS.md 141."""
     run("admin users list")
     (tmp_path / name).chmod(mode)
-    with pytest.raises(SetupError, match=rf"{name} is accessible to other users \(mode {mode:04o}\)") as caught:
+    with pytest.raises(
+        SetupError, match=rf"{name} is accessible to other users \(mode {mode:04o}\)"
+    ) as caught:
         run("admin users list")
     _, fix, other = str(caught.value).splitlines()
     assert other == "Or set FUNCS_STATE_DIR to another one."
@@ -611,7 +722,9 @@ def test_a_state_folder_that_others_may_use_is_refused_with_the_command_that_fix
 
 
 @POSIX
-def test_a_link_to_a_state_folder_is_followed_and_what_it_leads_to_is_checked(run: Run, tmp_path: Path) -> None:
+def test_a_link_to_a_state_folder_is_followed_and_what_it_leads_to_is_checked(
+    run: Run, tmp_path: Path
+) -> None:
     """FAULTS.md 141."""
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / "state").symlink_to("elsewhere")
@@ -626,7 +739,9 @@ def test_a_link_to_a_state_folder_is_followed_and_what_it_leads_to_is_checked(ru
 
 
 @POSIX
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() != 0, reason="only root can give files away"
+)
 @pytest.mark.parametrize("name", ["state", "state/demo", "state/demo/signing-keys.json", "link"])
 def test_what_belongs_to_another_user_is_refused(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

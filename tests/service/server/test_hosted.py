@@ -88,7 +88,8 @@ def test_a_second_configuration_with_the_same_folder_is_warned_of(
         start(config)
         [said] = [each for each in caplog.messages if "state folder" in each]
         found = re.match(
-            r"(\S+) uses the state folder (\S+) too, .* set state = 'FOLDER' in one of them; .*both.", said
+            r"(\S+) uses the state folder (\S+) too, .* set state = 'FOLDER' in one of them; .*both.",
+            said,
         )
         assert found
         assert found[1] == str(other)
@@ -109,9 +110,15 @@ def test_a_second_configuration_with_the_same_folder_is_warned_of(
 
 
 @LINUX
-@pytest.mark.parametrize("how", ["moved", "removed", "linked", "relative", "named by the environment", "broken"])
+@pytest.mark.parametrize(
+    "how", ["moved", "removed", "linked", "relative", "named by the environment", "broken"]
+)
 def test_the_same_configuration_is_not_taken_for_another(
-    one: Path, two: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, how: str
+    one: Path,
+    two: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
 ) -> None:
     """FAULTS.md 143."""
     start(one)
@@ -134,7 +141,9 @@ def test_the_same_configuration_is_not_taken_for_another(
 
 
 @LINUX
-def test_the_demo_and_a_configuration_share_nothing(one: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_demo_and_a_configuration_share_nothing(
+    one: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """FAULTS.md 143."""
     for config in (one, None, one, None):
         start(config)
@@ -178,9 +187,13 @@ def test_what_is_served_is_said_truly(built_in: int, count: int, about: str) -> 
 
 
 @pytest.mark.slow
-def test_what_is_published_is_recorded_when_it_changes(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_published_is_recorded_when_it_changes(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """FAULTS.md 140: with its asset, its file and a hash of it, once for each change."""
-    config = written(home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n")
+    config = written(
+        home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n"
+    )
     (home / "own").mkdir()
     file = home / "own" / "mine.py"
     said: list[list[str]] = []
@@ -189,7 +202,13 @@ def test_what_is_published_is_recorded_when_it_changes(home: Path, caplog: pytes
         file.write_text(text)
         with caplog.at_level(logging.ERROR), built(config) as service:
             found = service.grants.audit.find(None, None, None, None, None, limit=1000)
-            said.append([f"{each.action} {each.target} {each.detail}" for each in found if "publish" in each.action])
+            said.append(
+                [
+                    f"{each.action} {each.target} {each.detail}"
+                    for each in found
+                    if "publish" in each.action
+                ]
+            )
 
     publish(FUNCTIONS)
     publish(FUNCTIONS)
@@ -212,7 +231,9 @@ def test_what_is_published_is_recorded_when_it_changes(home: Path, caplog: pytes
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes are POSIX's")
 def test_what_a_function_says_of_its_file_is_not_believed(home: Path) -> None:
     """FAULTS.md 140: a pipe would keep the service from starting."""
-    config = written(home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n")
+    config = written(
+        home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n"
+    )
     (home / "own").mkdir()
     os.mkfifo(home / "pipe")
     lies = f"object.__setattr__(get_one, 'place', '{home}/pipe, line 1')"
@@ -225,14 +246,20 @@ def test_what_a_function_says_of_its_file_is_not_believed(home: Path) -> None:
 @pytest.mark.slow
 def test_a_run_in_a_worker_is_recorded_with_its_rows(home: Path) -> None:
     """FAULTS.md 140."""
-    config = written(home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n")
+    config = written(
+        home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n"
+    )
     (home / "own").mkdir()
-    (home / "own" / "mine.py").write_text(FUNCTIONS.replace("return 1", "return [1, 2, 3]").replace("int:", "list:"))
+    (home / "own" / "mine.py").write_text(
+        FUNCTIONS.replace("return 1", "return [1, 2, 3]").replace("int:", "list:")
+    )
     with built(config) as service:
         assert service.about == "1 function of Acme"
         service.grants.add_user("ann", organisation="Acme")
         service.grants.add_asset("Own", organisation="Acme", is_shared=True)
-        wire = in_process(service.app, Auth(state.open_keys(service.folder), service.grants).issue("ann", 1))
+        wire = in_process(
+            service.app, Auth(state.open_keys(service.folder), service.grants).issue("ann", 1)
+        )
         assert wire.call("Get One").json()["error"] is None
         service.grants.audit.close()
         [record] = service.grants.audit.find(None, "run", None, None, None, limit=10)

@@ -38,7 +38,18 @@ from jupyter_funcs.service.server import process
 from jupyter_funcs.service.server.process import HttpConnection
 from tests.examples import row_id
 from tests.growth import assert_linear
-from tests.service.conftest import GET_ALL, LIST, LOGIN, PANELS, RUN, Wire, becomes, raw_run, served, talk
+from tests.service.conftest import (
+    GET_ALL,
+    LIST,
+    LOGIN,
+    PANELS,
+    RUN,
+    Wire,
+    becomes,
+    raw_run,
+    served,
+    talk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,8 +62,18 @@ class Served:
     """A serving process and its output so far."""
 
     def __init__(self, environment: dict[str, str], arguments: tuple[str, ...]) -> None:
-        command = [sys.executable, "-m", "jupyter_funcs.cli.main", "serve", "--port", "0", *arguments]
-        self.process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        command = [
+            sys.executable,
+            "-m",
+            "jupyter_funcs.cli.main",
+            "serve",
+            "--port",
+            "0",
+            *arguments,
+        ]
+        self.process = subprocess.Popen(
+            command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -142,7 +163,9 @@ def refused(environment: dict[str, str], *arguments: str) -> str:
 
 def refused_by_a_process(environment: dict[str, str], *arguments: str) -> str:
     command = [sys.executable, "-m", "jupyter_funcs.cli.main", "serve", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
     return said_of(done.returncode, done.stdout, done.stderr)
 
 
@@ -153,7 +176,9 @@ def said_of(code: int, out: str, errors: str) -> str:
     return errors
 
 
-def test_it_serves_the_demo_and_says_how_to_use_it(serve: Callable[..., Served], environment: dict[str, str]) -> None:
+def test_it_serves_the_demo_and_says_how_to_use_it(
+    serve: Callable[..., Served], environment: dict[str, str]
+) -> None:
     """The printed lines work when pasted into a shell."""
     service = serve()
     assert "synthetic" in service.said
@@ -163,7 +188,9 @@ def test_it_serves_the_demo_and_says_how_to_use_it(serve: Callable[..., Served],
     bin_folder = str(Path(sys.executable).parent)
     script = "\n".join([*exports, "jupyter funcs list --format csv"])
     environment |= {"PATH": f"{bin_folder}:{environment['PATH']}"}
-    done = subprocess.run(script, shell=True, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        script, shell=True, env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
     assert len(done.stdout.splitlines()) == 8
     health = get(f"{service.address}/healthz")
     assert health.json() == {"status": "ok"}
@@ -184,7 +211,10 @@ def test_accounts_tokens_and_keys_are_the_ones_of_the_commands(
     assert len(json.loads(run.json()["body"])) == 2
     assert post(service.address + RUN, json=PANELS).status_code == 401
     login = post(service.address + LOGIN, json={"email": "guest", "password": "x"})
-    assert (login.status_code, login.headers["content-type"].partition(";")[0]) == (401, "text/plain")
+    assert (login.status_code, login.headers["content-type"].partition(";")[0]) == (
+        401,
+        "text/plain",
+    )
     funcs("admin", "users", "disable", "guest")
     assert get(service.address + GET_ALL, headers=guest).status_code == 401
 
@@ -193,7 +223,9 @@ def test_accounts_tokens_and_keys_are_the_ones_of_the_commands(
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None:
     service = serve()
-    with httpx.Client(timeout=60, base_url=service.address) as client:  # a connection that is open is no reason to stay
+    with httpx.Client(
+        timeout=60, base_url=service.address
+    ) as client:  # a connection that is open is no reason to stay
         assert client.get("/healthz").status_code == 200
         assert service.end(how) == 0
     assert "Stopped." in service.said
@@ -229,7 +261,9 @@ def test_a_port_in_use_is_named_with_the_next_step(environment: dict[str, str]) 
 
 @pytest.mark.slow
 def test_what_is_refused_ends_the_process_with_one(environment: dict[str, str]) -> None:
-    assert "is not an address" in refused_by_a_process(environment, "--host", "no.such.host.invalid")
+    assert "is not an address" in refused_by_a_process(
+        environment, "--host", "no.such.host.invalid"
+    )
 
 
 @pytest.mark.parametrize("port", ["65536", "-1", "x", "1.5", ""], ids=row_id)
@@ -238,7 +272,9 @@ def test_what_is_not_a_port_is_refused(environment: dict[str, str], port: str) -
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0", "10.255.255.1", "8.8.8.8"])
-def test_a_public_address_is_refused_without_tls_or_a_proxy(environment: dict[str, str], host: str) -> None:
+def test_a_public_address_is_refused_without_tls_or_a_proxy(
+    environment: dict[str, str], host: str
+) -> None:
     said = refused(environment, "--host", host)
     assert host in said
     assert "--tls-certificate" in said
@@ -312,22 +348,35 @@ def test_only_this_machines_addresses_for_itself_are_not_public(host: str, publi
 
 
 @pytest.mark.slow
-def test_with_tls_it_may_be_public(serve: Callable[..., Served], tmp_path: Path, funcs: Callable[..., str]) -> None:
+def test_with_tls_it_may_be_public(
+    serve: Callable[..., Served], tmp_path: Path, funcs: Callable[..., str]
+) -> None:
     authority = trustme.CA()
     issued = authority.issue_cert("localhost", "funcs.example")
     issued.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
     issued.private_key_pem.write_to_path(tmp_path / "key.pem")
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     service = serve(
-        *("--host", "0.0.0.0", "--tls-certificate", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem")),
+        *(
+            "--host",
+            "0.0.0.0",
+            "--tls-certificate",
+            str(tmp_path / "cert.pem"),
+            "--tls-key",
+            str(tmp_path / "key.pem"),
+        ),
         *("--allowed-host", "funcs.example"),
     )
     address = f"https://localhost:{urlsplit(service.address).port}"
     assert service.address.startswith("https://funcs.example:")
-    with httpx.Client(timeout=60, verify=ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))) as client:
+    with httpx.Client(
+        timeout=60, verify=ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    ) as client:
         reply = client.get(address + GET_ALL, headers=bearer(funcs("token", "--user", "analyst")))
         assert len(reply.json()) == 7
-        assert client.get(address + "/healthz", headers={"Host": "funcs.example"}).status_code == 200
+        assert (
+            client.get(address + "/healthz", headers={"Host": "funcs.example"}).status_code == 200
+        )
         assert client.get(address + "/healthz", headers={"Host": "evil.example"}).status_code == 403
         with pytest.raises(httpx.HTTPError):
             get(address.replace("https", "http") + "/healthz")
@@ -335,10 +384,15 @@ def test_with_tls_it_may_be_public(serve: Callable[..., Served], tmp_path: Path,
 
 
 @pytest.mark.slow
-def test_behind_a_proxy_it_may_be_public_and_knows_the_proxys_name(serve: Callable[..., Served]) -> None:
+def test_behind_a_proxy_it_may_be_public_and_knows_the_proxys_name(
+    serve: Callable[..., Served],
+) -> None:
     service = serve("--host", "0.0.0.0", "--behind-proxy", "--allowed-host", "funcs.example")
     port = urlsplit(service.address).port
-    assert get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "funcs.example"}).status_code == 200
+    assert (
+        get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "funcs.example"}).status_code
+        == 200
+    )
     assert get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "10.0.0.1"}).status_code == 403
 
 
@@ -414,7 +468,10 @@ def test_slow_senders_are_disconnected(publish: Callable[..., Wire]) -> None:
 def test_between_two_requests_a_connection_may_rest(publish: Callable[..., Wire]) -> None:
     """The time for a request begins with its first byte."""
     Few.made.clear()
-    with served(publish().app, http=Few, timeout_keep_alive=3600) as address, talk(address) as connection:
+    with (
+        served(publish().app, http=Few, timeout_keep_alive=3600) as address,
+        talk(address) as connection,
+    ):
         for _ in range(3):
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             said = b""
@@ -457,7 +514,12 @@ def test_one_address_leaves_connections_to_the_others(
     options = {"ssl_certfile": path} if scheme == "https" else {}
     with (
         contextlib.ExitStack() as opened,
-        served(publish().app, *process.bind("127.0.0.1", 0, opened, most_of_one=10), http=Few, **options) as address,
+        served(
+            publish().app,
+            *process.bind("127.0.0.1", 0, opened, most_of_one=10),
+            http=Few,
+            **options,
+        ) as address,
         contextlib.ExitStack() as idle,
     ):
         connections = [idle.enter_context(talk(address)) for _ in range(30)]
@@ -478,11 +540,15 @@ def _status(client: httpx.Client, url: str) -> int:
         return 0
 
 
-def test_a_length_and_chunks_in_one_request_are_400_and_end_the_connection(publish: Callable[..., Wire]) -> None:
+def test_a_length_and_chunks_in_one_request_are_400_and_end_the_connection(
+    publish: Callable[..., Wire],
+) -> None:
     """FAULTS.md 142: what follows isn't taken for another request."""
     wire = publish()
     both = raw_run(
-        wire.token, "0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "Transfer-Encoding: chunked"
+        wire.token,
+        "0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "Transfer-Encoding: chunked",
     )
     with served(wire.app, http=HttpConnection) as address, talk(address) as connection:
         connection.sendall(both)
@@ -500,7 +566,9 @@ SPACES = b" " * 40_000
     [
         pytest.param(b"Content-Length: 0\r\nX:", b" ", b"\0\r\n\r\n", id="white space"),
         pytest.param(b"Content-Length: 0\r\nX:", b"\r\n ", b"\0\r\n\r\n", id="folded lines"),
-        pytest.param(b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:", b" ", b"\0\r\n\r\n", id="a trailer"),
+        pytest.param(
+            b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:", b" ", b"\0\r\n\r\n", id="a trailer"
+        ),
         pytest.param(b"Content-Length: 0\r\n", b"X: y\r\n", b"\r\n", id="many headers"),
     ],
 )
@@ -537,9 +605,19 @@ def test_requests_that_are_made_to_take_long_hold_nobody_up(
             for _ in range(20):
                 replies = (
                     partial(client.post, RUN, json=number, headers=headers),
-                    partial(client.post, LIST, content=numbers, headers=headers | {"Content-Type": "application/json"}),
+                    partial(
+                        client.post,
+                        LIST,
+                        content=numbers,
+                        headers=headers | {"Content-Type": "application/json"},
+                    ),
                     partial(client.post, LOGIN, json=marks),
-                    partial(client.post, LOGIN, content=lists, headers={"Content-Type": "application/json"}),
+                    partial(
+                        client.post,
+                        LOGIN,
+                        content=lists,
+                        headers={"Content-Type": "application/json"},
+                    ),
                 )
                 statuses[at].append(replies[at]().status_code)
                 with contextlib.suppress(OSError), talk(service.address) as connection:
@@ -642,7 +720,17 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Path:
     own = '[functions]\nbuiltin = false\nfolders = ["published"]\n'
     path.write_text('organisation = "Team"\n[server]\nlog = "json"\n' + own)
     run = partial(command, with_state(folder))
-    run("admin", "assets", "add", "Team data", "--shared", "--organisation", "Team", "--config", str(path))
+    run(
+        "admin",
+        "assets",
+        "add",
+        "Team data",
+        "--shared",
+        "--organisation",
+        "Team",
+        "--config",
+        str(path),
+    )
     run("admin", "users", "add", "ann", "--config", str(path))
     (folder / "token").write_text(run("token", "--user", "ann", "--config", str(path)))
     return folder
@@ -669,7 +757,9 @@ def pick(store: Annotated[str, ListedBy("Get Nap")], other: Annotated[str, Liste
 """
     (Path(config).parent / "published" / "pick.py").write_text(text)
     service = serve("--config", config)
-    service.says("The parameter store of 'Pick' has no list of values: the function 'Get Nap' is not published")
+    service.says(
+        "The parameter store of 'Pick' has no list of values: the function 'Get Nap' is not published"
+    )
     assert "The parameter other" not in service.said
 
 
@@ -678,7 +768,9 @@ def ann(config: str, tmp_path: Path) -> dict[str, str]:
     return bearer((tmp_path / "token").read_text())
 
 
-def run_in_background(address: str, headers: dict[str, str], name: str, **args: str) -> Future[httpx.Response]:
+def run_in_background(
+    address: str, headers: dict[str, str], name: str, **args: str
+) -> Future[httpx.Response]:
     """Send a run from a thread."""
     reply: Future[httpx.Response] = Future()
 
@@ -733,7 +825,9 @@ def test_it_serves_again_when_a_published_file_or_the_configuration_changes(
     assert names() == ["Nap", "Sleep", "Succeed"]
     assert json.loads(reply.result(60).json()["body"]) == [{"rested": True}]
     file.write_text(PUBLISHED.replace('"Other data"', '"Team data"'))
-    Path(config).write_text('organisation = "Team"\n[server]\nport = 1\n[functions]\nfolders = ["published"]\n')
+    Path(config).write_text(
+        'organisation = "Team"\n[server]\nport = 1\n[functions]\nfolders = ["published"]\n'
+    )
     service.says("Reloaded: serving 11 functions, 7 of them over the data of the demo")
     service.says("when you restart the service")
     assert names() == ["Nap", "Sleep", "Fail", "Unseen"]
@@ -748,7 +842,9 @@ def test_a_run_that_is_under_way_gets_its_answer_when_the_service_is_stopped(
     serve: Callable[..., Served], config: str, ann: dict[str, str], tmp_path: Path
 ) -> None:
     service = serve("--config", config)
-    reply = run_in_background(service.address, ann, "Nap", seconds="3600", until=str(tmp_path / "go"))
+    reply = run_in_background(
+        service.address, ann, "Nap", seconds="3600", until=str(tmp_path / "go")
+    )
     service.says("napping")
     service.process.send_signal(signal.SIGTERM)
     service.says("waiting up to 10 s for 1 run")
@@ -806,7 +902,11 @@ def doze(call):
 
 @pytest.mark.slow
 def test_a_function_that_ignores_the_stop_leaves_no_folder_behind(
-    serve: Callable[..., Served], config: str, ann: dict[str, str], environment: dict[str, str], tmp_path: Path
+    serve: Callable[..., Served],
+    config: str,
+    ann: dict[str, str],
+    environment: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "published" / "doze.py").write_text(DOZE)
     temporary = tmp_path / "temporary"
@@ -837,16 +937,22 @@ def test_the_bounds_are_those_of_the_configuration(
     assert post(service.address + RUN, headers=ann, json=nap).status_code == 429
     assert reply.result(60).status_code == 504
     assert "1.5 seconds" in reply.result().json()["error"]
-    service.says(rf"POST {RUN} 504 user=ann function=Sleep milliseconds=\S+ bytes=\d+ request_id=\w+$")
+    service.says(
+        rf"POST {RUN} 504 user=ann function=Sleep milliseconds=\S+ bytes=\d+ request_id=\w+$"
+    )
     headers = ann | {"Host": "funcs.example", "Origin": "https://app.example"}
     listing = get(service.address + GET_ALL, headers=headers)
     assert listing.headers["access-control-allow-origin"] == "https://app.example"
     # Its process was ended, although it ignores cancellation.
-    assert becomes(lambda: post(service.address + RUN, headers=headers, json=nap).status_code == 200)
+    assert becomes(
+        lambda: post(service.address + RUN, headers=headers, json=nap).status_code == 200
+    )
 
 
 @pytest.mark.slow
-def test_runs_have_ten_seconds_to_end(serve: Callable[..., Served], config: str, ann: dict[str, str]) -> None:
+def test_runs_have_ten_seconds_to_end(
+    serve: Callable[..., Served], config: str, ann: dict[str, str]
+) -> None:
     service = serve("--config", config)
     reply = run_in_background(service.address, ann, "Nap", seconds="3600")
     service.says("napping")
@@ -856,7 +962,9 @@ def test_runs_have_ten_seconds_to_end(serve: Callable[..., Served], config: str,
     assert reply.result(60).status_code == 503
 
 
-def test_hanging_up_cancels_the_run(serve: Callable[..., Served], config: str, ann: dict[str, str]) -> None:
+def test_hanging_up_cancels_the_run(
+    serve: Callable[..., Served], config: str, ann: dict[str, str]
+) -> None:
     """FAULTS.md 120."""
     service = serve("--config", config)
     body = json.dumps({"FunctionName": "Nap", "Args": {"seconds": "3600"}})
@@ -888,14 +996,20 @@ def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
     serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
 ) -> None:
     service = serve("--config", config)
-    canary, key = "Canary-5f3a9b71c2", funcs("admin", "keys", "add", "ann", "--config", config).strip()
+    canary, key = (
+        "Canary-5f3a9b71c2",
+        funcs("admin", "keys", "add", "ann", "--config", config).strip(),
+    )
     failed = post(
         service.address + RUN,
         headers=ann | {"X-Request-Id": "fails"},
         json={"FunctionName": "Fail", "Args": {"text": canary}},
     )
     assert canary in failed.json()["error"]  # the caller's own words are for the caller
-    get(f"{service.address}/{canary}?{canary}={canary}", headers={"X-Api-Key": key, "User-Agent": canary})
+    get(
+        f"{service.address}/{canary}?{canary}={canary}",
+        headers={"X-Api-Key": key, "User-Agent": canary},
+    )
     post(service.address + LOGIN, json={"email": canary, "password": canary})
     with talk(service.address) as connection:
         connection.sendall(f"{canary} {canary}\r\n\r\n".encode())
@@ -909,7 +1023,12 @@ def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
     assert len(traces) == 1
     assert "ValueError: cannot use '[…]'" in traces[0]
     assert {record["request_id"] for record in records if "Fail" in record["event"]} == {"fails"}
-    for secret in (canary, key, ann["Authorization"].split()[1], ann["Authorization"].split(".")[2]):
+    for secret in (
+        canary,
+        key,
+        ann["Authorization"].split()[1],
+        ann["Authorization"].split(".")[2],
+    ):
         assert secret not in service.said
 
 
@@ -935,7 +1054,12 @@ def own_data(tmp_path: Path) -> Path:
     """A configuration with a team's card spend."""
     (tmp_path / "cards").mkdir()
     days = [date(2024, 1, 1) + timedelta(days=at) for at in range(400)]
-    columns = {"day": days, "ticker": ["AB US EQUITY"] * 400, "brand": ["Ab"] * 400, "spend": [1.5] * 400}
+    columns = {
+        "day": days,
+        "ticker": ["AB US EQUITY"] * 400,
+        "brand": ["Ab"] * 400,
+        "spend": [1.5] * 400,
+    }
     table = pa.table(columns | {"transactions": [3] * 400, "active": [2] * 400})
     pq.write_table(table, tmp_path / "cards" / "part.parquet")
     path = tmp_path / "own.toml"
@@ -944,7 +1068,9 @@ def own_data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_teams_own_data_are_served(serve: Callable[..., Served], funcs: Callable[..., str], own_data: Path) -> None:
+def test_a_teams_own_data_are_served(
+    serve: Callable[..., Served], funcs: Callable[..., str], own_data: Path
+) -> None:
     funcs("admin", "assets", "add", "Panel data", "--shared", "--config", str(own_data))
     funcs("admin", "users", "add", "ann", "--config", str(own_data))
     service = serve("--config", str(own_data))
@@ -954,7 +1080,11 @@ def test_a_teams_own_data_are_served(serve: Callable[..., Served], funcs: Callab
     listing = get(service.address + GET_ALL, headers=headers).json()
     assert {each["orgName"] for each in listing} == {"Acme"}
     args = {"PanelName": "Card Panel", "Symbol": "ab"}
-    reply = post(service.address + RUN, headers=headers, json={"FunctionName": "Get Panel Daily", "Args": args})
+    reply = post(
+        service.address + RUN,
+        headers=headers,
+        json={"FunctionName": "Get Panel Daily", "Args": args},
+    )
     rows = json.loads(reply.json()["body"])
     assert len(rows) == 400
     client = jf.connect(service.address, token=headers["Authorization"].removeprefix("Bearer "))

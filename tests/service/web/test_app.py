@@ -74,17 +74,29 @@ def test_every_parameter_declares_a_schema_that_its_default_and_options_satisfy(
         item = kind.get("items", kind)
         options = item.get("enum", [])
         assert all(valid([option] if "items" in kind else option) for option in options)
-        assert (f"Options are {quoted_list(options)}." in text) if options else ("Options are" not in text)
+        assert (
+            (f"Options are {quoted_list(options)}." in text)
+            if options
+            else ("Options are" not in text)
+        )
         assert ("default" in schema) == ("defaults to" in text)
-        assert "default" not in schema or (valid(schema["default"]) and f"defaults to '{schema['default']}'" in text)
+        assert "default" not in schema or (
+            valid(schema["default"]) and f"defaults to '{schema['default']}'" in text
+        )
         bounds = [item.get(name) for name in ("minimum", "maximum")]
         assert (bounds == [1, 50]) == ("at least 1 and at most 50" in text)
         assert (item.get("format") == "date") == ("Format is YYYY-MM-DD." in text)
-        assert {0: "string", 1: "integer", 4: "array", 6: "string", 8: "string"}[param["type"]] == kind["type"]
+        assert {0: "string", 1: "integer", 4: "array", 6: "string", 8: "string"}[
+            param["type"]
+        ] == kind["type"]
 
 
 def test_the_listing_needs_no_body_and_has_a_second_address(wire: Wire) -> None:
-    assert wire.post(LIST).json() == wire.post(LIST, json={}).json() == wire.request("GET", GET_ALL).json()
+    assert (
+        wire.post(LIST).json()
+        == wire.post(LIST, json={}).json()
+        == wire.request("GET", GET_ALL).json()
+    )
 
 
 def test_a_run_answers_records_as_the_text_of_a_json_document(wire: Wire) -> None:
@@ -94,7 +106,10 @@ def test_a_run_answers_records_as_the_text_of_a_json_document(wire: Wire) -> Non
     assert document.keys() == {"error", "body"}
     assert document["error"] is None
     assert isinstance(document["body"], str)
-    assert [row["PanelName"] for row in json.loads(document["body"])] == ["Demo Card Panel", "Demo Debit Panel"]
+    assert [row["PanelName"] for row in json.loads(document["body"])] == [
+        "Demo Card Panel",
+        "Demo Debit Panel",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +135,9 @@ def test_dates_leave_as_iso_text(service: Wire) -> None:
 def test_without_a_valid_token_every_address_answers_the_same_401(
     wire: Wire, method: str, path: str, token: str | None
 ) -> None:
-    reply = wire.request(method, path, token=token, content=b"not even JSON" if method == "POST" else None)
+    reply = wire.request(
+        method, path, token=token, content=b"not even JSON" if method == "POST" else None
+    )
     assert_refused(reply, 401)
     assert reply.headers["www-authenticate"] == "Bearer"
     assert reply.content == wire.post(LIST, token=None).content
@@ -132,7 +149,9 @@ def test_health_needs_no_token(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Get Panel", "get panels", "", "x" * 5000, "Get Panels; DROP TABLE cards", "a\nb"], ids=row_id
+    "name",
+    ["Get Panel", "get panels", "", "x" * 5000, "Get Panels; DROP TABLE cards", "a\nb"],
+    ids=row_id,
 )
 def test_an_unknown_function_is_404_in_json(wire: Wire, name: str) -> None:
     document = assert_refused(wire.post(RUN, json={"FunctionName": name, "Args": {}}), 404)
@@ -159,9 +178,17 @@ def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
         pytest.param(b'{"FunctionName": NaN}', "not JSON", id="NaN"),
         pytest.param(b'{"FunctionName": "\xff"}', "not JSON", id="not UTF-8"),
         pytest.param(b'{"FunctionName": "\\ud800"}', "not JSON", id="lone surrogate"),
-        pytest.param(b'{"FunctionName": "Get Panels", "FunctionName": "Get KPIs"}', "twice", id="repeated key"),
-        pytest.param(b'{"FunctionName": "a", "Args": {"x": 1, "x": 2}}', "twice", id="repeated argument"),
-        pytest.param(b'{"FunctionName": "a", "Args": {"x": 1e999}}', "not JSON", id="beyond floats"),
+        pytest.param(
+            b'{"FunctionName": "Get Panels", "FunctionName": "Get KPIs"}',
+            "twice",
+            id="repeated key",
+        ),
+        pytest.param(
+            b'{"FunctionName": "a", "Args": {"x": 1, "x": 2}}', "twice", id="repeated argument"
+        ),
+        pytest.param(
+            b'{"FunctionName": "a", "Args": {"x": 1e999}}', "not JSON", id="beyond floats"
+        ),
         pytest.param(b'{"a": ' + b"9" * 5000 + b"}", "not JSON", id="beyond integers"),
         pytest.param(b"\xff\xfe{\x00}\x00", "not JSON", id="UTF-16"),
         pytest.param(b"\xef\xbb\xbf{}", "not JSON", id="byte order mark"),
@@ -172,8 +199,12 @@ def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
         pytest.param(b'{"Args":' * 100_000, "too deeply", id="deep objects"),
         pytest.param(b"{}", "FunctionName", id="no name"),
         pytest.param(b'{"FunctionName": 7}', "FunctionName", id="name is a number"),
-        pytest.param(b'{"FunctionName": "Get Panels", "Args": []}', "Args", id="arguments are an array"),
-        pytest.param(b'{"FunctionName": "Get Panels", "Args": "x"}', "Args", id="arguments are text"),
+        pytest.param(
+            b'{"FunctionName": "Get Panels", "Args": []}', "Args", id="arguments are an array"
+        ),
+        pytest.param(
+            b'{"FunctionName": "Get Panels", "Args": "x"}', "Args", id="arguments are text"
+        ),
     ],
 )
 def test_a_body_that_is_not_a_run_is_400(wire: Wire, content: bytes, says: str) -> None:
@@ -183,8 +214,12 @@ def test_a_body_that_is_not_a_run_is_400(wire: Wire, content: bytes, says: str) 
 
 @pytest.mark.fault(133)
 @pytest.mark.parametrize("each", ["[]", "{}"])
-def test_a_body_of_a_great_many_lists_is_refused_before_they_are_made(wire: Wire, each: str) -> None:
-    reply = wire.post(LOGIN, token=None, content=f'{{"a": [{",".join([each] * 20_000)}]}}', headers=JSON)
+def test_a_body_of_a_great_many_lists_is_refused_before_they_are_made(
+    wire: Wire, each: str
+) -> None:
+    reply = wire.post(
+        LOGIN, token=None, content=f'{{"a": [{",".join([each] * 20_000)}]}}', headers=JSON
+    )
     assert "brackets" in assert_refused(reply, 400)["error"]
     assert wire.call("Get Panels", {"x": ["y"] * 50_000}).status_code == 422
 
@@ -198,7 +233,9 @@ def test_a_body_over_the_limit_is_413(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    "content_type", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""], ids=row_id
+    "content_type",
+    ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""],
+    ids=row_id,
 )
 @pytest.mark.parametrize("path", [LIST, RUN])
 def test_another_content_type_is_415(wire: Wire, path: str, content_type: str) -> None:
@@ -207,7 +244,9 @@ def test_another_content_type_is_415(wire: Wire, path: str, content_type: str) -
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON"])
-def test_json_may_be_spelt_with_parameters_and_in_any_case(service: Wire, content_type: str) -> None:
+def test_json_may_be_spelt_with_parameters_and_in_any_case(
+    service: Wire, content_type: str
+) -> None:
     headers = {"Content-Type": content_type}
     assert service.post(RUN, content=json.dumps(PANELS), headers=headers).status_code == 200
 
@@ -230,16 +269,23 @@ def test_wrong_arguments_are_422_and_all_named_at_once(wire: Wire) -> None:
     assert "Did you mean 'Nuvarelle'?" in said["Brand"][0]
     assert "'maybe'. Options are 'Yes', 'No'." in said["PoPGrowth"][0]
     assert "'abc'" in said["PoPLookback"][0]
-    assert "Did you mean 'Region'? Options are 'Age Group', 'Region', 'Brand'." in said["Dimensions"][0]
+    assert (
+        "Did you mean 'Region'? Options are 'Age Group', 'Region', 'Brand'."
+        in said["Dimensions"][0]
+    )
     assert "Did you mean 'Symbol'?" in said["Simbol"][0]
     assert all(text in document["error"] for texts in said.values() for text in texts)
 
 
 @pytest.mark.parametrize(
-    "sent", [{}, {"Symbol": "", "Brand": []}, {"Symbol": None, "Brand": None}, {"Brand": [""]}], ids=row_id
+    "sent",
+    [{}, {"Symbol": "", "Brand": []}, {"Symbol": None, "Brand": None}, {"Brand": [""]}],
+    ids=row_id,
 )
 @pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
-def test_without_symbol_and_brand_both_are_named(service: Wire, name: str, sent: dict[str, Any]) -> None:
+def test_without_symbol_and_brand_both_are_named(
+    service: Wire, name: str, sent: dict[str, Any]
+) -> None:
     said = service.errors(name, PanelName="Demo Card Panel", **sent)
     assert said == {"": ["Symbol or Brand is required."]}
 
@@ -254,7 +300,9 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(("name", "args", "key"), MISSING, ids=[f"{name} without {key}" for name, _, key in MISSING])
+@pytest.mark.parametrize(
+    ("name", "args", "key"), MISSING, ids=[f"{name} without {key}" for name, _, key in MISSING]
+)
 def test_a_missing_argument_is_named_with_what_it_takes(
     service: Wire, name: str, args: dict[str, Any], key: str
 ) -> None:
@@ -267,7 +315,9 @@ def test_a_missing_argument_is_named_with_what_it_takes(
 @pytest.mark.usefixtures("no_hang")
 def test_a_hundred_thousand_wrong_values_are_refused_with_a_few_texts(service: Wire) -> None:
     """Each is checked once, and only the few in the message get a suggestion; otherwise this takes hours."""
-    said = service.errors("Get Panel Daily", PanelName="Demo Card Panel", Brand=[f"b{n}" for n in range(100_000)])
+    said = service.errors(
+        "Get Panel Daily", PanelName="Demo Card Panel", Brand=[f"b{n}" for n in range(100_000)]
+    )
     assert len(said["Brand"]) == 11
     many = service.errors("Get Panels", **{f"a{n}": "" for n in range(50_000)})
     assert len(many) == 20
@@ -335,7 +385,10 @@ def test_each_user_lists_and_runs_the_functions_of_their_assets(demo_wire: Wire)
     }
     assert names["analyst"] - names["guest"] == {"Get Report"}
     assert names["guest"] < names["analyst"]
-    report = {"FunctionName": "Get Report", "Args": {"report_id": "RPT-101", "report_time_unit": "quarter"}}
+    report = {
+        "FunctionName": "Get Report",
+        "Args": {"report_id": "RPT-101", "report_time_unit": "quarter"},
+    }
     assert demo_wire.post(RUN, json=report).status_code == 200
     assert_refused(demo_wire.post(RUN, json=report, token=guest), 404)
 
@@ -347,7 +400,12 @@ def test_another_users_function_is_the_same_404_as_one_that_does_not_exist(
     """FAULTS.md 110: only the name that the caller sent differs."""
     guest = demo_wire.auth.issue("guest", 1)
     theirs, nobodys = (
-        demo_wire.post(RUN, json={"FunctionName": name, "Args": args}, token=guest, headers={"X-Request-Id": "r"})
+        demo_wire.post(
+            RUN,
+            json={"FunctionName": name, "Args": args},
+            token=guest,
+            headers={"X-Request-Id": "r"},
+        )
         for name in ("Get Report", "Get Rxport")
     )
     assert theirs.status_code == nobodys.status_code == 404
@@ -394,7 +452,9 @@ ACCEPTED = {
 
 
 @pytest.mark.parametrize(("accept", "is_arrow"), ACCEPTED.items(), ids=map(row_id, ACCEPTED))
-def test_the_form_of_a_result_is_the_one_that_accept_prefers(service: Wire, accept: str | None, is_arrow: bool) -> None:
+def test_the_form_of_a_result_is_the_one_that_accept_prefers(
+    service: Wire, accept: str | None, is_arrow: bool
+) -> None:
     headers = {"Accept": accept} if accept else {}
     reply = service.post(RUN, json=PANELS, headers=headers)
     assert reply.headers["content-type"] == (ARROW if is_arrow else "application/json")
@@ -402,8 +462,15 @@ def test_the_form_of_a_result_is_the_one_that_accept_prefers(service: Wire, acce
 
 @pytest.mark.slow
 def test_an_arrow_stream_holds_what_the_records_say(wire: Wire) -> None:
-    args = {"PanelName": "Demo Card Panel", "Symbol": "NVRA US EQUITY", "PoPGrowth": "Yes", "Dimensions": ["Region"]}
-    reply = wire.post(RUN, json={"FunctionName": "Get Panel Daily", "Args": args}, headers={"Accept": ARROW})
+    args = {
+        "PanelName": "Demo Card Panel",
+        "Symbol": "NVRA US EQUITY",
+        "PoPGrowth": "Yes",
+        "Dimensions": ["Region"],
+    }
+    reply = wire.post(
+        RUN, json={"FunctionName": "Get Panel Daily", "Args": args}, headers={"Accept": ARROW}
+    )
     assert reply.status_code == 200
     table = pa.ipc.open_stream(reply.content).read_all()
     assert pa.types.is_date(table.schema.field("Date").type)
@@ -415,8 +482,12 @@ def test_an_arrow_stream_holds_what_the_records_say(wire: Wire) -> None:
     "result", [7, "text", None, 1.5, date(2025, 1, 2), [{"x": 1}, {"x": "no one type"}]], ids=row_id
 )
 def test_what_is_not_a_table_stays_json(publish: Callable[..., Wire], result: Any) -> None:
-    reply = publish(published("F", lambda: result)).post(RUN, json={"FunctionName": "F"}, headers={"Accept": ARROW})
-    assert json.loads(reply.json()["body"]) == (result.isoformat() if isinstance(result, date) else result)
+    reply = publish(published("F", lambda: result)).post(
+        RUN, json={"FunctionName": "F"}, headers={"Accept": ARROW}
+    )
+    assert json.loads(reply.json()["body"]) == (
+        result.isoformat() if isinstance(result, date) else result
+    )
 
 
 def test_a_failure_stays_json_where_arrow_is_preferred(service: Wire) -> None:
@@ -459,7 +530,12 @@ def test_a_query_over_the_memory_limit_is_500_with_a_message_and_the_service_kee
         return pairs.mutate(x=pairs.spend_cents * pairs.cards_right).order_by("x")
 
     engine = DuckDBEngine(companies.reference(), demo.cards, memory_limit="100MB")
-    wire = serving(Registry([function(asset="a", name="Greedy")(greedy), published("Quick", list)], author="t"), engine)
+    wire = serving(
+        Registry(
+            [function(asset="a", name="Greedy")(greedy), published("Quick", list)], author="t"
+        ),
+        engine,
+    )
     assert "memory" in assert_refused(wire.call("Greedy"), 500)["error"]
     assert wire.rows("Quick") == []
 
@@ -484,7 +560,10 @@ def test_two_hundred_at_once_get_exact_answers(publish: Callable[..., Wire]) -> 
         go.wait(60)
         return [{"n": number}]
 
-    wire = publish(function(asset="a", name="Echo")(echo), limits=Limits(threads=4, concurrent_runs=64, runs_a_user=64))
+    wire = publish(
+        function(asset="a", name="Echo")(echo),
+        limits=Limits(threads=4, concurrent_runs=64, runs_a_user=64),
+    )
 
     async def all_at_once(address: str) -> list[httpx.Response]:
         bounds = httpx.Limits(max_connections=None)
@@ -514,9 +593,14 @@ def test_two_hundred_at_once_get_exact_answers(publish: Callable[..., Wire]) -> 
 # Replies and accounts in memory
 
 
-def test_a_repeated_run_is_answered_from_memory_until_its_data_change(serve_rows: Callable[..., Wire]) -> None:
+def test_a_repeated_run_is_answered_from_memory_until_its_data_change(
+    serve_rows: Callable[..., Wire],
+) -> None:
     """The same arguments and data need no query; new data in the file show in the next reply."""
-    rows = [("P", "A US EQUITY", "A", "West", "X", date(2024, 1, day), 100 * day, day, day) for day in (1, 2)]
+    rows = [
+        ("P", "A US EQUITY", "A", "West", "X", date(2024, 1, day), 100 * day, day, day)
+        for day in (1, 2)
+    ]
     wire = serve_rows(rows, {})
     wire.engine.open()
     asked = {"PanelName": "P", "Symbol": "A US EQUITY"}
@@ -540,7 +624,10 @@ def test_a_published_function_runs_each_time(publish: Callable[..., Wire]) -> No
 def test_another_process_takes_a_grant_and_a_token_back_at_once(tmp_path: Path) -> None:
     """What was read of a token and its grants is forgotten with the next change, whoever makes it."""
     grants, elsewhere = (Grants(tmp_path / "accounts.db", seed=demo.add_accounts) for _ in range(2))
-    registry, engine = Registry(demo.published(), author="d"), DuckDBEngine(companies.reference(), demo.cards)
+    registry, engine = (
+        Registry(demo.published(), author="d"),
+        DuckDBEngine(companies.reference(), demo.cards),
+    )
     wire = serving_to("analyst", grants, registry, engine)
     for _ in range(2):
         assert wire.call("Get Panels").status_code == 200
@@ -586,26 +673,35 @@ DEFAULTS = "(5, 'x', None, True, None, 'all')"
 EMPTY = {"count": None, "label": "", "weights": [], "limits": {}, "symbol": ""}
 WITH_HEADER = [
     (EMPTY, "(None, '', [], True, {}, 'all')"),
-    ({"count": 7, "weights": [0.5, 0.5, 0.25], "flag": False}, "(7, 'x', [0.5, 0.5, 0.25], False, None, 'all')"),
+    (
+        {"count": 7, "weights": [0.5, 0.5, 0.25], "flag": False},
+        "(7, 'x', [0.5, 0.5, 0.25], False, None, 'all')",
+    ),
     ({"count": "7", "label": " a ", "limits": {"a": 1}}, "(7, ' a ', None, True, {'a': 1}, 'all')"),
     ({}, DEFAULTS),
 ]
 
 
 @pytest.mark.fault(155)
-@pytest.mark.parametrize(("args", "received"), WITH_HEADER, ids=[received for _, received in WITH_HEADER])
+@pytest.mark.parametrize(
+    ("args", "received"), WITH_HEADER, ids=[received for _, received in WITH_HEADER]
+)
 def test_a_run_with_the_header_of_typed_arguments_takes_them_as_they_are(
     publish: Callable[..., Wire], args: dict[str, Any], received: str
 ) -> None:
     """The listing says so by the same header; a value to choose from is left out if it is empty."""
     wire = publish(function(asset="a", name="Told")(told))
     assert wire.post(LIST).headers["funcs-args"] == "json"
-    reply = wire.post(RUN, json={"FunctionName": "Told", "Args": args}, headers={"Funcs-Args": "json"})
+    reply = wire.post(
+        RUN, json={"FunctionName": "Told", "Args": args}, headers={"Funcs-Args": "json"}
+    )
     assert json.loads(reply.json()["body"]) == received
 
 
 @pytest.mark.fault(155)
-def test_without_the_header_null_and_empty_values_leave_arguments_out(publish: Callable[..., Wire]) -> None:
+def test_without_the_header_null_and_empty_values_leave_arguments_out(
+    publish: Callable[..., Wire],
+) -> None:
     """As on the first wire, of which lists keep their order, repeats and empty texts."""
     wire = publish(function(asset="a", name="Told")(told))
     sent = {**EMPTY, "limits": ""}
@@ -628,5 +724,8 @@ def test_a_reply_from_memory_is_for_arguments_sent_the_same_way(service: Wire) -
 def test_a_header_tells_of_infinite_numbers_that_are_null(publish: Callable[..., Wire]) -> None:
     """The body has the shape of the first wire."""
     reply = publish(published("Ratios", lambda: [{"a": math.inf}, {"a": 1.5}])).call("Ratios")
-    assert reply.headers["funcs-warning"] == "The result has 1 infinite number, which JSON doesn't have (read as null)."
+    assert (
+        reply.headers["funcs-warning"]
+        == "The result has 1 infinite number, which JSON doesn't have (read as null)."
+    )
     assert reply.json() == {"error": None, "body": '[{"a":null},{"a":1.5}]'}

@@ -83,7 +83,9 @@ def wire(grants: Grants) -> Wire:
 
 def recorded(grants: Grants, action: str, count: int = 1) -> list[AuditRecord]:
     """Return the records of an action as soon as there are so many."""
-    assert becomes(lambda: len(grants.audit.find(None, action, None, None, None, limit=1000)) >= count)
+    assert becomes(
+        lambda: len(grants.audit.find(None, action, None, None, None, limit=1000)) >= count
+    )
     found = grants.audit.find(None, action, None, None, None, limit=1000)
     assert len(found) == count
     return found
@@ -107,7 +109,9 @@ def test_a_run_is_recorded_with_its_user_time_address_outcome_and_duration(wire:
 
 @pytest.mark.parametrize("accept", ["application/json", "application/vnd.apache.arrow.stream"])
 @pytest.mark.parametrize(
-    ("name", "args", "rows"), [("Lists", {}, 3), ("Get Panels", {}, 2), ("Naps", {"seconds": "0"}, None)], ids=row_id
+    ("name", "args", "rows"),
+    [("Lists", {}, 3), ("Get Panels", {}, 2), ("Naps", {"seconds": "0"}, None)],
+    ids=row_id,
 )
 def test_the_rows_of_a_result_are_counted(
     wire: Wire, accept: str, name: str, args: dict[str, str], rows: int | None
@@ -121,9 +125,15 @@ def test_the_rows_of_a_result_are_counted(
 @pytest.mark.parametrize(
     ("body", "target", "detail", "outcome"),
     [
-        pytest.param({"FunctionName": "Fails", "Args": {"text": TYPED}}, "Fails", None, "failed", id="failed"),
         pytest.param(
-            {"FunctionName": "Fails", "Args": {TYPED: TYPED}}, "Fails", "422", "refused", id="wrong arguments"
+            {"FunctionName": "Fails", "Args": {"text": TYPED}}, "Fails", None, "failed", id="failed"
+        ),
+        pytest.param(
+            {"FunctionName": "Fails", "Args": {TYPED: TYPED}},
+            "Fails",
+            "422",
+            "refused",
+            id="wrong arguments",
         ),
         pytest.param({"FunctionName": TYPED}, None, "404", "refused", id="an unknown function"),
         pytest.param({"FunctionName": 1, TYPED: TYPED}, None, "400", "refused", id="no run"),
@@ -135,7 +145,12 @@ def test_a_run_without_a_result_is_recorded_with_its_status(
     """FAULTS.md 140."""
     wire.post(RUN, json=body)
     [record] = recorded(wire.grants, "run")
-    assert (record.user, record.target, record.detail, record.outcome) == ("ann", target, detail, outcome)
+    assert (record.user, record.target, record.detail, record.outcome) == (
+        "ann",
+        target,
+        detail,
+        outcome,
+    )
 
 
 def test_a_run_over_its_time_is_recorded_as_such(grants: Grants) -> None:
@@ -153,7 +168,9 @@ def test_a_run_whose_caller_leaves_is_recorded_as_cancelled(wire: Wire) -> None:
         async with wire.client() as client:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.1):
-                    await client.post(RUN, json={"FunctionName": "Naps", "Args": {"seconds": "0.3"}})
+                    await client.post(
+                        RUN, json={"FunctionName": "Naps", "Args": {"seconds": "0.3"}}
+                    )
 
     asyncio.run(leave())
     [record] = recorded(wire.grants, "run")
@@ -176,9 +193,18 @@ def test_a_login_is_recorded_and_its_name_only_if_it_is_an_accounts(
 ) -> None:
     """FAULTS.md 140: people type passwords into the field for the name."""
     given = {"email": name, "password": password}
-    status = wire.post(LOGIN, token=None, json=given, headers={"X-Forwarded-For": "192.0.2.7"}).status_code
+    status = wire.post(
+        LOGIN, token=None, json=given, headers={"X-Forwarded-For": "192.0.2.7"}
+    ).status_code
     [record] = recorded(wire.grants, "login")
-    assert record[1:7] == (user, "login", None, None if status == 200 else "401", "192.0.2.7", outcome)
+    assert record[1:7] == (
+        user,
+        "login",
+        None,
+        None if status == 200 else "401",
+        "192.0.2.7",
+        outcome,
+    )
 
 
 @pytest.mark.parametrize("end", ["revoke", "disable", "remove"])
@@ -202,8 +228,14 @@ UNKNOWN = (None, "unknown token or key")
         pytest.param(lambda wire: bearer(foreign(wire)), UNKNOWN, id="signed elsewhere"),
         pytest.param(lambda wire: bearer(wire.token[:-2]), UNKNOWN, id="cut"),
         pytest.param(lambda _: bearer(TYPED), UNKNOWN, id="garbage"),
-        pytest.param(lambda wire: {"X-Api-Key": wire.grants.add_key("ann") + "x"}, UNKNOWN, id="wrong key"),
-        pytest.param(lambda wire: bearer(wire.token) | {"X-Api-Key": "jf_1_x"}, UNKNOWN, id="token and wrong key"),
+        pytest.param(
+            lambda wire: {"X-Api-Key": wire.grants.add_key("ann") + "x"}, UNKNOWN, id="wrong key"
+        ),
+        pytest.param(
+            lambda wire: bearer(wire.token) | {"X-Api-Key": "jf_1_x"},
+            UNKNOWN,
+            id="token and wrong key",
+        ),
         pytest.param(lambda _: {}, None, id="nothing"),
     ],
 )
@@ -214,8 +246,14 @@ def test_what_is_refused_is_recorded_with_its_user_only_if_the_service_signed_it
     sent = headers(wire) | {"X-Forwarded-For": "192.0.2.7"}
     assert wire.post(RUN, token=None, json={"FunctionName": TYPED}, headers=sent).status_code == 401
     wire.grants.audit.close()
-    records = [record[1:7] for record in wire.grants.audit.find(*[None] * 5, limit=100) if record.address != "shell"]
-    assert records == ([(about[0], "token use", about[1], "401", "192.0.2.7", "refused")] if about else [])
+    records = [
+        record[1:7]
+        for record in wire.grants.audit.find(*[None] * 5, limit=100)
+        if record.address != "shell"
+    ]
+    assert records == (
+        [(about[0], "token use", about[1], "401", "192.0.2.7", "refused")] if about else []
+    )
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -268,13 +306,20 @@ def test_a_flood_of_refusals_is_one_record_a_minute_for_each_account_and_network
         ]
 
 
-def test_a_minute_later_a_refusal_is_recorded_again(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_minute_later_a_refusal_is_recorded_again(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """FAULTS.md 140: and so it is when more have come meanwhile than are remembered."""
     monkeypatch.setattr(requests, "_MOST_REFUSED", 2)
     for caller in ("192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.3", "192.0.2.1"):
         wire.post(RUN, token=expired(wire), headers={"X-Forwarded-For": caller})
     wire.grants.audit.close()
-    assert [record.address[-1] for record in recorded(wire.grants, "token use", 4)] == ["1", "2", "3", "1"]
+    assert [record.address[-1] for record in recorded(wire.grants, "token use", 4)] == [
+        "1",
+        "2",
+        "3",
+        "1",
+    ]
     again = serving(wire.grants)
     monkeypatch.setattr(requests, "_BETWEEN_REFUSALS", 0)
     for _ in range(2):
@@ -287,17 +332,28 @@ def test_no_secret_and_nothing_that_a_caller_typed_is_in_the_files(wire: Wire, p
     """FAULTS.md 140: in none of the files of the database."""
     key = wire.grants.add_key("ann", label="nightly")
     for name, args in ((TYPED, {}), ("Fails", {"text": TYPED}), ("Lists", {TYPED: TYPED})):
-        wire.post(RUN, token=None, json={"FunctionName": name, "Args": args}, headers={"X-Api-Key": key})
+        wire.post(
+            RUN, token=None, json={"FunctionName": name, "Args": args}, headers={"X-Api-Key": key}
+        )
     wire.call("Lists")
     for name, password in ((TYPED, TYPED), ("ann", TYPED), ("ann", PASSWORD), (PASSWORD, "ann")):
         wire.post(LOGIN, token=None, json={"email": name, "password": password})
     wire.grants.revoke("ann")
-    wire.post(RUN, json={"FunctionName": TYPED}, headers={"User-Agent": TYPED, "X-Request-Id": TYPED})
+    wire.post(
+        RUN, json={"FunctionName": TYPED}, headers={"User-Agent": TYPED, "X-Request-Id": TYPED}
+    )
     recorded(wire.grants, "login", 4)
     recorded(wire.grants, "token use")
     content = b"".join(file.read_bytes() for file in path.parent.iterdir())
     assert b"token use" in content
-    for secret in (TYPED, PASSWORD, key, key.split("_", 2)[2], wire.token, wire.token.split(".")[2]):
+    for secret in (
+        TYPED,
+        PASSWORD,
+        key,
+        key.split("_", 2)[2],
+        wire.token,
+        wire.token.split(".")[2],
+    ):
         assert secret.encode() not in content
 
 
@@ -334,7 +390,9 @@ def test_what_waits_is_bounded_and_to_record_waits_for_nothing(grants: Grants) -
     assert found[-1].target == "function 19999"
 
 
-def test_closing_writes_what_waits_and_what_comes_later_is_no_error(grants: Grants, path: Path) -> None:
+def test_closing_writes_what_waits_and_what_comes_later_is_no_error(
+    grants: Grants, path: Path
+) -> None:
     grants.audit.record("run", "ann", "f", None, "127.0.0.1", "ok")
     grants.close()
     grants.audit.record("run", "ann", "g", None, "127.0.0.1", "ok")
@@ -369,7 +427,12 @@ def test_old_records_are_removed_and_a_flood_of_one_kind_displaces_no_other(gran
     found = grants.audit.find(None, None, None, None, None, limit=10_000)
     assert 10 <= sum(record.action == "login" for record in found) < 1010
     kept = [record[2:4] for record in found if record.action != "login"]
-    assert kept == [("serve", "service.toml"), ("publish", "f"), ("users password", "ann"), ("run", "kept")]
+    assert kept == [
+        ("serve", "service.toml"),
+        ("publish", "f"),
+        ("users password", "ann"),
+        ("run", "kept"),
+    ]
 
 
 CHANGES: dict[str, Callable[[Grants], Any]] = {
@@ -395,7 +458,9 @@ def test_a_change_and_its_record_are_one_transaction(grants: Grants, action: str
     grants.grant("bob", "a")
     grants.add_key("bob")
     with grants._database.change() as sql:
-        sql.execute("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END")
+        sql.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
 
     def content() -> list[Any]:
         tables = ("users", "assets", "grants", "keys", "organisations", "audit")
@@ -433,7 +498,10 @@ def test_after_kill_9_there_is_a_record_of_each_change_and_no_other(path: Path) 
             pass
         process.kill()
     grants = Grants(path)
-    added = [record.target for record in grants.audit.find(None, "users add", None, None, None, limit=10_000)]
+    added = [
+        record.target
+        for record in grants.audit.find(None, "users add", None, None, None, limit=10_000)
+    ]
     assert len(added) > 20
     assert sorted(filter(None, added)) == sorted(account.name for account in grants.users())
     assert grants._database.read("PRAGMA integrity_check") == [("ok",)]
@@ -445,7 +513,9 @@ def test_accounts_of_an_earlier_release_are_kept(path: Path) -> None:
     database.upgrade(SCHEMA[:1], lambda: None)
     with database.change() as sql:
         sql.execute("INSERT INTO organisations (name, folded) VALUES ('t', 't')")
-        sql.execute("INSERT INTO users (organisation, name, folded, made, valid_from) VALUES (1, 'ann', 'ann', 0, 0)")
+        sql.execute(
+            "INSERT INTO users (organisation, name, folded, made, valid_from) VALUES (1, 'ann', 'ann', 0, 0)"
+        )
     database.close()
     grants = Grants(path)
     assert [account.name for account in grants.users()] == ["ann"]

@@ -56,7 +56,9 @@ def test_foreign_hosts_and_origins_are_403(
     publish: Callable[..., Wire], host: str, origin: str | None, status: int
 ) -> None:
     """FAULTS.md 120: such as DNS rebinding, where a page's own domain resolves to this machine."""
-    wire = publish(hosts=Hosts(names=["funcs.example", "10.1.2.3"], origins=["https://app.example"]))
+    wire = publish(
+        hosts=Hosts(names=["funcs.example", "10.1.2.3"], origins=["https://app.example"])
+    )
     headers = {"Host": host} | ({} if origin is None else {"Origin": origin})
     reply = wire.request("GET", "/healthz", token=None, headers=headers)
     if status == 403:
@@ -65,7 +67,9 @@ def test_foreign_hosts_and_origins_are_403(
         assert reply.status_code == status
 
 
-def test_pages_elsewhere_may_read_answers_only_where_the_operator_says_so(publish: Callable[..., Wire]) -> None:
+def test_pages_elsewhere_may_read_answers_only_where_the_operator_says_so(
+    publish: Callable[..., Wire],
+) -> None:
     asks = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
     asks["Access-Control-Request-Headers"] = "authorization,content-type"
     allowed = "access-control-allow-origin"

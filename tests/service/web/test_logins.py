@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 def test_a_login_gives_a_token_that_is_accepted_and_when_it_ends(demo_wire: Wire) -> None:
     demo_wire.grants.set_password("guest", "correct horse battery")
-    reply = demo_wire.post(LOGIN, token=None, json={"email": "guest", "password": "correct horse battery"})
+    reply = demo_wire.post(
+        LOGIN, token=None, json={"email": "guest", "password": "correct horse battery"}
+    )
     assert reply.status_code == 200
     assert reply.headers["cache-control"] == "no-store"
     document = reply.json()
@@ -40,7 +42,9 @@ def test_a_login_gives_a_token_that_is_accepted_and_when_it_ends(demo_wire: Wire
     assert 7.9 < hours <= 8.1
 
 
-@pytest.mark.parametrize("email", ["guest", "analyst", "nobody", "", "x" * 5000, "a\0b"], ids=row_id)
+@pytest.mark.parametrize(
+    "email", ["guest", "analyst", "nobody", "", "x" * 5000, "a\0b"], ids=row_id
+)
 def test_a_wrong_login_is_401_in_text_whoever_it_is(demo_wire: Wire, email: str) -> None:
     """SERVICE.md 2: guest has another password, analyst has none, nobody doesn't exist."""
     demo_wire.grants.set_password("guest", "correct horse battery")
@@ -51,7 +55,9 @@ def test_a_wrong_login_is_401_in_text_whoever_it_is(demo_wire: Wire, email: str)
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"email": "a"}, {"email": 1, "password": "b"}, {"email": "a", "password": None}], ids=row_id
+    "body",
+    [{}, {"email": "a"}, {"email": 1, "password": "b"}, {"email": "a", "password": None}],
+    ids=row_id,
 )
 def test_a_login_without_both_texts_is_400(demo_wire: Wire, body: dict[str, Any]) -> None:
     assert_refused(demo_wire.post(LOGIN, token=None, json=body), 400)
@@ -59,12 +65,22 @@ def test_a_login_without_both_texts_is_400(demo_wire: Wire, body: dict[str, Any]
 
 def test_a_login_is_bounded_in_size_and_time(demo_wire: Wire) -> None:
     """FAULTS.md 133: putting combining marks in order takes quadratic time."""
-    assert_refused(demo_wire.post(LOGIN, token=None, json={"email": "a", "password": "x" * BODY_LIMIT}), 413)
+    assert_refused(
+        demo_wire.post(LOGIN, token=None, json={"email": "a", "password": "x" * BODY_LIMIT}), 413
+    )
     demo_wire.grants.set_password("guest", "a\u0315\u0300" * 200)
-    assert demo_wire.post(LOGIN, json={"email": "guest", "password": "a\u0300\u0315" * 200}).status_code == 200
+    assert (
+        demo_wire.post(
+            LOGIN, json={"email": "guest", "password": "a\u0300\u0315" * 200}
+        ).status_code
+        == 200
+    )
     marks = "\u0315\u0300"
     assert (
-        demo_wire.post(LOGIN, token=None, json={"email": "guest", "password": "a" + marks * 25_000}).status_code == 401
+        demo_wire.post(
+            LOGIN, token=None, json={"email": "guest", "password": "a" + marks * 25_000}
+        ).status_code
+        == 401
     )
     assert_linear(lambda length: passwords._bytes("a" + marks * length), 2**15, start=100)
 
@@ -76,12 +92,17 @@ def test_a_login_is_bounded_in_size_and_time(demo_wire: Wire) -> None:
         pytest.param(Limits(wrong_logins_per_address=2), [401, 401, 429, 429], id="one address"),
     ],
 )
-def test_guessing_passwords_is_rate_limited(publish: Callable[..., Wire], limits: Limits, said: list[int]) -> None:
+def test_guessing_passwords_is_rate_limited(
+    publish: Callable[..., Wire], limits: Limits, said: list[int]
+) -> None:
     """FAULTS.md 139: by name and by email alike."""
     wire = publish(limits=limits)
     wire.grants.set_password("t", "correct horse battery")
     tries = [("t", "a"), ("T@t.example", "b"), ("t", "correct horse battery"), ("u", "d")]
-    replies = [wire.post(LOGIN, token=None, json={"email": name, "password": given}) for name, given in tries]
+    replies = [
+        wire.post(LOGIN, token=None, json={"email": name, "password": given})
+        for name, given in tries
+    ]
     assert [reply.status_code for reply in replies] == said
     assert_refused(replies[2], 429)
     assert 1 <= int(replies[2].headers["retry-after"]) <= 60
@@ -92,21 +113,32 @@ def test_guessing_passwords_is_rate_limited(publish: Callable[..., Wire], limits
     [["ann", "ANN", "\uff41nn", "a\uff4en"], ["x" * 201, "a\0", "b\n", "x" * 900_000]],
     ids=["spellings of one", "what can be no name"],
 )
-def test_a_name_is_the_same_however_it_is_spelt(publish: Callable[..., Wire], names: list[str]) -> None:
+def test_a_name_is_the_same_however_it_is_spelt(
+    publish: Callable[..., Wire], names: list[str]
+) -> None:
     wire = publish(limits=Limits(wrong_logins_per_name=2))
-    replies = [wire.post(LOGIN, token=None, json={"email": name, "password": "wrong"}) for name in names]
+    replies = [
+        wire.post(LOGIN, token=None, json={"email": name, "password": "wrong"}) for name in names
+    ]
     assert [reply.status_code for reply in replies] == [401, 401, 429, 429]
 
 
 @pytest.mark.parametrize(
     ("hosts", "said"),
-    [pytest.param(Hosts(), 429, id="direct"), pytest.param(Hosts(behind_proxy=True), 401, id="behind a proxy")],
+    [
+        pytest.param(Hosts(), 429, id="direct"),
+        pytest.param(Hosts(behind_proxy=True), 401, id="behind a proxy"),
+    ],
 )
 def test_only_behind_a_proxy_is_the_forwarded_address_used(
     publish: Callable[..., Wire], hosts: Hosts, said: int
 ) -> None:
     wire = publish(limits=Limits(wrong_logins_per_address=1), hosts=hosts)
-    for address, status in (("9.9.9.9, 1.1.1.1", 401), ("9.9.9.9, 2.2.2.2", said), ("8.8.8.8, 1.1.1.1", 429)):
+    for address, status in (
+        ("9.9.9.9, 1.1.1.1", 401),
+        ("9.9.9.9, 2.2.2.2", said),
+        ("8.8.8.8, 1.1.1.1", 429),
+    ):
         assert tried(wire, address, "x", address).status_code == status
 
 
@@ -122,9 +154,16 @@ def test_guesses_by_strangers_delay_a_user_and_lock_nobody_out(
     monkeypatch.setattr(logins, "_DELAY_SECONDS", 0.3)
     wire = publish(limits=Limits(wrong_logins_per_name=3), hosts=Hosts(behind_proxy=True))
     wire.grants.set_password("t", "correct horse battery")
-    strangers = ["2001:db8::1", "[2001:db8::2]:99", '"[2001:db8:0:0:ffff::3]:1"', "2001:db8::4", "2001:db8:0:1::4"]
+    strangers = [
+        "2001:db8::1",
+        "[2001:db8::2]:99",
+        '"[2001:db8:0:0:ffff::3]:1"',
+        "2001:db8::4",
+        "2001:db8:0:1::4",
+    ]
     replies = [
-        tried(wire, name, "wrong", each) for name, each in zip(["t", "t@t.example"] * 3, strangers, strict=False)
+        tried(wire, name, "wrong", each)
+        for name, each in zip(["t", "t@t.example"] * 3, strangers, strict=False)
     ]
     assert [reply.status_code for reply in replies] == [401, 401, 401, 429, 401]
     began = time.monotonic()
@@ -158,7 +197,9 @@ def test_one_network_leaves_others_a_place_to_log_in(
     assert replies[-1] == 200
 
 
-def test_the_memory_for_wrong_logins_is_bounded(publish: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_for_wrong_logins_is_bounded(
+    publish: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """FAULTS.md 139."""
     monkeypatch.setattr(logins, "_MOST_WINDOWS", 20)
     service = Logins(publish().auth, Limits())
@@ -196,7 +237,9 @@ def test_the_memory_for_wrong_logins_is_bounded(publish: Callable[..., Wire], mo
     ],
     ids=row_id,
 )
-def test_the_address_of_a_caller_is_the_last_that_no_trusted_proxy_has(forwarded: list[str], address: str) -> None:
+def test_the_address_of_a_caller_is_the_last_that_no_trusted_proxy_has(
+    forwarded: list[str], address: str
+) -> None:
     """FAULTS.md 139: in every form of X-Forwarded-For and Forwarded, and only from a trusted proxy."""
     hosts = Hosts(behind_proxy=True, proxies=[ip_network("10.0.0.0/24")])
     plain = Headers(raw=[(b"x-forwarded-for", each.encode()) for each in forwarded])

@@ -31,12 +31,23 @@ def document(demo_wire: Wire) -> dict[str, Any]:
     return reply.json()
 
 
-def test_every_path_of_the_service_is_documented_with_its_methods(demo_wire: Wire, document: dict[str, Any]) -> None:
-    there = {(route.path, method) for route in demo_wire.app.routes for method in route.methods if method != "HEAD"}
-    assert {(path, method.upper()) for path, item in document["paths"].items() for method in item} == there
+def test_every_path_of_the_service_is_documented_with_its_methods(
+    demo_wire: Wire, document: dict[str, Any]
+) -> None:
+    there = {
+        (route.path, method)
+        for route in demo_wire.app.routes
+        for method in route.methods
+        if method != "HEAD"
+    }
+    assert {
+        (path, method.upper()) for path, item in document["paths"].items() for method in item
+    } == there
 
 
-def test_its_schemas_are_schemas_and_whatever_they_refer_to_is_there(document: dict[str, Any]) -> None:
+def test_its_schemas_are_schemas_and_whatever_they_refer_to_is_there(
+    document: dict[str, Any],
+) -> None:
     for schema in document["components"]["schemas"].values():
         Draft202012Validator.check_schema(schema)
 
@@ -44,7 +55,9 @@ def test_its_schemas_are_schemas_and_whatever_they_refer_to_is_there(document: d
         if isinstance(value, dict):
             own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
             return own.union(*(references(each) for each in value.values()))
-        return set().union(*(references(each) for each in value)) if isinstance(value, list) else set()
+        return (
+            set().union(*(references(each) for each in value)) if isinstance(value, list) else set()
+        )
 
     for reference in references(document):
         _, _, kind, name = reference.split("/")
@@ -54,7 +67,9 @@ def test_its_schemas_are_schemas_and_whatever_they_refer_to_is_there(document: d
     }
 
 
-def test_a_listing_has_the_fields_that_it_says_and_no_other(demo_wire: Wire, document: dict[str, Any]) -> None:
+def test_a_listing_has_the_fields_that_it_says_and_no_other(
+    demo_wire: Wire, document: dict[str, Any]
+) -> None:
     schemas = document["components"]["schemas"]
     for each in demo_wire.post(LIST).json():
         assert each.keys() == schemas["Function"]["properties"].keys()
@@ -79,19 +94,28 @@ def test_the_example_of_a_run_is_one_of_the_demo(demo_wire: Wire, document: dict
         pytest.param("POST", RUN, {"json": []}, 400, id="no run"),
         pytest.param("POST", RUN, {"json": {"FunctionName": "?"}}, 404, id="an unknown function"),
         pytest.param("POST", RUN, {"json": {"FunctionName": "Get KPIs"}}, 422, id="no arguments"),
-        pytest.param("POST", LOGIN, {"json": {"email": "a", "password": "b"}}, 401, id="a wrong login"),
+        pytest.param(
+            "POST", LOGIN, {"json": {"email": "a", "password": "b"}}, 401, id="a wrong login"
+        ),
         pytest.param("PUT", RUN, {}, 405, id="another method"),
     ],
 )
 def test_each_refusal_is_the_one_that_it_says(
-    demo_wire: Wire, document: dict[str, Any], method: str, path: str, options: dict[str, Any], status: int
+    demo_wire: Wire,
+    document: dict[str, Any],
+    method: str,
+    path: str,
+    options: dict[str, Any],
+    status: int,
 ) -> None:
     reply = demo_wire.request(method, path, **options)
     assert reply.status_code == status
     assert_documented(document, path, reply)
 
 
-def test_so_are_those_of_a_service_that_is_busy(publish: Callable[..., Wire], document: dict[str, Any]) -> None:
+def test_so_are_those_of_a_service_that_is_busy(
+    publish: Callable[..., Wire], document: dict[str, Any]
+) -> None:
     go = threading.Event()
 
     def python() -> list[Any]:
@@ -132,14 +156,24 @@ def assert_documented(document: dict[str, Any], path: str, reply: httpx.Response
 @pytest.mark.slow
 def test_schemathesis_finds_no_fault(demo_wire: Wire, tmp_path: Path) -> None:
     """schemathesis sends valid and invalid requests and checks every reply against the document."""
-    pytest.importorskip("schemathesis", reason="schemathesis isn't installed: pip install -e '.[check]'")
+    pytest.importorskip(
+        "schemathesis", reason="schemathesis isn't installed: pip install -e '.[check]'"
+    )
     schemathesis = Path(sys.executable).parent / "schemathesis"
     paths = [LIST, GET_ALL, RUN, LOGIN, "/healthz"]
     with served(demo_wire.app) as address:
         command = [schemathesis, "run", f"{address}/openapi.json", "--checks", "all"]
         command += itertools.chain(*(("--include-path", path) for path in paths))
-        command += ["--header", f"Authorization: Bearer {demo_wire.token}", "--no-color", "--seed", "1"]
+        command += [
+            "--header",
+            f"Authorization: Bearer {demo_wire.token}",
+            "--no-color",
+            "--seed",
+            "1",
+        ]
         command += ["--max-examples", "15", "--request-timeout", "20"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
     assert done.returncode == 0, done.stdout
     assert "5 selected" in done.stdout

@@ -20,7 +20,10 @@ CANARY = "CanaryValue-7a91c2e4"
 
 @pytest.mark.parametrize("sane", ["abc-123", "a.b:c_d", "x" * 64], ids=row_id)
 def test_a_sane_request_id_is_kept(wire: Wire, sane: str) -> None:
-    assert wire.request("GET", "/healthz", headers={"X-Request-Id": sane}).headers["x-request-id"] == sane
+    assert (
+        wire.request("GET", "/healthz", headers={"X-Request-Id": sane}).headers["x-request-id"]
+        == sane
+    )
 
 
 @pytest.mark.parametrize("odd", ["", "x" * 65, "a b", "a;b", '"'], ids=row_id)
@@ -37,8 +40,13 @@ def test_a_request_is_one_log_line_that_an_operator_can_use(
     wire = publish(published("Quick", list))
     with caplog.at_level(logging.INFO, "jupyter_funcs.service"):
         reply = wire.post(RUN, json={"FunctionName": "Quick"}, headers={"X-Request-Id": "mine"})
-    [record] = [record for record in caplog.records if record.name.startswith("jupyter_funcs.service")]
-    said = {name: getattr(record, name) for name in ("method", "path", "status", "user", "function", "request_id")}
+    [record] = [
+        record for record in caplog.records if record.name.startswith("jupyter_funcs.service")
+    ]
+    said = {
+        name: getattr(record, name)
+        for name in ("method", "path", "status", "user", "function", "request_id")
+    }
     assert said == {
         "method": "POST",
         "path": RUN,
@@ -51,7 +59,9 @@ def test_a_request_is_one_log_line_that_an_operator_can_use(
     assert record.milliseconds > 0
 
 
-@pytest.mark.parametrize("where", ["argument", "list", "upper", "chained", "number", "several", "day"])
+@pytest.mark.parametrize(
+    "where", ["argument", "list", "upper", "chained", "number", "several", "day"]
+)
 def test_no_argument_reaches_the_log_when_a_function_fails(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, where: str
 ) -> None:
@@ -65,7 +75,13 @@ def test_no_argument_reaches_the_log_when_a_function_fails(
         if where == "several":
             group = ExceptionGroup("several", [ValueError(many[0]), OSError(2, "no file", text)])
             raise group
-        texts = {"argument": text, "list": many, "upper": text.upper(), "number": number, "day": day}
+        texts = {
+            "argument": text,
+            "list": many,
+            "upper": text.upper(),
+            "number": number,
+            "day": day,
+        }
         error = ValueError(f"a bad value: {texts.get(where)!r}, said the function")
         error.add_note(f"a note: {text}")
         raise error
@@ -86,8 +102,15 @@ def test_no_argument_reaches_the_log_when_a_function_fails(
 def test_no_answer_may_be_kept_by_a_cache(publish: Callable[..., Wire]) -> None:
     wire = publish(published("Quick", list))
     key = {"X-Api-Key": wire.grants.add_key("t")}
-    replies = [wire.request("GET", path, token=None, headers=key) for path in (GET_ALL, "/healthz", "/nowhere", RUN)]
-    replies += [wire.call("Quick"), wire.call("Slow"), wire.request("GET", GET_ALL, headers={"Host": "elsewhere"})]
+    replies = [
+        wire.request("GET", path, token=None, headers=key)
+        for path in (GET_ALL, "/healthz", "/nowhere", RUN)
+    ]
+    replies += [
+        wire.call("Quick"),
+        wire.call("Slow"),
+        wire.request("GET", GET_ALL, headers={"Host": "elsewhere"}),
+    ]
     assert [reply.status_code for reply in replies] == [200, 200, 404, 405, 200, 404, 403]
     assert {reply.headers["cache-control"] for reply in replies} == {"no-store"}
 
@@ -102,7 +125,9 @@ class _MuteError(Exception):
     [
         pytest.param(ZeroDivisionError("no data\nin the second line"), "no data", id="two lines"),
         pytest.param(_MuteError(), "_MuteError", id="no words"),
-        pytest.param(OSError("no file caf\udce9.csv"), "no file caf?.csv", id="half a surrogate pair"),
+        pytest.param(
+            OSError("no file caf\udce9.csv"), "no file caf?.csv", id="half a surrogate pair"
+        ),
         pytest.param(ValueError("x" * 50_000), "x" * 2000, id="too many words"),
     ],
 )
@@ -121,11 +146,20 @@ def test_a_function_that_fails_answers_200_with_its_error_and_leaves_its_trace_i
 
 
 @pytest.mark.parametrize("name", ["Authorization", "X-Api-Key"])
-def test_a_token_or_key_that_is_sent_twice_is_refused(publish: Callable[..., Wire], name: str) -> None:
+def test_a_token_or_key_that_is_sent_twice_is_refused(
+    publish: Callable[..., Wire], name: str
+) -> None:
     wire = publish(published("Quick", list))
     good = f"Bearer {wire.token}" if name == "Authorization" else wire.grants.add_key("t")
-    for values, status in (([good], 200), ([good, good], 401), ([good, "x"], 401), (["x", good], 401)):
-        reply = wire.request("GET", GET_ALL, token=None, headers=[(name, value) for value in values])
+    for values, status in (
+        ([good], 200),
+        ([good, good], 401),
+        ([good, "x"], 401),
+        (["x", good], 401),
+    ):
+        reply = wire.request(
+            "GET", GET_ALL, token=None, headers=[(name, value) for value in values]
+        )
         assert reply.status_code == status, values
 
 
@@ -144,11 +178,17 @@ def test_neither_tokens_nor_what_a_caller_types_reach_the_log(
         wire.request(CANARY.replace("-", ""), "/healthz")
         wire.post(RUN, content=CANARY, headers=JSON | {"X-Request-Id": CANARY + " "})
         wire.post(LIST, token=CANARY)
-        wire.post(LIST, token=None, headers={"X-Api-Key": key, "Cookie": CANARY, "User-Agent": CANARY})
+        wire.post(
+            LIST, token=None, headers={"X-Api-Key": key, "Cookie": CANARY, "User-Agent": CANARY}
+        )
         wire.post(LIST, headers={"Host": CANARY, "Origin": CANARY})
         for given in ("password", "wrong"):
             wire.post(LOGIN, token=None, json={"email": "t", "password": f"{CANARY}-{given}"})
-    said = "\n".join(f"{record.getMessage()} {vars(record)}" for record in caplog.records if record.name[:2] != "ht")
+    said = "\n".join(
+        f"{record.getMessage()} {vars(record)}"
+        for record in caplog.records
+        if record.name[:2] != "ht"
+    )
     assert len(said) > 1000
     for secret in (CANARY, CANARY.replace("-", ""), wire.token, wire.token.split(".")[2], key):
         assert secret not in said

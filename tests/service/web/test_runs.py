@@ -79,7 +79,9 @@ async def calling(wire: Wire) -> AsyncIterator[Callable[..., asyncio.Task[httpx.
 
         def call(name: str, token: str = "") -> asyncio.Task[httpx.Response]:
             headers = {"Authorization": f"Bearer {token}"} if token else {}
-            tasks.append(asyncio.create_task(client.post(RUN, json={"FunctionName": name}, headers=headers)))
+            tasks.append(
+                asyncio.create_task(client.post(RUN, json={"FunctionName": name}, headers=headers))
+            )
             return tasks[-1]
 
         yield call
@@ -146,7 +148,9 @@ def test_a_function_that_ignores_cancellation_keeps_its_thread_and_is_logged(
     assert held.total == 1
 
 
-def test_no_more_run_at_once_than_there_are_threads_and_the_others_wait(publish: Callable[..., Wire]) -> None:
+def test_no_more_run_at_once_than_there_are_threads_and_the_others_wait(
+    publish: Callable[..., Wire],
+) -> None:
     held = Held()
     wire = publish(held.published(), limits=Limits(threads=3))
 
@@ -163,7 +167,9 @@ def test_no_more_run_at_once_than_there_are_threads_and_the_others_wait(publish:
     assert (held.most, held.total) == (3, 10)
 
 
-def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(publish: Callable[..., Wire]) -> None:
+def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(
+    publish: Callable[..., Wire],
+) -> None:
     """Listings and health checks aren't delayed, and running calls aren't lost."""
     held = Held()
     wire = publish(held.published(), limits=Limits(threads=2, concurrent_runs=5, runs_a_user=5))
@@ -204,7 +210,9 @@ def test_a_user_over_their_share_is_429_and_others_go_on(
             replies = [call("Held") for _ in range(share)]
             await held.has_begun(min(share, limits.threads))
             assert_busy(await call("Quick"), 429)
-            assert (await asyncio.wait_for(call("Quick", wire.auth.issue("u", 1)), 60)).status_code == 200
+            assert (
+                await asyncio.wait_for(call("Quick", wire.auth.issue("u", 1)), 60)
+            ).status_code == 200
             held.go.set()
             assert {(await reply).status_code for reply in replies} == {200}
             assert (await call("Quick")).status_code == 200
@@ -215,7 +223,9 @@ def test_a_user_over_their_share_is_429_and_others_go_on(
         held.go.set()
 
 
-def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(publish: Callable[..., Wire]) -> None:
+def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(
+    publish: Callable[..., Wire],
+) -> None:
     """FAULTS.md 134: a run holds its place and its thread until its work has ended, and a user has only a share."""
     held = Held()
     wire = publish(held.published(), QUICK, limits=Limits(threads=2))
@@ -290,11 +300,16 @@ def test_readyz_says_what_is_missing_and_nothing_else(
     problems.clear()
     assert wire.request("GET", "/readyz", token=None).status_code == 200
     wire.grants.close()
-    assert wire.request("GET", "/readyz", token=None).json()["error"] == "The accounts cannot be changed."
+    assert (
+        wire.request("GET", "/readyz", token=None).json()["error"]
+        == "The accounts cannot be changed."
+    )
     assert wire.request("GET", "/healthz", token=None).status_code == 200
 
 
-def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(publish: Callable[..., Wire]) -> None:
+def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(
+    publish: Callable[..., Wire],
+) -> None:
     held = Held()
     wire = publish(held.published(), limits=Limits(threads=1, concurrent_runs=3, runs_a_user=3))
 
@@ -342,7 +357,9 @@ def test_the_time_to_wait_grows_with_what_is_under_way(publish: Callable[..., Wi
         held.go.set()
 
 
-def test_stopping_ends_every_run_with_a_message_and_admits_no_more(publish: Callable[..., Wire]) -> None:
+def test_stopping_ends_every_run_with_a_message_and_admits_no_more(
+    publish: Callable[..., Wire],
+) -> None:
     held = Held()
     wire = publish(held.published(), endless(), limits=Limits(threads=2))
 
