@@ -40,23 +40,23 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 262_992,
-    "tokens a line": 7.1,
-    "characters a code line": 42.9,
-    "percent of lines over 100": 6.6,
-    "conditional expressions per 1,000": 48.3,
-    "nested ones per 1,000": 0.3,
-    "tuple assignments per 1,000": 4.5,
-    "vague names": 530,
+    "tokens": 292_850,
+    "tokens a line": 6.5,
+    "characters a code line": 37.2,
+    "percent of lines over 100": 1.1,
+    "conditional expressions per 1,000": 42.0,
+    "nested ones per 1,000": 0.2,
+    "tuple assignments per 1,000": 3.3,
+    "vague names": 528,
     "complexity": 44,
     "modules": 176,
     "modules in a folder": 15,
     "entries at the top": 16,
-    "lines of the README": 143,
+    "lines of the README": 142,
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 79_700,
+    "TypeScript tokens": 83_100,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 3,
 }

@@ -61,11 +61,7 @@ export function FilterBox(props: FilterBoxProps) {
     >
       <div class="jf-form2" ref={form} onInput={refuse} onFocusOut={refuse} onFocusIn={onFocusIn}>
         <ColumnTools {...props} />
-        {column.said && (
-          <p class="jf-said" data-jf={`said:${column.name}`}>
-            {column.said}
-          </p>
-        )}
+        <Said column={column} />
         {isRange && <RangeBox column={column} filter={filter} put={put} />}
         {!isRange && <ValuesBox column={column} filter={filter} run={run} put={put} />}
         {wrong && (
@@ -82,6 +78,16 @@ export function FilterBox(props: FilterBoxProps) {
         <Button kind="is-link" label="Remove filter" data-jf="filter-remove" onClick={remove} />
       </div>
     </Popover>
+  );
+}
+
+/** What the catalog says of the column. */
+function Said({ column: { name, said } }: Pick<FilterBoxProps, "column">) {
+  if (!said) return null;
+  return (
+    <p class="jf-said" data-jf={`said:${name}`}>
+      {said}
+    </p>
   );
 }
 
