@@ -40,5 +40,5 @@ def shell_with(session: Session) -> Iterator[InteractiveShell]:
     """Yield such an IPython whose %funcs has a session."""
     with interactive_shell() as shell:
         shell.run_line_magic("load_ext", "jupyter_funcs")
-        extension.of(shell).sessions._current = session
+        extension.of(shell).state._session = session
         yield shell

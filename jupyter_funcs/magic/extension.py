@@ -33,7 +33,7 @@ _SERIES = ("pandas.Series", "pandas.core.series.Series")
 class Extension:
     """The magics and the Tab of one shell; it outlives `%reload_ext`, and with it the connection and the panel."""
 
-    _sessions: Sessions | None = None
+    _state: Sessions | None = None
     _shells_inspect: Any = None  # while ours replaces it
 
     def __init__(self, shell: InteractiveShell) -> None:
@@ -47,13 +47,13 @@ class Extension:
         self._replaced_printers: dict[tuple[str, str], Any] = {}
 
     @property
-    def sessions(self) -> Sessions:
+    def state(self) -> Sessions:
         """The sessions in use and the panel opened last."""
-        if self._sessions is None:
+        if self._state is None:
             from jupyter_funcs.magic.sessions import Sessions
 
-            self._sessions = Sessions(self._shell)
-        return self._sessions
+            self._state = Sessions(self._shell)
+        return self._state
 
     # The highest priority: jedi doesn't start where its names wouldn't be shown.
     @context_matcher(identifier="jupyter_funcs", priority=1000)  # type: ignore[untyped-decorator]  # IPython's
@@ -61,21 +61,21 @@ class Extension:
         """Complete what is ours."""
         from jupyter_funcs.magic.completion import complete
 
-        return complete(context, self.sessions)
+        return complete(context, self.state)
 
     @no_var_expand
     def funcs(self, line: str, cell: str | None = None) -> Any:
         """Choose a function, fill in its form and run it: see ``%funcs --help``."""
         from jupyter_funcs.magic.subcommands import run
 
-        return run(self.sessions, line, cell)
+        return run(self.state, line, cell)
 
     def object_inspect_mime(self, name: str, *args: Any, **options: Any) -> Any:
         """Return the shell's answer to Shift-Tab; for a name that it doesn't know, the help of a listed function."""
         try:
             return self._shells_inspect(name, *args, **options)
         except KeyError:
-            session = None if self._sessions is None else self._sessions.connected()
+            session = None if self._state is None else self._state.connected()
             if session is None or session.listed is None or name not in session.listed.slugs:
                 raise
         import html  # compiles a long pattern

@@ -27,7 +27,7 @@ class Sessions:
     """The sessions of the magic in one shell, and the panel opened last."""
 
     panel: Panel | None = None
-    _current: Session | None = None
+    _session: Session | None = None
     _early: futures.Future[Session | None] | None = None  # connected by Tab, before the first use
 
     def __init__(self, shell: InteractiveShell) -> None:
@@ -45,23 +45,23 @@ class Sessions:
     @property
     def current(self) -> Session:
         """The session in use; the first use connects to the configured service."""
-        if self._current is None:
+        if self._session is None:
             from jupyter_funcs.api import connect
 
-            self._current = self._connected_early() or connect()
-        return self._current
+            self._session = self._connected_early() or connect()
+        return self._session
 
     def connected(self, profile: str = "") -> Session | None:
         """Return the session in use, or a profile's, if there is one; connects to nothing."""
         if profile:
             return self._by_profile.get(profile)
-        if self._current is None and self._early is not None and self._early.done():
+        if self._session is None and self._early is not None and self._early.done():
             return self._early.result()
-        return self._current
+        return self._session
 
     def for_tab(self, profile: str) -> Session | None:
         """Return what `connected` does; the first Tab connects in the background, and waits a moment."""
-        if not profile and self._current is None and self._early is None:
+        if not profile and self._session is None and self._early is None:
             self._early = background.start(asyncio.to_thread(_connect_early))
             futures.wait([self._early], _TAB_SECONDS)
         return self.connected(profile)
@@ -84,7 +84,7 @@ class Sessions:
         """Return the session of a profile, or the one in use."""
         if profile == "":
             raise ArgumentError("--profile needs the name of a profile.")
-        if profile is None or (self._current is not None and self._current.where == profile):
+        if profile is None or (self._session is not None and self._session.where == profile):
             return self.current
         if profile not in self._by_profile:
             self._by_profile[profile] = self._connect(profile)
@@ -100,7 +100,7 @@ class Sessions:
         except FuncsError as error:
             error.hint = f"{error.hint} {self._next_service(is_same=not where)}".strip()
             raise
-        self._current = session
+        self._session = session
         self._by_profile.pop(session.where, None)
         return session
 
@@ -121,8 +121,8 @@ class Sessions:
         """Say which service the next line uses after a failed switch; nothing if it would fail the same way."""
         from jupyter_funcs.connection.profiles import resolve
 
-        if self._current is not None:
-            name = self._current.service if self._current.address else ""
+        if self._session is not None:
+            name = self._session.service if self._session.address else ""
         elif is_same:
             return ""
         else:

@@ -82,7 +82,7 @@ def main(count: int = 10_000) -> int:
     session = jf.connect(
         "https://service.example", token="a-token", transport=httpx.MockTransport(answer)
     )
-    extension.of(shell).sessions._current = session  # no magic takes a transport
+    extension.of(shell).state._session = session  # no magic takes a transport
     function = list(session)[count // 2]
     methods = {other.slug: lambda _, **values: values for other in session}
     shell.user_ns |= {

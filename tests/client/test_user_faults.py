@@ -74,7 +74,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell
     with interactive_shell(ipython_dir=str(tmp_path_factory.mktemp("ipython"))) as made:
         made.run_line_magic("load_ext", "jupyter_funcs")
         session = jf.connect("http://localhost", token=CANARY, transport=Demo())
-        extension.of(made).sessions._current = session.refresh()
+        extension.of(made).state._session = session.refresh()
         made.user_ns |= {
             "jf": jf,
             "np": np,

@@ -469,7 +469,7 @@ def test_a_token_in_use_is_masked_in_the_history_wherever_it_was_typed(
         ):
             shell.run_cell(cell, store_history=True).raise_error()
         funcs = shell.user_ns["funcs"]
-        extension.of(shell).sessions._current = funcs
+        extension.of(shell).state._session = funcs
         for cell in (
             f"%funcs find {CANARY}",
             f"df = %funcs call f a={CANARY}",

@@ -78,11 +78,11 @@ def source_named() -> Iterator[Callable[[str], Source]]:
 def run(form: Form, source: Source, shell: InteractiveShell) -> None:
     """Run a form by its way in."""
     if form.way == "entered":
-        extension.of(shell).sessions._current = source.session
+        extension.of(shell).state._session = source.session
         shell.run_line_magic("funcs", f'call "{form.function}" {form.text}')
         return
     if form.way == "cell":
-        extension.of(shell).sessions._current = source.session
+        extension.of(shell).state._session = source.session
         shell.run_cell_magic("funcs", f'call "{form.function}"', form.text)
         return
     function = source.session[form.function]

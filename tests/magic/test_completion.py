@@ -72,22 +72,22 @@ def shell() -> Iterator[InteractiveShell]:
     """A shell with the magic's session as `funcs`, and a session that has not listed its functions."""
     with interactive_shell() as shell:
         shell.run_line_magic("load_ext", "jupyter_funcs")
-        sessions = extension.of(shell).sessions
-        sessions._current = jf.connect(
+        sessions = extension.of(shell).state
+        sessions._session = jf.connect(
             "http://localhost", token=embedded().token, transport=Counting()
         )
         shell.user_ns |= {
-            "funcs": sessions._current,
+            "funcs": sessions._session,
             "unlisted": jf.connect(
                 "http://localhost", token=embedded().token, transport=Counting()
             ),
             "symbol": SYMBOL,
-            "held": {"here": sessions._current},
+            "held": {"here": sessions._session},
             "daily_runs": pd.DataFrame({"Symbol": [SYMBOL], "popgrowth": ["Yes"]}),
         }
         shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
         shell.run_cell("daily = funcs['Get Panel Daily']")
-        wait_until(lambda: len(sessions._current.remote.choices._choices) == 3)
+        wait_until(lambda: len(sessions._session.remote.choices._choices) == 3)
         yield shell
 
 
@@ -586,7 +586,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
         run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
         run(
             client,
-            "from jupyter_funcs.magic import extension; funcs = extension.of(get_ipython()).sessions.current",
+            "from jupyter_funcs.magic import extension; funcs = extension.of(get_ipython()).state.current",
         )
         wait_until(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
         wait_until(

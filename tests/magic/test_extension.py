@@ -93,7 +93,7 @@ def test_a_run_in_the_background_is_a_line_that_follows_it(kernel: BlockingKerne
         def nap(seconds: float) -> float:
             time.sleep(seconds)
             return seconds
-        extension.of(get_ipython()).sessions._current = jf.connect([nap])
+        extension.of(get_ipython()).state._session = jf.connect([nap])
         """,
         last=True,
     )
@@ -169,7 +169,7 @@ def shell() -> Iterator[InteractiveShell]:
     """A new shell with the extension and a session that has listed its functions."""
     with interactive_shell() as shell:
         shell.run_line_magic("load_ext", OURS)
-        extension.of(shell).sessions._current = jf.connect(
+        extension.of(shell).state._session = jf.connect(
             "http://localhost", token=embedded().token, transport=TRANSPORT
         )
         yield shell
@@ -194,7 +194,7 @@ def test_the_connection_and_the_panels_result_outlive_a_reload(shell: Interactiv
     panel.run()
     frame = panel.result(60)
     shell.run_line_magic("reload_ext", OURS)
-    assert extension.of(shell).sessions.current is session
+    assert extension.of(shell).state.current is session
     assert shell.run_line_magic("funcs", "result") is frame
     assert offered(shell, "%funcs call get_k") == ["get_kpis"]
     panel.close()
@@ -205,7 +205,7 @@ def test_two_shells_have_each_their_own(shell: InteractiveShell) -> None:
     other = InteractiveShell()
     assert "funcs" not in other.magics_manager.magics["line"]
     jf.load_ipython_extension(other)
-    assert extension.of(other).sessions.connected() is None
+    assert extension.of(other).state.connected() is None
     jf.unload_ipython_extension(other)
     assert "funcs" in shell.magics_manager.magics["line"]
 
@@ -228,7 +228,7 @@ def test_unloading_puts_back_a_magic_of_the_same_name(kinds: list[str]) -> None:
     configurables = list(shell.configurables)
     for _ in range(20):
         shell.run_line_magic("reload_ext", OURS)
-    assert extension.of(shell).sessions is not None
+    assert extension.of(shell).state is not None
     assert shell.magics_manager.magics[kinds[0]]["funcs"] is not ours
     shell.run_line_magic("unload_ext", OURS)
     assert {

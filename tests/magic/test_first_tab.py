@@ -49,7 +49,7 @@ def test_the_first_tab_connects_and_the_first_use_sends_nothing_more(
     """A fast service completes at once; `%load_ext` and other lines than those of functions connect to nothing."""
     for line in ("%funcs ", "%funcs connect ", "%funcs again ", "%funcs history "):
         tab(shell, line)
-    assert extension.of(shell).sessions.connected() is None
+    assert extension.of(shell).state.connected() is None
     assert offered(shell) == ["f", '"F"']
     assert offered(shell, "%%funcs call f\n") == ["a: "]
     assert not any(capfd.readouterr())
@@ -95,7 +95,7 @@ def test_a_failure_is_silent_until_the_first_use(
     assert not offered(shell)
     with pytest.raises(jf.AuthenticationError):
         shell.run_line_magic("funcs", "find")
-    extension.of(shell).sessions._current = None
+    extension.of(shell).state._session = None
     monkeypatch.delenv("FUNCS_TOKEN")
     assert not offered(shell)
     assert not any(capfd.readouterr())

@@ -47,7 +47,7 @@ DAILY = f'get_panel_daily PanelName="{PANEL}" Symbol="{SYMBOL}"'
 @pytest.fixture
 def run(shell: InteractiveShell) -> Iterator[Any]:
     """Run a cell as a user does; return its value or raise its error. The session in use is back at the end."""
-    sessions, before = extension.of(shell).sessions, dict(shell.user_ns)
+    sessions, before = extension.of(shell).state, dict(shell.user_ns)
     session = sessions.current
 
     def run_cell(cell: str) -> Any:
@@ -56,7 +56,7 @@ def run(shell: InteractiveShell) -> Iterator[Any]:
         return result.result
 
     yield run_cell
-    sessions._current = session
+    sessions._session = session
     shell.user_ns.clear()  # shell.reset() takes a second for garbage collection
     shell.user_ns.update(before)
 
@@ -278,7 +278,7 @@ def test_q_hides_no_warning_that_rows_may_be_missing(
             200, content=b'{"n": NaN}', headers={"content-type": "application/x-ndjson"}
         )
 
-    extension.of(shell).sessions._current = answering(answer)
+    extension.of(shell).state._session = answering(answer)
     for line in ("call get_it Of=1", "sweep get_it Of=[2, 3]"):
         caught = warned(run, f"%funcs {line} -q")
         assert [str(one.message) for one in caught] == [
@@ -360,7 +360,7 @@ def test_a_refresh_says_what_has_changed(run: Any, answering: Any, shell: Any, c
     """Compared with the listing before; with -o it prints nothing."""
     names = iter("FFGH")
     session = answering(lambda _: httpx.Response(200, json=[{"name": next(names), "params": []}]))
-    extension.of(shell).sessions._current = session
+    extension.of(shell).state._session = session
     run("%funcs find")
     for said in ("nothing has changed", "1 added (G), 1 removed (F)"):
         capsys.readouterr()
@@ -413,10 +413,10 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
         jf.AuthenticationError, match=f"Until then, %funcs uses '{working.service}'"
     ):
         run("%funcs connect")
-    assert extension.of(shell).sessions.current is working
+    assert extension.of(shell).state.current is working
 
-    sessions = extension.of(shell).sessions
-    sessions._current = None  # as in a new kernel
+    sessions = extension.of(shell).state
+    sessions._session = None  # as in a new kernel
     with pytest.raises(
         jf.AuthenticationError, match=r"connect again\.$"
     ):  # the next line fails the same way
@@ -424,7 +424,7 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
     with pytest.raises(jf.ConfigError, match=f"Until then, %funcs uses '{working.service}'"):
         run("%funcs connect nowhere")
     monkeypatch.undo()
-    sessions._current = None
+    sessions._session = None
     with pytest.raises(jf.ConfigError, match=demo):
         run("%funcs connect nowhere")
 
@@ -740,7 +740,7 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(
         is_listing = request.url.path.endswith("ListUserFunctions")
         return httpx.Response(200, content=json.dumps(listing if is_listing else [{"a": math.nan}]))
 
-    shell.user_ns["odd"] = extension.of(shell).sessions._current = answering(answer)
+    shell.user_ns["odd"] = extension.of(shell).state._session = answering(answer)
     cells = [
         "\nodd.get_it()",
         "job = odd.get_it.submit()\njob.result(), job.result()",
@@ -762,7 +762,7 @@ def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(
 ) -> None:
     """In any spelling; only names that aren't parameters of the function are taken for tokens."""
     listing = [{"name": "Get It", "params": [{"name": "AccessToken"}]}]
-    extension.of(shell).sessions._current = answering(lambda _: httpx.Response(200, json=listing))
+    extension.of(shell).state._session = answering(lambda _: httpx.Response(200, json=listing))
     for name in ("AccessToken", "access_token", "'AccessToken'"):
         run(f"%funcs call get_it {name}=abcdef --dry-run -o request")
         assert run("request['Args']") == {"AccessToken": "abcdef"}
