@@ -56,7 +56,7 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 83_100,
+    "TypeScript tokens": 83_110,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 3,
 }
