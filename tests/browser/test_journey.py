@@ -186,7 +186,7 @@ def presets_and_history(page: Page) -> None:
     look(page, "journey-06-history")
     at(page, "compare").click()
     expect(at(page, "compare-args")).to_contain_text("BVQS US EQUITY")
-    expect(at(page, "compare-said")).to_contain_text("changed")
+    expect(at(page, "compare-said")).to_contain_text("in both")
     look(page, "journey-07-compare")
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these limits are of POSIX")
 
 SETUP = """
-import contextlib, json, os, resource, signal, sys, time
+import contextlib, functools, json, os, resource, signal, sys, time
 from pathlib import Path
 
 folder = Path(sys.argv[1])
@@ -189,7 +189,7 @@ def failures(calls):
             yield name, error
 
 with echoing() as server:
-    connect = lambda: jf.connect(server.url, token="a-token-in-use")
+    connect = functools.partial(jf.connect, server.url, token="a-token-in-use")  # loads it, too
     favourites = Favourites("s", folder / "favourites.json")
     favourites.mark("F", is_favourite=True)
     presets = Presets("demo", folder / "presets.toml")

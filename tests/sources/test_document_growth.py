@@ -98,7 +98,12 @@ KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
     },
     "variables of a server": lambda n: {
         "paths": paths(n),
-        "servers": [{"url": "http://127.0.0.1:1/" + "".join(f"{{a{at}}}" for at in range(4 * n))}],
+        "servers": [
+            {
+                "url": "http://127.0.0.1:1/" + "".join(f"{{a{at}}}" for at in range(4 * n)),
+                "variables": {f"a{at}": {"default": "x"} for at in range(4 * n)},
+            }
+        ],
     },
     "a long variable that a server uses again": lambda n: {
         "paths": paths(1),
