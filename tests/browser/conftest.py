@@ -100,6 +100,9 @@ def context(fronts: Callable[[str], Front], strays: list[str]) -> Iterator[Brows
 def page(context: BrowserContext, strays: list[str]) -> Iterator[Page]:
     """A page of the browser; what asked for anything elsewhere fails."""
     page = context.new_page()
+    # A page is active, whichever window of another test's browser has the focus of the system.
+    session = context.new_cdp_session(page)
+    session.send("Emulation.setFocusEmulationEnabled", {"enabled": True})
     yield page
     page.close()
     asked, strays[:] = [*strays], []
