@@ -320,9 +320,9 @@ def _identifier(name: str, *, lower: bool) -> str:
     plain = unicodedata.normalize("NFKC", name[:LONGEST])
     if lower and name.isalnum():  # listOrders, as an OpenAPI document may name it
         plain = _CAMEL.sub("_", plain)
-    plain = "".join(
-        char if f"a{char}".isidentifier() else "_" for char in (plain.lower() if lower else plain)
-    )
+    if lower:
+        plain = plain.lower()
+    plain = "".join(char if f"a{char}".isidentifier() else "_" for char in plain)
     plain = re.sub("_+", "_", plain).strip("_") or "unnamed"
     if not plain.isidentifier():  # it starts with a digit or the like
         plain = f"f_{plain}" if lower else f"p_{plain}"

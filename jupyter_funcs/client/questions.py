@@ -74,6 +74,7 @@ def result_of(job: Job) -> pd.DataFrame:
 
 def _answers(question: Question) -> dict[str, Any] | None:
     """Ask for the values one by one; return ``None`` if the user declines or can't answer."""
+    # Above the prompts, in the output of the cell.
     print(f"{inert(question.source)} asks: {question.text}")  # noqa: T201
     form = form_of(question)
     try:
@@ -102,4 +103,4 @@ def _ask_for(form: Form, field: Field) -> None:
         errors = form.errors.get(field.name)
         if not errors:
             return
-        print(inert(errors[0]))  # noqa: T201
+        print(inert(errors[0]))  # noqa: T201  # above the next prompt

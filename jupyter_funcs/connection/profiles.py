@@ -313,7 +313,9 @@ def _auth_from_environment(url: str) -> dict[str, TokenSource]:
 
 def _variable(name: str, url: str) -> TokenSource:
     # If both variables are changed, the new token belongs to another service and must not be sent here.
-    applies = lambda: same_origin(os.environ.get("FUNCS_BASE_URL", ""), url)  # noqa: E731
+    def applies() -> bool:
+        return same_origin(os.environ.get("FUNCS_BASE_URL", ""), url)
+
     return FromEnvironment(f"variable {name}", name, applies=applies)
 
 

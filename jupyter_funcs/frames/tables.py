@@ -100,7 +100,7 @@ _TEXT_OF: dict[str, Callable[[Any], str]] = {
 
 
 def _text_of(column: pd.Series[Any]) -> Callable[[Any], str]:
-    today = dt.date.today()  # noqa: DTZ011
+    today = dt.date.today()  # noqa: DTZ011  # where the reader is
     is_time = pd.api.types.is_datetime64_any_dtype(column.dtype)
     if is_time and (column.dt.date == today).all():
         return "{:%H:%M:%S}".format

@@ -371,7 +371,7 @@ def test_what_numpy_and_pandas_give_is_converted_exactly(
 def test_a_result_that_hides_a_name_of_pythons_is_warned_of(
     run: Callable[[str], Any], name: str, said: str
 ) -> None:
-    """Row 94: only a name that was given, and not with -q; the result is bound all the same, and Python's stays."""
+    """Row 94: only a name that was given, and not with -q; the result is bound anyway, and Python's stays."""
     with pytest.warns(UserWarning, match=said):
         run(f"%funcs call get_panels -o {name}")
     assert len(run(name)) == 2

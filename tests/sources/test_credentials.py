@@ -243,7 +243,7 @@ def test_a_refused_operation_names_its_scheme(
     profile: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And what to set; it is listed and runs all the same."""
+    """And what to set; it is listed and runs anyway."""
     monkeypatch.setenv("A_KEY", "c4n4ry-another-key")
     funcs = profile(security, *names)
     with pytest.raises(jf.AuthenticationError) as caught:
