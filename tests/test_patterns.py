@@ -408,6 +408,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "panel.form_view._SENTENCE_END": [". ", ".  ", "a.a"],
     "panel.form_view._UNTYPABLE": ["a", "\x00"],
     "panel.table_column._DAY": ["1111-11-", ("1111-11-11 11:11:11.", "1")],
+    "panel.table_column._DECIMAL_COMMA": [".", ",111", (".", "1")],
     "panel.table_column._TYPED": ["1", (".", "1"), ("1.", "1")],
     "panel.table_column.TableColumn": ["1-", "1e", " ,"],
     "service.config.config_file._POSITION": [(" (at line 1, column ", "0"), (" (at", "(2")],

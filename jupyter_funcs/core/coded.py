@@ -1,16 +1,59 @@
-"""Steps of pandas that are done and written as code at once: what a person copies computes what is shown."""
+"""Steps of pandas that are done and written as code: what a person copies computes what is shown."""
 
 from __future__ import annotations
 
 import math
 import operator
 from functools import partialmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+_METHODS = {"[]": "__getitem__", ">=": "ge", "<=": "le", "<": "lt", "==": "eq"}
+
+
+class Operation(NamedTuple):
+    """A method of pandas, an operator or ``[]``, with its arguments, as data."""
+
+    name: str
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+    def __call__(self, value: Any) -> Any:
+        return operator.attrgetter(_METHODS.get(self.name, self.name))(value)(
+            *self.args, **self.options
+        )
+
+    def code(self, value: str) -> str:
+        """Return the code of the step, applied to the code of a value."""
+        text = _arguments(self.args, self.options)
+        if self.name == "[]":
+            return f"{value}[{text}]"
+        return (
+            f"({value} {self.name} {text})"
+            if self.name in _METHODS
+            else f"{value}.{self.name}({text})"
+        )
+
+
+def step(name: str, *args: Any, **options: Any) -> Operation:
+    return Operation(name, args, options)
+
+
+def applied(value: Any, steps: Iterable[Operation]) -> Any:
+    for operation in steps:
+        value = operation(value)
+    return value
+
+
+def printed(code: str, steps: Iterable[Operation]) -> str:
+    """Return the code that applies steps to a value with this code."""
+    for operation in steps:
+        code = operation.code(code)
+    return code
 
 
 class Coded:
@@ -33,33 +76,30 @@ class Coded:
         return Coded(self.value[_plain(key)], f"{self.part}[{literal(key)}]")
 
     def __call__(self, *args: Any, **options: Any) -> Coded:
-        texts = [
-            *map(literal, args),
-            *(f"{name}={literal(option)}" for name, option in options.items()),
-        ]
         value = self.value(
             *map(_plain, args), **{name: _plain(option) for name, option in options.items()}
         )
-        return Coded(value, f"{self.part}({', '.join(texts)})")
+        return Coded(value, f"{self.part}({_arguments(args, options)})")
 
     def _joined(self, do: Callable[[Any, Any], Any], sign: str, other: Any) -> Coded:
         left = self.code if sign == self.sign else self.part
         right = other.part if isinstance(other, Coded) else literal(other)
         return Coded(do(self.value, _plain(other)), f"{left} {sign} {right}", sign)
 
-    __ge__ = partialmethod(_joined, operator.ge, ">=")
     __gt__ = partialmethod(_joined, operator.gt, ">")
-    __le__ = partialmethod(_joined, operator.le, "<=")
     __lt__ = partialmethod(_joined, operator.lt, "<")
     __eq__ = partialmethod(_joined, operator.eq, "==")
-    __and__ = partialmethod(_joined, operator.and_, "&")
-    __or__ = partialmethod(_joined, operator.or_, "|")
     __sub__ = partialmethod(_joined, operator.sub, "-")
     __mul__ = partialmethod(_joined, operator.mul, "*")
     __truediv__ = partialmethod(_joined, operator.truediv, "/")
     __floordiv__ = partialmethod(_joined, operator.floordiv, "//")
     # As Python sets it beside an == of its own; mypy knows no class without a hash.
     __hash__ = None  # type: ignore[assignment]
+
+
+def _arguments(args: Iterable[Any], options: dict[str, Any]) -> str:
+    named = (f"{name}={literal(option)}" for name, option in options.items())
+    return ", ".join([*map(literal, args), *named])
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.text import clip, inert, plural
 from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import (
@@ -54,7 +53,7 @@ def table_html(frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COL
     """Return the first and last rows of a frame as an HTML table that says how much it leaves out."""
     if frame.empty:
         return f"<div>{html.escape(_nothing(frame))}</div>"
-    frame = flat(Coded(frame, "")).value
+    frame = flat(frame)
     top, end = rows - rows // 2, len(frame) - rows // 2
     part = frame if len(frame) <= rows else frame.iloc[[*range(top), *range(end, len(frame))]]
     table: list[tuple[str, str, list[str]]] = []  # attributes, name and cells of each column

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.files import atomic_write_bytes
 from jupyter_funcs.core.text import (
@@ -67,7 +66,7 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
         )
     frame = labelled(frame)
     if frame.columns.nlevels > 1:
-        frame = flat(Coded(frame, "")).value
+        frame = flat(frame)
     try:
         content = _FORMATS[format](frame)
     except RecursionError as error:

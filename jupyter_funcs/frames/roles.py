@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.coded import Coded, literal
+from jupyter_funcs.core.coded import Coded, applied, literal, step
 from jupyter_funcs.core.text import clip, distinct, folded, inert
 
 if TYPE_CHECKING:
     Series = pd.Series[Any]
     from collections.abc import Callable, Iterable
+
+    from jupyter_funcs.core.coded import Operation
 
 NO_VALUE = "(none)"  # the category of rows without one
 _PANDAS = Coded(pd, "pd")
@@ -143,12 +145,18 @@ class ChartColumn:
         )
 
 
-def flat(frame: Coded) -> Coded:
+def flat(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose labels of rows are its first columns, and whose columns have names that differ."""
-    if has_labels(frame.value):
-        frame = frame.reset_index(allow_duplicates=True)
-    names = _names(frame.value.columns)
-    return frame if names == list(frame.value.columns) else frame.set_axis(names, axis=1)
+    flattened: pd.DataFrame = applied(frame, flattening(frame))
+    return flattened
+
+
+def flattening(frame: pd.DataFrame) -> list[Operation]:
+    """Return the steps that make a frame flat."""
+    steps = [step("reset_index", allow_duplicates=True)] if has_labels(frame) else []
+    columns = applied(frame.head(0), steps).columns
+    names = _names(columns)
+    return steps if names == list(columns) else [*steps, step("set_axis", names, axis=1)]
 
 
 def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:

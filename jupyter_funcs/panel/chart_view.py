@@ -33,7 +33,7 @@ class Chart:
     """The charts of one frame, for any thread. Reads its columns once."""
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
-        self._frame = flat(Coded(frame.copy(deep=False), "")).value
+        self._frame = flat(frame.copy(deep=False))
         self._about = about
 
     @cached_property

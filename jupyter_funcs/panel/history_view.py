@@ -15,7 +15,7 @@ from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.catalog.values import Each, key_of
 from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
-from jupyter_funcs.core.coded import Coded, literal
+from jupyter_funcs.core.coded import literal
 from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.text import clip, inert, listed, some
 from jupyter_funcs.frames.diff import apart, diff
@@ -343,7 +343,7 @@ def _frame_code(run: Run) -> str:
 def _charts(frames: list[pd.DataFrame], compared: Json, about: str) -> Json:
     """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
     charts: Json = {}
-    sides = [flat(Coded(frame, "")).value for frame in frames]
+    sides = [flat(frame) for frame in frames]
     both = Chart(pd.concat(sides, ignore_index=True), about)
     rows_of_sides = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
     for kind in ("line", "bar"):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 import threading
-from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.coded import Coded, literal
+from jupyter_funcs.core.coded import literal, printed
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.export import tabbed
-from jupyter_funcs.frames.roles import FRAME, flat, is_to_date
+from jupyter_funcs.frames.roles import FRAME, flat, flattening, is_to_date
 from jupyter_funcs.panel.requests import (
     Columns,
     Contains,
@@ -33,9 +31,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Positions = (
-        NDArray[np.uint32] | None
-    )  # of rows, in the order of the view; `None` means all rows in their own order
+    from jupyter_funcs.panel.table_column import Test
+
+    # Of rows, in the order of the view; `None` means all rows in their own order.
+    Positions = NDArray[np.uint32] | None
+    Tests = dict[TableColumn, Test]
 
 Result = TypeVar("Result")
 
@@ -98,7 +98,7 @@ class TableView:
         self._frame = frame.copy(deep=pd.__version__ < "3")
         self._about = about
         self._said = frame.attrs.get("funcs", {}).get("columns", {})
-        self.flat = flat(Coded(self._frame, "")).value
+        self.flat = flat(self._frame)
         self.rows, self.count = self.flat.shape
         self._to_date = [at for at, name in enumerate(self.flat.columns) if is_to_date(name)]
         self._cache = Latest(max(16_000_000, 16 * self.rows))  # four orders
@@ -181,32 +181,28 @@ class TableView:
     def code(self, query: TableQuery, name: str) -> str:
         """Return the view as pandas code; its last line is the view of the frame with this name."""
         lines = list[str]()
-        source = flat(Coded(self._frame.head(0), name)).code
+        source = printed(name, flattening(self._frame))
         if not source.isidentifier():
             name = "frame" if name == "df" else "df"
             lines.append(f"{name} = {source}")
         if not self.rows:
             return "\n".join([*lines, name])
-        test = " & ".join(test.part for test in self._tests(query)).replace(FRAME, name)
+        test = " & ".join(self._code(tests) for tests in self._tests(query)).replace(FRAME, name)
         if len(test) > 80:
             lines.append(f"rows = {test}")
             test = "rows"
         view = f"{name}[{test}]" if test else name
         if query.sort:
             columns = [self._sorting(self._column(sort.at)) for sort in query.sort]
-            options: Json = {
-                "ascending": [not sort.descending for sort in query.sort],
-                "kind": "stable",
-            }
             key = "values"
             for column in reversed(columns):
                 if column.sort_key:
                     others = f" if values.name == {literal(column.data.name)} else {key}"
                     key = column.sort_key + (others if len(columns) > 1 else "")
-            if key != "values":
-                options["key"] = Coded(None, f"lambda values: {key}")
-            by = [column.data.name for column in columns]
-            view = Coded(self.flat.head(0), view).sort_values(by, **options).code
+            by = literal([column.data.name for column in columns])
+            ways = literal([not sort.descending for sort in query.sort])
+            keyed = "" if key == "values" else f", key=lambda values: {key}"
+            view = f'{view}.sort_values({by}, ascending={ways}, kind="stable"{keyed})'
         code = "\n".join([*lines, view])
         needed = {"Decimal(": "from decimal import Decimal", "pd.": "import pandas as pd"}
         return "\n".join([*(line for call, line in needed.items() if call in code), code])
@@ -236,10 +232,10 @@ class TableView:
 
         def make() -> Positions:
             order = self._cache.get(_ROWS, repr(query.sort), lambda: self._order(query.sort))
-            tests = [test.value for test in self._tests(query)]
-            if not tests:
+            masks = [*map(self._mask, self._tests(query))]
+            if not masks:
                 return order
-            mask = np.logical_and.reduce(tests)
+            mask = np.logical_and.reduce(masks)
             return (np.flatnonzero(mask) if order is None else order[mask[order]]).astype(np.uint32)
 
         return self._cache.get(_ROWS, repr(query), make)
@@ -273,24 +269,32 @@ class TableView:
         ]
         return np.lexsort(keys).astype(np.uint32) if keys else None
 
-    def _tests(self, query: TableQuery) -> Iterator[Coded]:
-        """Yield a mask of the rows for each filter, and for the search."""
+    def _tests(self, query: TableQuery) -> Iterator[Tests]:
+        """Yield the tests of each filter and of the search; rows pass any of them, by their columns."""
         for condition in query.filters:
             column = self._column(condition.at)
             if isinstance(condition, OneOf):
-                yield column.one_of(condition.values)
+                yield {column: column.one_of(condition.values)}
             elif isinstance(condition, Contains):
                 if condition.text:
-                    yield column.contains(condition.text)
+                    yield {column: column.contains(condition.text)}
             elif condition.low.strip() or condition.high.strip():
-                yield column.within(condition.low, condition.high)
+                yield {column: column.within(condition.low, condition.high)}
         if query.find:
             shown = map(self._column, sorted({*range(self.count)} - {*query.hidden}))
-            tests = [test for column in shown if (test := column.found(query.find)) is not None]
-            nowhere = Coded(
-                np.zeros(self.rows, dtype=bool), f"pd.Series(False, index={FRAME}.index)"
-            )
-            yield reduce(operator.or_, tests) if tests else nowhere
+            yield {column: test for column in shown if (test := column.found(query.find))}
+
+    def _mask(self, tests: Tests) -> NDArray[np.bool_]:
+        passed = np.zeros(self.rows, dtype=bool)
+        for column, test in tests.items():
+            passed |= column.mask(test)
+        return passed
+
+    def _code(self, tests: Tests) -> str:
+        texts = [column.code(test) for column, test in tests.items()]
+        if len(texts) == 1:
+            return texts[0]
+        return f"({' | '.join(texts)})" if texts else f"pd.Series(False, index={FRAME}.index)"
 
     def _sum(self, query: TableQuery, column: TableColumn) -> str | None:
         """Return a sum over the rows of a view; `None` if it would count the days of periods to date twice."""

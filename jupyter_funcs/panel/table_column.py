@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.coded import Coded, literal
+from jupyter_funcs.core.coded import applied, literal, printed, step
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.display import (
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from jupyter_funcs.core.coded import Operation
     from jupyter_funcs.frames.display import ColumnFormat
     from jupyter_funcs.panel.requests import Json
 
     Keep = Callable[[object, object, Callable[[], "Codes"]], "Codes"]  # `Latest.get`
-    Bound = tuple[str, Any]  # an operator, and the value to compare with
 
 FIRST_ROWS = 40  # a block of the page, as in front/src/table/pages.ts
 _BINS = 24
@@ -53,7 +52,8 @@ _OF_ARROW = {
     "b": "boolean",
     "U": "string",
 }  # by the kind of the type
-_COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operator.eq}
+_DECIMAL_COMMA = re.compile(r",(?!\d{3}(?!\d))|\.[^.,]*,")
+EMPTY = step("isna")
 # Errors from values of any type: they can't be compared, are too large, or contain themselves.
 TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
 
@@ -70,8 +70,16 @@ class Codes(NamedTuple):
         return self.rows.nbytes + 8 * len(self.values)
 
 
+class Test(NamedTuple):
+    """A test of the values of a column, after some steps: all calls must be true if joined by ``&``, else any."""
+
+    calls: tuple[Operation, ...]
+    steps: tuple[Operation, ...] = ()
+    joined: str = "|"
+
+
 class TableColumn:
-    """A column of a flat frame; `coded` has the code of its values, and `said` what the catalog says of it."""
+    """A column of a flat frame; `ref` is the code of its values, and `said` what the catalog says of it."""
 
     said = ""
 
@@ -80,10 +88,10 @@ class TableColumn:
         self._about = about
         self._keep = keep
         self.name = short_text(data.name)
-        self.coded = Coded(data, f"{FRAME}[{literal(data.name)}]")
-        if plainer := _plainer(data):
-            self.coded = self.coded.astype(plainer)
-        self.data: pd.Series[Any] = self.coded.value
+        plainer = _plainer(data)
+        steps = [step("astype", plainer)] if plainer else []
+        self.ref = printed(f"{FRAME}[{literal(data.name)}]", steps)
+        self.data: pd.Series[Any] = applied(data, steps)
 
     @cached_property
     def kind(self) -> str:
@@ -213,69 +221,86 @@ class TableColumn:
         rows, values, _ = self.factorized()
         return np.where(rows < 0, len(values), len(values) - 1 - rows if descending else rows)
 
-    # Filters, which test each distinct value once
+    # Filters
 
-    def _distinct(self) -> Coded:
-        return Coded(pd.Series(self.factorized().values), self.coded.code)
+    def mask(self, test: Test) -> NDArray[np.bool_]:
+        """Return which rows pass a test: each distinct value is tested once, unless it is compared."""
+        is_compared = test.joined == "&"
+        values = self.data if is_compared else pd.Series(self.factorized().values)
+        values = applied(values, test.steps)
+        masks = [call(values).fillna(value=False).to_numpy(dtype=bool) for call in test.calls]
+        passed = (np.logical_and if is_compared else np.logical_or).reduce(masks)
+        if is_compared:
+            return passed  # type: ignore[no-any-return]
+        return np.append(passed, EMPTY in test.calls)[self.factorized().rows]  # type: ignore[no-any-return]
 
-    def _texts(self) -> Coded:
-        objects = "" if self.data.dtype == object else ".astype(object)"
-        texts = pd.Series([*map(plain_text, self.factorized().values)], dtype=object)
-        return Coded(texts, f'{self.coded.code}{objects}.map(str, na_action="ignore")')
+    def code(self, test: Test) -> str:
+        """Return the code of the mask."""
+        tested = printed(self.ref, test.steps)
+        texts = [call.code(tested if call != EMPTY else self.ref) for call in test.calls]
+        joined = f" {test.joined} ".join(texts)
+        return joined if len(texts) == 1 else f"({joined})"
 
-    def _spread(self, test: Coded) -> Coded:
-        """Return a mask of the rows whose value passed a test; empty values never pass."""
-        passed = np.append(test.value.to_numpy(dtype=bool), [False])
-        return Coded(passed[self.factorized().rows], test.code)
+    @property
+    def _as_texts(self) -> tuple[Operation, ...]:
+        objects = () if self.data.dtype == object else (step("astype", object),)
+        return (*objects, step("map", str, na_action="ignore"))
 
-    def contains(self, text: str) -> Coded:
+    def contains(self, text: str) -> Test:
         """Test whether the texts contain a text, ignoring case."""
         if self.right:
             raise ArgumentError(
                 f"{quote(self.name)} holds numbers, not texts.",
                 "Filter it by a range or by values.",
             )
-        texts = self._distinct() if self.kind == "text" else self._texts()
-        if texts.value.empty:  # pandas has no text methods for a column without texts
+        if not len(self.factorized().values):  # pandas has no text methods for such a column
             return self.one_of(())
-        return self._spread(texts.str.contains(text, case=False, regex=False, na=False))
+        steps = () if self.kind == "text" else self._as_texts
+        return Test((step("str.contains", text, case=False, regex=False, na=False),), steps)
 
-    def one_of(self, texts: Iterable[str | None]) -> Coded:
+    def one_of(self, texts: Iterable[str | None]) -> Test:
         """Test whether the values are among these texts; `None` means an empty value."""
         chosen = set(texts)
         by_value = self.kind in {"number", "text"} or self.type == "bool"
-        values = self._distinct() if by_value else self._texts()
-        wanted = [value for value in values.value.tolist() if plain_text(value) in chosen]
-        test = self._spread(values.isin(wanted))
-        if None not in chosen:
-            return test
-        empty = self.coded.isna()
-        empty.value = empty.value.to_numpy()
-        return test | empty if wanted else empty
+        steps = () if by_value else self._as_texts
+        values = applied(pd.Series(self.factorized().values), steps)
+        wanted = [value for value in values.tolist() if plain_text(value) in chosen]
+        empty = (EMPTY,) if None in chosen else ()
+        return Test((step("isin", wanted), *empty) if wanted or not empty else empty, steps)
 
-    def within(self, low: str, high: str) -> Coded:
+    def within(self, low: str, high: str) -> Test:
         """Test whether the values are between two typed bounds, inclusive."""
         if self.kind not in {"number", "date"}:
             raise ArgumentError(
                 f"{quote(self.name)} has no numbers or dates.", "Filter it by text or by values."
             )
         read = self._day if self.kind == "date" else self._number
-        return self._compared(
-            *(read(text, op) for text, op in ((low, ">="), (high, "<=")) if text.strip())
-        )
+        bounds = [read(text, sign) for text, sign in ((low, ">="), (high, "<=")) if text.strip()]
+        if len(bounds) == 2:
+            (least,), (most,) = (bound.args for bound in bounds)
+            if least > most or (least == most and bounds[1].name == "<"):
+                names = (
+                    ("From", "after To") if self.kind == "date" else ("At least", "above At most")
+                )
+                raise ArgumentError(
+                    f"{' is '.join(names)}: {low.strip()}, {high.strip()}.",
+                    "Swap them, or clear one.",
+                )
+        return Test(tuple(bounds), joined="&")
 
-    def _compared(self, *bounds: Bound) -> Coded:
-        test = reduce(operator.and_, (_COMPARE[op](self.coded, value) for op, value in bounds))
-        return Coded(np.asarray(test.value.fillna(value=False), dtype=bool), test.code, test.sign)
-
-    def _number(self, text: str, op: str) -> Bound:
+    def _number(self, text: str, sign: str) -> Operation:
+        if _DECIMAL_COMMA.search(text):
+            raise ArgumentError(
+                f"{quote(text)} isn't a number.",
+                "Write a decimal point, and commas between thousands.",
+            )
         number = Decimal("nan")
         with suppress(InvalidOperation):
             number = Decimal(re.sub(r"[\s,_%]", "", text).replace("−", "-"))
         if number.is_nan():
             such = "2.5 %" if self.type == "percent" else "250,000 or -1.5"
             raise ArgumentError(f"{quote(text)} isn't a number.", f"Enter one such as {such}.")
-        return op, self._comparable(number)
+        return step(sign, self._comparable(number))
 
     def _comparable(self, number: Decimal) -> float | Decimal:
         """Return a number as it is typed and shown, in the type of the column; a percentage as a fraction."""
@@ -291,7 +316,7 @@ class TableColumn:
         exact = self.data.dtype == object and any(isinstance(value, Decimal) for value in self.data)
         return number if exact else float(number)
 
-    def _day(self, text: str, op: str) -> Bound:
+    def _day(self, text: str, sign: str) -> Operation:
         day = text.strip()
         try:
             time = pd.Timestamp(day if _DAY.fullmatch(day) else "none")
@@ -301,25 +326,24 @@ class TableColumn:
                 f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025."
             ) from None
         zone = self.data.dt.tz
-        if op == "<=" and not (self.type == "date" and period.freqstr == "D"):
+        if sign == "<=" and not (self.type == "date" and period.freqstr == "D"):
             try:  # 2025 ends before 2026, and 14:30 before 14:31
                 time = pd.Timestamp(str(period + 1).zfill(4))
-                op = "<"
+                sign = "<"
             except ValueError:  # 9999 is the last year
                 time = pd.Timestamp("9999-12-31" if zone else "9999-12-31 23:59:59")
         if zone:  # a midnight may not exist where clocks change
             time = time.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
-        return op, time.isoformat(sep=" ").removesuffix(" 00:00:00")
+        return step(sign, time.isoformat(sep=" ").removesuffix(" 00:00:00"))
 
-    def found(self, text: str) -> Coded | None:
+    def found(self, text: str) -> Test | None:
         """Test for the text of a search, if it can occur: numbers must match whole, as typed or as shown."""
         if self.kind == "date":
             if not re.fullmatch(r"(?a)[\d: -]+", text):
                 return None
-            shown = self._distinct().dt.strftime(
-                "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"
-            )
-            return self._spread(shown.str.contains(text, regex=False, na=False))
+            shown = "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"
+            contains = step("str.contains", text, regex=False, na=False)
+            return Test((contains,), (step("dt.strftime", shown),))
         if not self.right:
             possible = self.kind != "number" or re.fullmatch(r"(?ai)[\d.e+-]+", text)
             return self.contains(text) if possible else None
@@ -328,13 +352,11 @@ class TableColumn:
             return None
         number = Decimal(typed[1])
         if self.data.dtype.kind != "f":
-            return self._compared(("==", self._comparable(number)))
+            return Test((step("==", self._comparable(number)),), joined="&")
         # Numbers that are shown as this one, however halves are rounded.
-        places = len(typed[1].partition(".")[2])
-        half = Decimal(5).scaleb(-places - 1)
-        return self._compared(
-            (">=", self._comparable(number - half)), ("<=", self._comparable(number + half))
-        )
+        half = Decimal(5).scaleb(-len(typed[1].partition(".")[2]) - 1)
+        ends = ((">=", number - half), ("<=", number + half))
+        return Test(tuple(step(sign, self._comparable(end)) for sign, end in ends), joined="&")
 
     # Summaries
 

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.core.coded import Coded
 from jupyter_funcs.frames.columns import labelled
 from jupyter_funcs.frames.export import save
 from jupyter_funcs.frames.roles import flat
@@ -157,7 +156,7 @@ def test_an_hour_that_comes_twice_is_two_times() -> None:
     start = pd.date_range("2026-11-01 04:00", periods=5, freq="h", tz="UTC").tz_convert(
         "America/New_York"
     )
-    frame = flat(Coded(pd.DataFrame({"hour": start, "trips": np.arange(5)}), "df")).value
+    frame = flat(pd.DataFrame({"hour": start, "trips": np.arange(5)}))
     [time] = [column for column in read_roles(frame, "", 10) if column.name == "hour"]
     assert time.data.nunique() == 5
     assert time.note == "Times are those of UTC."

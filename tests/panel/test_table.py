@@ -147,6 +147,15 @@ BOUNDS_OF_NUMBERS = [
 ]
 
 
+def ordered(table: TableView, bounds: Range) -> Range:
+    """Return the bounds, swapped if the table says that they are inverted."""
+    try:
+        table.positions(TableQuery(filters=[bounds]))
+    except ArgumentError:
+        return Range(bounds.at, bounds.high, bounds.low)
+    return bounds
+
+
 @st.composite
 def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
     places = st.integers(0, table.count - 1)
@@ -163,7 +172,7 @@ def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
         how = draw(st.sampled_from(["range", "values", "text"]))
         if how == "range" and kind in {"number", "date"}:
             bounds = st.sampled_from(BOUNDS.get(kind, BOUNDS_OF_NUMBERS))
-            filters.append(Range(at, draw(bounds), draw(bounds)))
+            filters.append(ordered(table, Range(at, draw(bounds), draw(bounds))))
         elif how == "values":
             texts: list[str | None] = [each["text"] for each in table.values(at, "")["values"]]
             filters.append(
@@ -516,12 +525,34 @@ def test_a_copy_has_the_column_names_if_they_are_asked_for() -> None:
             "'a' holds numbers, not texts.",
         ),
         (lambda table: table.columns([0] * 100), "100 columns are too many at once."),
+        (
+            lambda table: table.page(TableQuery([], [Range(0, "3", "1")]), 0, 1, [0]),
+            "At least is above At most: 3, 1.",
+        ),
+        (
+            lambda table: table.page(TableQuery([], [Range(0, "1,5", "")]), 0, 1, [0]),
+            "'1,5' isn't a number.",
+        ),
+        (
+            lambda table: table.page(TableQuery([], [Range(0, "", "1.234,567")]), 0, 1, [0]),
+            "'1.234,567' isn't a number.",
+        ),
     ],
 )
 def test_requests_out_of_range_are_refused(ask: Any, said: str) -> None:
     """Says what is wrong with a request that the table can't answer."""
     with pytest.raises(ArgumentError, match=said):
         ask(TableView(pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})))
+
+
+@pytest.mark.parametrize("clock", ["", " 12:00"])
+def test_dates_in_the_wrong_order_are_refused(clock: str) -> None:
+    """The same day twice is right; a range that ends before it begins is not."""
+    table = TableView(pd.DataFrame({"At": pd.to_datetime([f"2025-01-01{clock}", None])}))
+    same = TableQuery(filters=[Range(0, "2025-01-01", "2025-01-01")])
+    assert table.page(same, 0, 1, [0])["total"] == 1
+    with pytest.raises(ArgumentError, match="From is after To: 2025-01-02, 2025-01-01"):
+        table.positions(TableQuery(filters=[Range(0, "2025-01-02", "2025-01-01")]))
 
 
 @pytest.mark.parametrize(
