@@ -59,12 +59,16 @@ class Held(Latest):
             self.put(id(frame), frame, size)
 
 
+# Shared by all panels of this kernel: a cell that runs again still has its earlier results.
+HELD = Held()
+
+
 @dataclass(eq=False)
 class HistoryView:
     """What a panel shows of a history. Methods may be called from any thread, and return plain JSON."""
 
     session: RecordedClient[RemoteCall]
-    held: Held
+    held: Held = HELD
     _compared: tuple[object, Json, TableView | None] = (
         None,
         {},

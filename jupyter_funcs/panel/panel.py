@@ -23,7 +23,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.json_decoding import JsonObject, only
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.panel import requests, run_view
-from jupyter_funcs.panel.state import GONE, PanelState
+from jupyter_funcs.panel.state import GONE, PanelRuns, PanelState
 from jupyter_funcs.records.run import as_it_came
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ _STATIC = Path(__file__).with_name("static")
 _MOST_ASKED = 200  # requests at once; a page sends a few
 _LONGEST_LINE = 1_000  # of an error
 _LONG = 2_000  # characters of a part of a field
-_BEGIN_A_RUN = {"run", "retry", "retry_failed", "so_far", "again", "example", "all_pages"}
 # The open panels, each with the cells that made and show it.
 _open: weakref.WeakKeyDictionary[Panel, list[notebook.Cell]] = weakref.WeakKeyDictionary()
 
@@ -87,6 +86,7 @@ class Panel(anywidget.AnyWidget):
     _values = _synced()
     _long = _synced()
     _run = _synced()
+    _result = _synced()
     _tab = _synced()
     recipe = traitlets.Unicode(
         "panel.result()", help="The code of a run's DataFrame where no variable holds it."
@@ -102,10 +102,10 @@ class Panel(anywidget.AnyWidget):
     ) -> None:
         trusted = not notebook.is_public() if trusted is None else trusted
         self._is_open = False
-        self._asked: dict[Future[None], object] = {}  # requests being answered, with their kinds
-        self._state = PanelState(
-            session, self._publish, self._tell, lambda: self.recipe, trusted=trusted
-        )
+        # Requests being answered, with their kinds.
+        self._asked: dict[Future[None], RequestKind | None] = {}
+        runs = PanelRuns(session, self._publish, self._tell, lambda: self.recipe)
+        self._state = PanelState(runs, trusted)
         _close_earlier(self._state.cell)
         if function:
             self._state.enter(function, form)
@@ -140,7 +140,7 @@ class Panel(anywidget.AnyWidget):
         """
         if not self._is_open:
             raise ArgumentError("This panel is closed.", "Open another one with funcs.panel().")
-        return self._state.run()
+        return self._state.chosen.run()
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
         """
@@ -161,7 +161,7 @@ class Panel(anywidget.AnyWidget):
             The run failed.
         """
         for future, kind in list(self._asked.items()):
-            if kind in _BEGIN_A_RUN:
+            if kind and kind.begins:
                 background.wait(future, timeout, is_shared=True)
         visit = self._state.visit
         if visit and visit.refusal:
@@ -174,7 +174,7 @@ class Panel(anywidget.AnyWidget):
 
     def cancel(self) -> None:
         """Cancel the current run, if there is one."""
-        self._state.cancel()
+        self._state.runs.cancel()
 
     def close(self) -> None:
         """Cancel the current run and close the panel; the last result stays in the notebook."""
@@ -194,14 +194,16 @@ class Panel(anywidget.AnyWidget):
 
     def _texts(self) -> dict[str, str]:
         state = self._state
-        values = state.values()
+        visit = state.visit
+        values = visit.values() if visit else None
         parts = {
             "_view": state.view(),
             "_service": state.header.service(),
-            "_options": state.inputs.pages() if state.visit else {},
+            "_options": visit.inputs.pages() if visit else {},
             "_long": _apart(values["fields"] if values else {}),
             "_values": values,
             "_run": state.run_state(),
+            "_result": visit.result.view() if visit and visit.result else {},
         }
         return {name: _json(part) for name, part in parts.items()} | {"_tab": state.tab}
 
@@ -226,7 +228,7 @@ class Panel(anywidget.AnyWidget):
             )
             return
         future = background.start(self._answer(content))
-        self._asked[future] = only(dict, content).get("kind")
+        self._asked[future] = requests.kind_of(content)
         future.add_done_callback(lambda done: self._asked.pop(done, None))
 
     async def _answer(self, content: object) -> None:
@@ -252,13 +254,13 @@ class Panel(anywidget.AnyWidget):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
             raise ArgumentError(f"{kind.refused} from this page.", hint)
         with state.lock:
-            if "run" in fields and state.result.number != fields.pop("run"):
+            if "run" in fields and state.chosen.shown_result.number != fields.pop("run"):
                 raise ArgumentError(GONE)
             method = attrgetter(kind.path)(state)
         reply = await asyncio.to_thread(method, **fields) if kind.in_thread else method(**fields)
         reply = await reply if inspect.isawaitable(reply) else reply
         if kind.method == "chart":
-            background.start(state.keep_still(state.chosen))
+            background.start(state.runs.keep_still(state.chosen))
         return {kind.method: reply} if isinstance(reply, str | list) else reply or {}
 
     # The saved notebook
@@ -267,7 +269,7 @@ class Panel(anywidget.AnyWidget):
         if self._is_open:
             _open[self].append(notebook.this_cell())
             notebook.show(self._repr_mimebundle_()[0])
-        notebook.publish_html(self._state.still_html(self._state.visit), self._state.still)
+        notebook.publish_html(self._state.still_html(), self._state.runs.still)
 
     def __repr__(self) -> str:
         """Describe the panel; ipywidgets would print every trait."""

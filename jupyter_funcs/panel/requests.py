@@ -120,26 +120,30 @@ class RequestKind(NamedTuple):
     path: str  # of the method, from the state of the panel
     in_thread: bool
     refused: str
+    begins: bool  # a run
 
 
 _ENVELOPE = {"v": Literal[1], "id": Number, "kind": str}  # of every request
 
 _SPELT = {"first": "from", "end": "to", "ending": "format"}  # names that Python reserves or shadows
 # Where the objects are that answer requests, from the state of a panel; requests of a result name it by its number.
+_RESULT = "chosen.shown_result."
 _PLACES = {
     "PanelState": "",
     "HeaderView": "header.",
     "HistoryView": "history.",
-    "FormView": "inputs.",
-    "ResultView": "result.",
-    "TableView": "result.table.",
-    "JsonTree": "result.tree.",
+    "PanelRuns": "runs.",
+    "Visit": "chosen.",
+    "FormView": "chosen.inputs.",
+    "ResultView": _RESULT,
+    "TableView": f"{_RESULT}table.",
+    "JsonTree": f"{_RESULT}tree.",
 }
 KINDS: dict[str, RequestKind] = {}
 
 
 def answers(
-    kind: str = "", *, in_thread: bool = False, refused: str = ""
+    kind: str = "", *, in_thread: bool = False, refused: str = "", begins: bool = False
 ) -> Callable[[Method], Method]:
     """Let the page call a method by its name or `kind`; its parameters are the fields of the request."""
 
@@ -147,7 +151,7 @@ def answers(
         fields: list[Any] = list(_ENVELOPE.items())
         name = method.__name__
         path = _PLACES[method.__qualname__.partition(".")[0]] + name
-        of_result = path.startswith("result.")
+        of_result = path.startswith(_RESULT)
         if of_result:
             fields.append(("run", Number))
         for parameter in list(signature(method, eval_str=True).parameters.values())[1:]:
@@ -158,20 +162,28 @@ def answers(
         request = msgspec.defstruct(
             name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True
         )
-        KINDS[kind or name] = RequestKind(request, name, path, in_thread or of_result, refused)
+        KINDS[kind or name] = RequestKind(
+            request, name, path, in_thread or of_result, refused, begins
+        )
         return method
 
     return register
 
 
+def kind_of(content: object) -> RequestKind | None:
+    name = only(dict, content).get("kind")
+    return KINDS.get(name) if isinstance(name, str) else None
+
+
 def read(content: object) -> tuple[RequestKind, Json]:
     """Return the kind and fields of a request of the page, if they are known and the values are in range."""
     name = only(dict, content).get("kind")
-    if not isinstance(name, str) or name not in KINDS:
+    kind = kind_of(content)
+    if not kind:
         raise ArgumentError(f"The panel takes no request of the kind {quote(name, 60)}.", _RELOAD)
     try:
-        fields = msgspec.structs.asdict(msgspec.convert(content, KINDS[name].request))
+        fields = msgspec.structs.asdict(msgspec.convert(content, kind.request))
     except (msgspec.ValidationError, RecursionError) as error:
         what = clip(inert(str(error)), 200).rstrip(".")
         raise ArgumentError(f"The panel can't read the request {name}: {what}.", _RELOAD) from None
-    return KINDS[name], {field: value for field, value in fields.items() if field not in _ENVELOPE}
+    return kind, {field: value for field, value in fields.items() if field not in _ENVELOPE}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.client.questions import form_of
 from jupyter_funcs.core.background import SweepProgress
-from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, RunCancelledError
 from jupyter_funcs.core.text import clip, inert, plural, quote, size_text
 from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import shape_text, table_html
@@ -112,11 +112,6 @@ class ResultView:
         """The frame as the panel shows it, whatever the notebook did to its own."""
         return self.table.frame(TableQuery())
 
-    @property
-    def has_more(self) -> bool:
-        """Whether more pages follow, for which the function can be asked."""
-        return bool(self.frame.attrs.get("funcs", {}).get("more"))
-
     def look_at_variable(self) -> None:
         """Note whether a cell has changed the frame; only after a cell, because comparing takes a while."""
         if self._is_held:
@@ -132,22 +127,23 @@ class ResultView:
         return self.variable if self._is_held and not self.is_changed else ""
 
     def view(self) -> Json:
-        """Return the `ResultView` of the protocol."""
+        """Return the result of the `Run` of the protocol, and what is said of it."""
         variable = self.held_as
         lost = note = ""
         if not variable and self.variable:
             lost = self.variable
             note = f"{lost} {_CHANGED if self._is_held else 'no longer holds this result.'}"
+        facts = self.frame.attrs.get("funcs", {})
         no_reply = (
             "This result has no JSON reply." if self.function.session.kind == "python" else ""
         )
-        if "pages" in self.frame.attrs.get("funcs", {}):
+        if "pages" in facts:
             no_reply = "The result has several replies, one per page."
-        has_json = "media_type" not in self.frame.attrs.get("funcs", {})
+        has_json = "media_type" not in facts
         if not has_json:
             no_reply = "The reply is a file, not JSON."
         file = self._file
-        return {
+        result = {
             "number": self.number,
             "function": self.function.name,
             "summary": self.summary,
@@ -163,6 +159,12 @@ class ResultView:
                 "shown": _shown_as(file),
             },
             "json": {"possible": self.reply is not None and has_json, "why": no_reply},
+        }
+        return {
+            "result": result,
+            "partial": self.partial,
+            "warnings": self.warnings,
+            "more": bool(facts.get("more")),  # pages, for which the function can be asked
         }
 
     @answers()
@@ -262,18 +264,15 @@ def _file_name(text: str, ending: str) -> str:
 def running_view(job: Job) -> Json:
     """Return the progress of a run; the page itself counts the seconds."""
     progress = job.progress
-    elapsed = job.elapsed
     view = {
         "name": _shown(job.function),
-        "elapsed": 0.0,
-        "bytes": 0,
+        "elapsed": round(job.elapsed, 1),
+        "bytes": progress.received,
         "done": 0,
         "of": 1,
         "note": progress.said,
+        "question": progress.question and _question_view(progress.question),
     }
-    view["question"] = progress.question and _question_view(progress.question)
-    if elapsed >= 1:  # constant before, or the run and the previous result would be sent again
-        view |= {"elapsed": round(elapsed, 1), "bytes": progress.received}
     if isinstance(progress, SweepProgress):
         done = progress.done + progress.failed
         view |= {"done": done, "of": progress.total, "note": status_text(progress)}
@@ -352,37 +351,33 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
     return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
 
 
-def error_view(error: BaseException, redact: Callable[[str], str], job: Job | None = None) -> Json:
-    """Return what happened, what to do, and details of an error; never a token."""
+def error_view(
+    error: BaseException, redact: Callable[[str], str], job: Job | None, fixes: Sequence[Json]
+) -> Json:
+    """Return what happened, what to do, and details of an error, never a token; or what a cancelled run has done."""
     what, *hint = lines_of(error)
     details = []
-    if job and job.progress.request_id:
-        details.append(f"Request {job.progress.request_id}")
+    done = 0
     raised: BaseException | None = error
     if isinstance(error, FuncsError):
         # A function of a Python catalog failed in this process, at a line of its author's.
         raised = error.__cause__ if isinstance(error, FunctionError) else None
+    is_cancelled = isinstance(error, RunCancelledError)
+    if job and is_cancelled:
+        what = stopped_text(job.progress)
+        hint = []
+        done = job.progress.done if isinstance(job, SweepJob) else 0
+    elif job and job.progress.request_id:
+        details.append(f"Request {job.progress.request_id}")
     if raised:
         details.append("".join(traceback.format_exception(raised)))
     return {
         "what": _shown(redact(what)),
         "hint": _shown(redact("\n".join(hint))),
         "details": clip(redact("\n".join(details)), _LONGEST_DETAILS),
-        "retry": not isinstance(error, ArgumentError),
-        "done": 0,
-    }
-
-
-def cancelled_view(job: Job) -> Json:
-    """Return what a cancelled run or sweep has done, like `error_view`."""
-    done = job.progress.done if isinstance(job, SweepJob) else 0
-    return {
-        "what": stopped_text(job.progress),
-        "hint": "",
-        "details": "",
-        "retry": False,
+        "retry": not (is_cancelled or isinstance(error, ArgumentError)),
         "done": done,
-        "fixes": [],
+        "fixes": fixes,
     }
 
 

@@ -1,4 +1,4 @@
-"""The state of a panel, and the requests of its page: functions, forms, runs and results. No widget here."""
+"""The state of a panel, which is no widget: the functions that are open in it, and their runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import uuid
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import run_view
 from jupyter_funcs.panel.form_view import FormView, same_args
 from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
-from jupyter_funcs.panel.history_view import Held, HistoryView, result_of, values_of
+from jupyter_funcs.panel.history_view import HELD, HistoryView, result_of, values_of
 from jupyter_funcs.panel.requests import (
     Answers,
     FailedRows,
@@ -55,17 +54,16 @@ if TYPE_CHECKING:
 GONE = "This result is no longer shown: another run has ended since."
 _SECOND = 1.0  # between two events of progress
 _UNLISTED = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
-# Shared by all panels of this kernel: a cell that runs again still has its earlier results.
-_held = Held()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Visit:
-    """What a panel remembers of a function while another one is shown."""
+    """A function that is open in a panel: its form, its last run and its result; kept while another one is shown."""
 
     function: RemoteCall
     form: Form
     keeper: notebook.ResultVariable
+    runs: PanelRuns
     inputs: FormView = field(init=False)  # the form as the page shows it
     is_listed: bool = True
     state: str = "form"
@@ -78,63 +76,265 @@ class Visit:
     )  # the arguments of a large sweep that the user was asked about
     result: ResultView | None = None
 
+    @property
+    def shown_result(self) -> ResultView:
+        if not self.result:
+            raise ArgumentError(GONE)
+        return self.result
+
+    def values(self) -> Json:
+        """Return the `Values` of the protocol."""
+        values = self.inputs.values(self.result.args if self.result else None)
+        if not self.is_listed:
+            values["advice"].append(_UNLISTED)
+        return values
+
+    # What begins a run
+
+    @answers("run", begins=True)
+    def asks(self, seq: Number, values: PageValues, *, confirmed: bool) -> str:
+        """Run the form with these values; return what to ask the user first, if anything."""
+        if self.runs.current:  # a second press, sent before the page knew of the first
+            return ""
+        self.inputs.take(values, seq)
+        form = self.form
+        most = self.function.most_runs
+        if confirmed:
+            self.asked = form.args
+        if form.runs > max(most, 1) and not form.errors and not same_args(self.asked, form.args):
+            return asks_text(form.runs, most)
+        try:
+            self.run()
+        except ArgumentError as error:
+            if not error.errors:
+                raise
+        return ""
+
+    def run(self, function: RemoteCall | None = None) -> Job:
+        """Run the form, with the options of this function; show errors at the fields."""
+        self.inputs.press()
+        try:
+            args = self.form.check(sweeps=True)
+            job = self.runs.begin(self, partial(self._begun, function or self.function, args))
+        except ArgumentError as error:
+            self.refusal = error
+            self.runs.fail(self, error)
+            raise
+        if self.inputs.trusted:  # else visitors would fill the author's list
+            self.runs.session.favourites.add_recent(self.function.name)
+        return job
+
+    def _begun(self, function: RemoteCall, args: Args) -> Job:
+        """Start one run, or one per combination if fields have several values."""
+        if not self.form.swept:
+            return function.start(args, keep_reply=True, can_ask=True)
+        # A panel shows a DataFrame of every combination, whatever the function's own options say.
+        function = function.with_options(pairs=False, to=None)
+        if same_args(self.asked, args):
+            function = function.with_options(most_runs=self.form.runs)
+        if function.function.changes_data:
+            self.asked = {}  # the next press is another change
+        return start_sweep(function, None, args, warns=False)  # the form shows them
+
+    @answers(begins=True)
+    def retry_failed(self, rows: FailedRows) -> None:
+        """Repeat failed runs of the sweep that is shown, all or some, whatever the form contains now."""
+        sweep = self.shown_result.sweep
+        if not sweep:
+            raise ArgumentError(GONE)
+        self.runs.begin(self, partial(sweep.retry, rows))
+
+    @answers(begins=True)
+    def all_pages(self) -> None:
+        """Run what is shown again for all pages of its list, as later runs of the function then do."""
+        self.function = self.function.with_options(pages="all")
+        self.runs.begin(self, partial(self.function.start, self.shown_result.args))
+
+    @answers(begins=True)
+    def so_far(self) -> None:
+        """Show the results of the sweep that was cancelled."""
+        if not isinstance(self.job, SweepJob) or self.state != "cancelled":
+            raise ArgumentError(GONE)
+        self.runs.begin(self, self.job.so_far)
+
+    # The result
+
+    @answers()
+    def dismiss(self) -> None:
+        self.error = None
+
+    @answers()
+    def code(self) -> Json:
+        variable = self.result.variable if self.result else ""
+        where = self.runs.session.where
+        return {"blocks": snippets.blocks(self.function, self.form, where, variable or "df")}
+
+    @answers(refused="Variables can't be renamed")
+    def rename(self, name: Name, *, replace: bool) -> Json:
+        result = self.shown_result
+        name = name.strip()
+        before = result.held_as
+        # A variable that the notebook took back or changed keeps its frame; the new one gets what the panel shows.
+        shown = result.frame if before else as_it_came(result.frame, result.reply_frame)
+        question = self.keeper.rename(name, result.frame, before, shown, replace=replace)
+        if question:
+            return {"variable": before, "note": question, "exists": True}
+        result.note = ""
+        if before and before not in notebook.variables():
+            result.note = f"{before} is now {name}."
+        result.variable = name
+        result.frame = shown
+        result.is_changed = False
+        background.start(self.runs.keep_still(self))
+        return {"variable": name, "note": result.note, "exists": False}
+
 
 @dataclass(eq=False)
-class PanelState:
-    """
-    The state of one panel. Runs may start on any thread; they end on the background loop.
-
-    A method marked `answers` answers a request of the page: its parameters are the fields, and it returns the reply.
-    """
+class PanelRuns:
+    """The runs of a panel, one at a time: each begins in `begin`, on any thread, and ends on the background loop."""
 
     session: RecordedClient[RemoteCall]
     publish: Callable[[], None]
     send: Callable[[Json], None]
     recipe: Callable[[], str]
-    trusted: bool
-    tab: str = "table"
-    number: int = 0  # of the last run that started
-    visit: Visit | None = None
-    running: Job | None = None
+    number: int = 0  # of the last one that started
+    current: Job | None = None
+    results: int = 0
 
     def __post_init__(self) -> None:
-        self.header = HeaderView(self.session)
-        self.cell = notebook.this_cell()
+        # Requests arrive on the loop, `run` and `form[…] = …` on any thread.
+        self.lock = threading.RLock()
         self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output in the saved notebook
         self._stills = asyncio.Lock()  # one at a time, or an older one could be published last
-        self.history = HistoryView(self.session, _held)
-        self.lock = (
-            threading.RLock()
-        )  # requests arrive on the loop, `run` and `form[…] = …` on any thread
+        self._beginning = threading.Lock()
+
+    def begin(self, visit: Visit, start: Callable[[], Job]) -> Job:
+        """Start a run or a sweep, and cancel the current one."""
+        with self._beginning:
+            self.cancel()
+            job = start()
+            with self.lock:
+                self.number += 1
+                self.current = visit.job = job
+                visit.refusal = None
+                visit.error = None
+                visit.state = "form"
+                visit.shown = background.start(self._follow(visit, job))
+        return job
+
+    @answers()
+    def answer(self, values: Answers | None) -> Json:
+        """Answer what the source asks during a run, or decline; return the errors of the values."""
+        question = self.current.progress.question if self.current else None
+        if question is None or question.answer.done():
+            return {"errors": {}}
+        form = form_of(question)
+        form.update({name: Entered(text) for name, text in (values or {}).items() if text})
+        if values is not None and form.errors:
+            return {"errors": {name: inert(texts[0]) for name, texts in form.errors.items()}}
+        question.answer.set_result(None if values is None else form.args)
+        return {"errors": {}}
+
+    @answers()
+    def cancel(self) -> None:
+        """Cancel the current run, if there is one."""
+        if self.current:
+            self.current.cancel()
+
+    async def _follow(self, visit: Visit, job: Job) -> None:
+        """Publish the start of a run, its progress every second, and its end."""
+        self.publish()
+        ended = asyncio.wrap_future(job.future)
+        while not (await asyncio.wait([ended], timeout=_SECOND))[0]:
+            if self.current is job:
+                self.send({"ev": "progress", "running": run_view.running_view(job)})
+        _ = ended.cancelled() or ended.exception()  # retrieved, or asyncio would print it
+        with self.lock:
+            if self.current is job:
+                self.current = None
+        await self.end(visit, job)
+
+    async def end(self, visit: Visit, job: Job) -> None:
+        """Show the end of a run, unless a newer one has started."""
+        if visit.job is not job:
+            return
+        try:
+            frame = run_view.frame_of(job)
+            note = visit.keeper.assign(frame)
+            variable = visit.keeper.name
+            make = partial(run_view.result_of, visit.function, job, frame, variable, self.recipe())
+            await self.show(visit, make, note)
+        except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
+            self.fail(visit, error, job)
+
+    def fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
+        at_fields = error.errors if isinstance(error, ArgumentError) else {}
+        fixes: list[Json] = []
+        if job:  # a server may name what is no field
+            at_fields = {name: at_fields[name] for name in at_fields if name in visit.form}
+            fixes = visit.inputs.refuse(at_fields, str(error))
+        visit.state = "form"
+        visit.error = None
+        if not at_fields:
+            visit.state = "cancelled" if isinstance(error, RunCancelledError) else "failed"
+            visit.error = run_view.error_view(error, self.session.redact, job, fixes)
+        self.publish()
+
+    async def show(self, visit: Visit, make: Callable[[], ResultView], note: str = "") -> None:
+        """Show a result, and drop the tables and charts of the previous one."""
+        result = await asyncio.to_thread(make)
+        self.results += 1
+        result.number = self.results
+        result.note = note
+        await asyncio.to_thread(HELD.keep, result.frame)
+        with self.lock:
+            visit.result = result
+            visit.state = "done"
+            visit.error = None
+        self.publish()  # before the saved output, because the page is waiting
+        await self.keep_still(visit)
+
+    async def keep_still(self, visit: Visit) -> None:
+        """Replace the output in the saved notebook."""
+        async with self._stills:
+            html = await asyncio.to_thread(run_view.still_html, visit.function.name, visit.result)
+            notebook.publish_html(html, self.still, again=True)
+
+
+@dataclass(eq=False)
+class PanelState:
+    """
+    The state of one panel: the functions that are open in it, and which of them is shown.
+
+    A method marked `answers` answers a request of the page: its parameters are the fields, and it returns the reply.
+    """
+
+    runs: PanelRuns
+    trusted: bool
+    tab: str = "table"
+    visit: Visit | None = None
+
+    def __post_init__(self) -> None:
+        self.session = self.runs.session
+        self.publish = self.runs.publish
+        self.lock = self.runs.lock
+        self.header = HeaderView(self.session)
+        self.history = HistoryView(self.session)
+        self.cell = notebook.this_cell()
         self._presets: list[Json] = []  # read once, because every change of the form sends them
         self._visits: dict[str, Visit] = {}
         self._entered: LastEntered = {}
-        self._numbers = count(1)  # of results
-        self._beginning = threading.Lock()
         try:
             _ = self.session.catalog
         except FuncsError as error:
             self.header.trouble = error.lines
 
-    # The chosen function
-
     @property
     def chosen(self) -> Visit:
         if not self.visit:
-            raise ArgumentError(
-                "Nothing can be done here: no function is chosen.", "Choose one first."
-            )
+            what = "Nothing can be done here: no function is chosen."
+            raise ArgumentError(what, "Choose one first.")
         return self.visit
-
-    @property
-    def inputs(self) -> FormView:
-        return self.chosen.inputs
-
-    @property
-    def result(self) -> ResultView:
-        if not self.chosen.result:
-            raise ArgumentError(GONE)
-        return self.chosen.result
 
     @answers()
     def choose(self, function: Name) -> None:
@@ -150,20 +350,20 @@ class PanelState:
                     for part, value in list(parts_in(form.field(name), form[name])):
                         if value is not UNSET:
                             form[part.name] = as_several(part, value)
-                visit = Visit(function, form, notebook.ResultVariable(function.slug, self.cell))
+                keeper = notebook.ResultVariable(function.slug, self.cell)
+                visit = Visit(function, form, keeper, self.runs)
                 self._visits[function.slug] = visit
             self._presets = self.header.presets(visit.function.name)
             if visit is not self.visit or visit.inputs.form is not visit.form:
                 self.close()
-                inputs = FormView(
+                visit.inputs = FormView(
                     visit.function,
                     visit.form,
                     self.publish_soon,
                     self._entered,
                     trusted=self.trusted,
                 )
-                inputs.carry()
-                visit.inputs = inputs
+                visit.inputs.carry()
                 self.visit = visit
         return visit
 
@@ -248,17 +448,60 @@ class PanelState:
         self._presets = self.header.presets(function)
         return {"said": f"Deleted {quote(name, 40)}. The form keeps its values."}
 
+    @answers(begins=True)
+    async def example(self, function: Name) -> None:
+        visit = self.enter(self.session[function])
+        self.publish()
+        visit.form.update(await example_values(visit.function, visit.form))
+        visit.run()
+
+    # Earlier runs
+
+    @answers(begins=True)
+    def again(self, number: RunNumber) -> None:
+        """Repeat an earlier run, without cached results that are as old."""
+        history = self.session.history
+        run = history.get(number)
+        visit = self._filled(run)
+        age = history.function(run).options.max_age
+        visit.run(visit.function.with_options(max_age=age))
+
+    @answers()
+    async def open(self, number: RunNumber) -> None:
+        run = self.session.history.get(number)
+        visit = self._filled(run)
+        frame = result_of(run)
+        shown = (
+            run.started,
+            run.variable,
+            f"{shape_text(frame)} · run {run.label}",
+            self.runs.recipe(),
+        )
+        await self.runs.show(
+            visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *shown)
+        )
+
+    def _filled(self, run: Run) -> Visit:
+        """Show the form of a run, filled in with its arguments."""
+        visit = self.enter(self.session[run.function])
+        fill(visit.form, values_of(run, visit.function))
+        return visit
+
     # The view
 
     @answers()
     def hello(self) -> Json:
         return {"ok": True}
 
+    @answers("tab")
+    def show_tab(self, tab: Tab) -> None:
+        self.tab = tab
+
     def view(self) -> Json:
         """Return the `View` of the protocol."""
         visit = self.visit
         return {
-            "panel": self.still,
+            "panel": self.runs.still,
             "trusted": self.trusted,
             "function": self.header.card(visit.function) if visit else None,
             "fields": visit.inputs.fields if visit else [],
@@ -266,32 +509,18 @@ class PanelState:
             "start": None if visit else self.header.start(self.history.rows(earlier=False)[:3]),
         }
 
-    def values(self) -> Json | None:
-        """Return the `Values` of the protocol; ``None`` if no function is chosen."""
-        visit = self.visit
-        if not visit:
-            return None
-        values = visit.inputs.values(visit.result.args if visit.result else None)
-        if not visit.is_listed:
-            values["advice"].append(_UNLISTED)
-        return values
-
     def run_state(self) -> Json:
-        """Return the `Run` of the protocol; the page fills in the rest if no function is chosen."""
+        """Return the `Run` of the protocol without its result; the page fills in the rest if no function is chosen."""
         visit = self.visit
+        number = self.runs.number
         if not visit:
-            return {"state": "empty", "number": self.number}
-        running = self.running
-        result = visit.result
+            return {"state": "empty", "number": number}
+        running = self.runs.current
         return {
             "state": "running" if running else visit.state,
-            "number": self.number,
+            "number": number,
             "running": running and run_view.running_view(running),
-            "result": result and result.view(),
             "error": visit.error,
-            "partial": result and result.partial,
-            "warnings": result.warnings if result else [],
-            "more": bool(result and result.has_more),
             "ran": len(self.session.history),
         }
 
@@ -306,260 +535,16 @@ class PanelState:
         """Publish later, on the loop; may be called from any thread."""
         background.background_loop().call_soon_threadsafe(self.publish)
 
-    # A run
-
-    @answers("run")
-    def press(self, seq: Number, values: PageValues, *, confirmed: bool) -> Json:
-        visit = self.chosen
-        form = visit.form
-        most = visit.function.most_runs
-        if self.running:  # a second press, sent before the page knew of the first
-            return {"asks": ""}
-        visit.inputs.take(values, seq)
-        if confirmed:
-            visit.asked = form.args
-        if form.runs > max(most, 1) and not form.errors and not same_args(visit.asked, form.args):
-            return {"asks": asks_text(form.runs, most)}
-        try:
-            self.run()
-        except ArgumentError as error:
-            if not error.errors:
-                raise
-        return {"asks": ""}
-
-    @answers()
-    def retry_failed(self, rows: FailedRows) -> None:
-        """Repeat failed runs of the sweep that is shown, all or some, whatever the form contains now."""
-        sweep = self.result.sweep
-        if not sweep:
-            raise ArgumentError(GONE)
-        self.start(self.chosen, partial(sweep.retry, rows))
-
-    @answers()
-    def all_pages(self) -> None:
-        """Run what is shown again for all pages of its list, as later runs of the function then do."""
-        visit = self.chosen
-        visit.function = visit.function.with_options(pages="all")
-        self.start(visit, partial(visit.function.start, self.result.args))
-
-    @answers()
-    def so_far(self) -> None:
-        """Show the results of the sweep that was cancelled."""
-        visit = self.chosen
-        if not isinstance(visit.job, SweepJob) or visit.state != "cancelled":
-            raise ArgumentError(GONE)
-        self.start(visit, visit.job.so_far)
-
-    @answers()
-    async def example(self, function: Name) -> None:
-        visit = self.enter(self.session[function])
-        self.publish()
-        visit.form.update(await example_values(visit.function, visit.form))
-        self.run()
-
-    @answers()
-    def retry(self) -> None:
-        self.run()
-
-    def run(self, function: RemoteCall | None = None) -> Job:
-        """Run the form, with the options of this function; show errors at the fields."""
-        visit = self.chosen
-        visit.inputs.press()
-        try:
-            args = visit.form.check(sweeps=True)
-            job = self.start(visit, partial(_begun, visit, function or visit.function, args))
-        except ArgumentError as error:
-            visit.refusal = error
-            self._fail(visit, error)
-            raise
-        if self.trusted:  # else visitors would fill the author's list
-            self.session.favourites.add_recent(visit.function.name)
-        return job
-
-    def start(self, visit: Visit, begin: Callable[[], Job]) -> Job:
-        """Start a run or a sweep, and cancel the current one."""
-        with self._beginning:
-            self.cancel()
-            job = begin()
-            with self.lock:
-                self.number += 1
-                self.running = visit.job = job
-                visit.refusal = None
-                visit.error = None
-                visit.state = "form"
-                visit.shown = background.start(self._follow(visit, job))
-        return job
-
-    @answers()
-    def answer(self, values: Answers | None) -> Json:
-        """Answer what the source asks during a run, or decline; return the errors of the values."""
-        question = self.running.progress.question if self.running else None
-        if question is None or question.answer.done():
-            return {"errors": {}}
-        form = form_of(question)
-        form.update({name: Entered(text) for name, text in (values or {}).items() if text})
-        if values is not None and form.errors:
-            return {"errors": {name: inert(texts[0]) for name, texts in form.errors.items()}}
-        question.answer.set_result(None if values is None else form.args)
-        return {"errors": {}}
-
-    @answers()
-    def cancel(self) -> None:
-        """Cancel the current run, if there is one."""
-        if self.running:
-            self.running.cancel()
-
-    async def _follow(self, visit: Visit, job: Job) -> None:
-        """Publish the start of a run, its progress every second, and its end."""
-        self.publish()
-        ended = asyncio.wrap_future(job.future)
-        while not (await asyncio.wait([ended], timeout=_SECOND))[0]:
-            if self.running is job:
-                self.send({"ev": "progress", "running": run_view.running_view(job)})
-        _ = ended.cancelled() or ended.exception()  # retrieved, or asyncio would print it
-        with self.lock:
-            if self.running is job:
-                self.running = None
-        await self.end(visit, job)
-
-    async def end(self, visit: Visit, job: Job) -> None:
-        """Show the end of a run, unless a newer one has started."""
-        if visit.job is not job:
-            return
-        try:
-            frame = run_view.frame_of(job)
-            note = visit.keeper.assign(frame)
-            make = partial(
-                run_view.result_of, visit.function, job, frame, visit.keeper.name, self.recipe()
-            )
-            await self.show(visit, make, note)
-        except RunCancelledError:
-            visit.state = "cancelled"
-            visit.error = run_view.cancelled_view(job)
-            self.publish()
-        except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
-            self._fail(visit, error, job)
-
-    def _fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
-        at_fields = error.errors if isinstance(error, ArgumentError) else {}
-        if job:  # a server may name what is no field
-            at_fields = {name: at_fields[name] for name in at_fields if name in visit.form}
-        by_service = job and visit is self.visit
-        fixes = visit.inputs.refuse(at_fields, str(error)) if by_service else []
-        visit.state = "form"
-        visit.error = None
-        if not at_fields:
-            visit.state = "failed"
-            visit.error = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
-        self.publish()
-
-    async def show(self, visit: Visit, make: Callable[[], ResultView], note: str = "") -> None:
-        """Show a result, and drop the tables and charts of the previous one."""
-        result = await asyncio.to_thread(make)
-        result.number = next(self._numbers)
-        result.note = note
-        await asyncio.to_thread(_held.keep, result.frame)
-        with self.lock:
-            visit.result = result
-            visit.state = "done"
-            visit.error = None
-        self.publish()  # before the saved output, because the page is waiting
-        await self.keep_still(visit)
-
     def close(self) -> None:
         """Stop following the form; the choice of function stays."""
         if self.visit:
             self.visit.inputs.close()
 
-    # A result
-
-    @answers()
-    def dismiss(self) -> None:
-        self.chosen.error = None
-
-    @answers("tab")
-    def show_tab(self, tab: Tab) -> None:
-        self.tab = tab
-
-    @answers()
-    def code(self) -> Json:
-        visit = self.chosen
-        variable = visit.result.variable if visit.result else ""
-        return {
-            "blocks": snippets.blocks(
-                visit.function, visit.form, self.session.where, variable or "df"
-            )
-        }
-
-    @answers(refused="Variables can't be renamed")
-    def rename(self, name: Name, *, replace: bool) -> Json:
-        visit = self.chosen
-        result = self.result
-        name = name.strip()
-        before = result.held_as
-        # A variable that the notebook took back or changed keeps its frame; the new one gets what the panel shows.
-        shown = result.frame if before else as_it_came(result.frame, result.reply_frame)
-        question = visit.keeper.rename(name, result.frame, before, shown, replace=replace)
-        if question:
-            return {"variable": before, "note": question, "exists": True}
-        result.note = (
-            f"{before} is now {name}." if before and before not in notebook.variables() else ""
-        )
-        result.variable = name
-        result.frame = shown
-        result.is_changed = False
-        background.start(self.keep_still(visit))
-        return {"variable": name, "note": result.note, "exists": False}
-
-    @answers()
-    def again(self, number: RunNumber) -> None:
-        """Repeat an earlier run, without cached results that are as old."""
-        history = self.session.history
-        run = history.get(number)
-        function = self._filled(run).function
-        self.run(function.with_options(max_age=history.function(run).options.max_age))
-
-    @answers()
-    async def open(self, number: RunNumber) -> None:
-        run = self.session.history.get(number)
-        visit = self._filled(run)
-        frame = result_of(run)
-        shown = run.started, run.variable, f"{shape_text(frame)} · run {run.label}", self.recipe()
-        await self.show(
-            visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *shown)
-        )
-
-    def _filled(self, run: Run) -> Visit:
-        """Show the form of a run, filled in with its arguments."""
-        visit = self.enter(self.session[run.function])
-        fill(visit.form, values_of(run, visit.function))
-        return visit
-
-    # The saved notebook
-
-    def still_html(self, visit: Visit | None) -> str:
+    def still_html(self) -> str:
         """Return the output for pages without the panel: the result, and the last chart."""
+        visit = self.visit
         return (
             run_view.still_html(visit.function.name, visit.result)
             if visit
             else run_view.still_html()
         )
-
-    async def keep_still(self, visit: Visit) -> None:
-        """Replace the output in the saved notebook."""
-        async with self._stills:
-            html = await asyncio.to_thread(self.still_html, visit)
-            notebook.publish_html(html, self.still, again=True)
-
-
-def _begun(visit: Visit, function: RemoteCall, args: Args) -> Job:
-    """Start one run, or one per combination if fields have several values."""
-    if not visit.form.swept:
-        return function.start(args, keep_reply=True, can_ask=True)
-    # A panel shows a DataFrame of every combination, whatever the function's own options say.
-    function = function.with_options(pairs=False, to=None)
-    if same_args(visit.asked, args):
-        function = function.with_options(most_runs=visit.form.runs)
-    if function.function.changes_data:
-        visit.asked = {}  # the next press is another change
-    return start_sweep(function, None, args, warns=False)  # the form shows them

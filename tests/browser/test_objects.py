@@ -162,7 +162,7 @@ def live(panel: Panel, page: Page, pages: str) -> Page:
     panel.send = lambda content, _=None: replies.append(content)
 
     def traits() -> dict[str, str]:
-        names = ("_view", "_service", "_options", "_values", "_long", "_run", "_tab")
+        names = ("_view", "_service", "_options", "_values", "_long", "_run", "_result", "_tab")
         return {name: getattr(panel, name) for name in names}
 
     def ask(text: str) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def test_what_a_closed_panel_leaves_has_no_serious_finding(
     panel.result(60)
     asked = {"v": 1, "id": 1, "kind": "chart", "run": 1, "wish": {}, "low": None, "high": None}
     background.run(panel._answer({**asked, "query": {}}))
-    left = panel._state.still_html(panel._state.visit)
+    left = panel._state.still_html()
     panel.close()
     assert "<table" in left
     assert "<svg" in left

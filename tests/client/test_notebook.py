@@ -207,7 +207,7 @@ CELLS = [
     from jupyter_funcs.core import background
     from tests.panel.page import Page
     Page(panel).ask('rename', name='renamed', replace=False)
-    background.run(panel._state._stills.acquire())
+    background.run(panel._state.runs._stills.acquire())
     """,
 ]
 

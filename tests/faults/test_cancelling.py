@@ -308,7 +308,7 @@ def test_a_run_that_ends_as_the_next_begins_is_not_shown(server: Faulty) -> None
     session.close()
     panel.run()
     result = panel._state.visit.result
-    background.run(panel._state.end(panel._state.visit, first))
+    background.run(panel._state.runs.end(panel._state.visit, first))
     assert panel._state.visit.result is result
     assert (state(panel)["state"], state(panel)["number"]) == ("running", 2)
     panel.close()

@@ -121,7 +121,9 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
         panel.form["A"] = value
         panel.form["B"] = value.replace("a", "b")
         wait_until(
-            lambda: not any(source.asking for source in panel._state.inputs._sources.values())
+            lambda: (
+                not any(source.asking for source in panel._state.chosen.inputs._sources.values())
+            )
         )
     assert (panel.form["A"], panel.form["B"]) == ("a2", "b2")
     assert len(service.runs) <= 20

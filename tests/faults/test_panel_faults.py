@@ -144,7 +144,7 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
         assert 1 <= len(lines) <= 3
         assert case.says in "\n".join(lines)
     assert messages(panel) == ({"a": ["a is bad"]} if name == "argument" else {})
-    assert not leaks(panel._run + panel._values + json.dumps(page.sent))
+    assert not leaks(panel._run + panel._result + panel._values + json.dumps(page.sent))
     # What was there is there.
     assert panel.form["a"] == "second"
     assert json.loads(panel._values)["fields"]["a"]["value"] == "second"

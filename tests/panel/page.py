@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.panel.panel import Panel
 
+NO_RESULT = {"result": None, "partial": None, "warnings": [], "more": False}
+
 
 class Page:
     """What a page asks of a panel, and what it is sent."""
@@ -36,7 +38,7 @@ class Page:
         return int(self.state("_run")["result"]["number"])
 
     def state(self, name: str) -> Any:
-        return json.loads(getattr(self.panel, name))
+        return state(self.panel) if name == "_run" else json.loads(getattr(self.panel, name))
 
     @property
     def args(self) -> dict[str, Any]:
@@ -47,7 +49,7 @@ class Page:
 
 def state(panel: Panel) -> dict[str, Any]:
     """Return what a page knows of the panel's run."""
-    return dict(json.loads(panel._run))
+    return NO_RESULT | json.loads(panel._run) | json.loads(panel._result)
 
 
 def messages(panel: Panel) -> dict[str, list[str]]:

@@ -121,7 +121,7 @@ def test_the_saved_notebook_has_a_small_picture_or_says_what_it_is(
     """No script of a drawing is in it."""
     panel = Panel(session, session[name], trusted=True)
     Page(panel).run()
-    still = panel._state.still_html(panel._state.visit)
+    still = panel._state.still_html()
     panel.close()
     assert part in still
     assert "<script" not in still

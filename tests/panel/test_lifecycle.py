@@ -381,7 +381,7 @@ def test_a_renamed_variable_is_named_everywhere(shell: InteractiveShell, service
     assert shell.user_ns["spend"] is frame_of(page.panel)
     assert state(page.panel)["result"]["variable"] == "spend"
     assert code_of(page, number).startswith("spend")
-    assert "<code>spend</code>" in page.panel._state.still_html(page.panel._state.visit)
+    assert "<code>spend</code>" in page.panel._state.still_html()
     assert page.run() == number + 1
     assert shell.user_ns["spend"] is frame_of(page.panel)
     shell.run_cell("mine = 1")
@@ -439,7 +439,7 @@ def test_a_variable_that_a_person_took_back_is_not_named(
     assert state(page.panel)["result"]["note"] == "f no longer holds this result."
     assert state(page.panel)["result"]["lost"] == "f"
     assert code_of(page, number).startswith("df = panel.result()")
-    assert "<code>f</code>" not in page.panel._state.still_html(page.panel._state.visit)
+    assert "<code>f</code>" not in page.panel._state.still_html()
     again = page.ask("rename", name="f", replace=False)  # the offer to assign it again
     assert (again["variable"], again["exists"]) == (("", True) if "5" in code else ("f", False))
     assert (shell.user_ns["f"] is page.panel.result()) is not again["exists"]
@@ -465,7 +465,7 @@ def test_a_variable_that_a_cell_changed_falsifies_nothing(
     came = page.panel.result().copy()
     file = {"format": "csv", "replace": False, "filtered": None, "download": False}
     assert page.ask("save", run=number, **file, name="before")["said"]
-    still = page.panel._state.still_html(page.panel._state.visit)
+    still = page.panel._state.still_html()
     shell.run_cell(code)
     wait_until(lambda: state(page.panel)["result"]["lost"] == "f")
     said = "f was changed in the notebook; the panel shows the reply."
@@ -477,7 +477,7 @@ def test_a_variable_that_a_cell_changed_falsifies_nothing(
     assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
     assert code_of(page, number).startswith("df = panel.result()")
     pd.testing.assert_frame_equal(page.panel.result(), came)
-    kept = page.panel._state.still_html(page.panel._state.visit)
+    kept = page.panel._state.still_html()
     assert kept == still.replace("<br>The DataFrame was kept as <code>f</code>.", "")
     changed = shell.user_ns["f"]
     assert page.ask("rename", name="f", replace=False)["exists"]
@@ -550,7 +550,7 @@ def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> N
     number = page.run()
     wish = {"run": number, "wish": {}, "low": None, "high": None, "query": {}}
     assert page.ask("chart", **wish)["series"]
-    html = page.panel._state.still_html(page.panel._state.visit)
+    html = page.panel._state.still_html()
     for text in (
         "<b>Get Panel Daily</b>",
         f"Symbol = {SYMBOL}",
@@ -585,7 +585,7 @@ def test_markup_is_text_in_the_saved_output(answering: Callable[..., Session]) -
     session = answering(answer)
     page = Page(session.panel(bad, a=bad))
     page.ask("chart", run=page.run(a=bad), wish={"colour": bad}, low=None, high=None, query={})
-    html = page.panel._state.still_html(page.panel._state.visit)
+    html = page.panel._state.still_html()
     assert "<svg" in html
     assert "&lt;script&gt;" in html
     assert not re.search(r"<(script|img|a)\b|<[^>]* (onerror|href)=", html)

@@ -34,7 +34,7 @@ def test_an_empty_panel_offers_functions_in_few_bytes(page: Page) -> None:
     assert (
         sum(
             len(getattr(page.panel, name))
-            for name in ("_view", "_service", "_options", "_values", "_run")
+            for name in ("_view", "_service", "_options", "_values", "_run", "_result")
         )
         < 15_000
     )
@@ -87,7 +87,7 @@ def test_a_chart_is_drawn_once(page: Page) -> None:
 
 def settle(page: Page) -> None:
     """Wait until what depends on the values is listed."""
-    sources = page.panel._state.inputs._sources.values()
+    sources = page.panel._state.chosen.inputs._sources.values()
     wait_until(lambda: not any(source.asking for source in sources))
     wait_until(lambda: tasks() == 0)
 
@@ -100,7 +100,7 @@ def test_a_short_run_takes_few_messages(page: Page) -> None:
     states: list[str] = []
     page.panel.observe(
         lambda change: states.append(change["new"]),
-        names=["_view", "_service", "_options", "_values", "_run"],
+        names=["_view", "_service", "_options", "_values", "_run", "_result"],
     )
     before = len(page.sent)
     page.run(**DAILY)

@@ -149,7 +149,7 @@ def test_a_function_of_this_process_that_fails_shows_where() -> None:
     page = Page(Panel(jf.connect([ratio]), trusted=True))
     page.ask("choose", function="ratio")
     swept(page, "run", seq=1, values={"a": "6", "b": "2"}, confirmed=False)
-    assert ">3<" in (still := page.panel._state.still_html(page.panel._state.visit))
+    assert ">3<" in (still := page.panel._state.still_html())
     assert "%funcs panel" not in still
     page.ask("run", seq=2, values={"b": "0"}, confirmed=False)
     wait_until(lambda: page.state("_run")["state"] == "failed")
@@ -161,7 +161,7 @@ def test_what_a_saved_notebook_says_is_where_to_connect(page: Page) -> None:
     """The line that opens the panel needs the service's catalog."""
     page.ask("choose", function="Get Panels")
     swept(page, "run", seq=1, values={}, confirmed=False)
-    still = page.panel._state.still_html(page.panel._state.visit)
+    still = page.panel._state.still_html()
     line = "<code>%funcs panel get_panels</code> opens the panel with these values"
     assert f"{line}, after <code>%funcs connect http://localhost</code>." in still
 

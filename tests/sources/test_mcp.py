@@ -365,7 +365,7 @@ def test_a_panel_shows_what_a_server_asks(session: Session) -> None:
     question = asked_in(page)
     assert (question["source"], question["text"]) == ("tools", "Who are \\x1b[1m you?")
     assert [field["label"] for field in question["fields"]] == ["Your name", "Count", "Colour"]
-    limit = page.panel._state.running.progress.limit  # type: ignore[union-attr]
+    limit = page.panel._state.runs.current.progress.limit  # type: ignore[union-attr]
     assert limit is not None
     assert limit.when() is None
     errors = page.ask("answer", values={"count": "9"})["errors"]

@@ -674,7 +674,7 @@ def test_what_is_deprecated_says_so(connected: Any) -> None:
     assert run.__doc__.startswith("Deprecated. Lists orders")
     assert "Deprecated. How." in stubs.stub(funcs)
     panel = run.panel()
-    assert panel._state.inputs.fields[0]["help"] == "Deprecated. How."
+    assert panel._state.chosen.inputs.fields[0]["help"] == "Deprecated. How."
     card = panel._state.header.card(run)
     assert (card["name"], card["about"]) == ("Lists orders", "Deprecated. Lists orders")
     panel.close()

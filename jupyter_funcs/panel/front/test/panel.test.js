@@ -443,7 +443,7 @@ test("an error names what to do: fix, try again, details, dismiss", async () => 
   await soon(() => assert.equal(model.asked.at(-1).kind, "run"));
   assert.equal(model.asked.at(-1).values.Symbol, "NVRA US EQUITY");
   for (const [hook, kind] of [
-    ["retry", "retry"],
+    ["retry", "run"],
     ["dismiss", "dismiss"],
   ]) {
     $(hook).click();

@@ -2,10 +2,10 @@
  * What the kernel and the page say to each other: the one definition that both halves follow.
  *
  * The kernel writes the traits `_view`, `_service`, `_options` (of each field the first ones),
- * `_values`, `_long`, `_run` and `_tab`; the page writes none. Each is the JSON text of the type
- * below (`_tab` a plain word): as text, long arrays don't take a line for each number in a saved
- * notebook, and an equal state sends no message. The page sends requests, and the kernel answers
- * each with one reply, or an error. Each text is shown as text.
+ * `_values`, `_long`, `_run`, `_result` and `_tab`; the page writes none. Each is the JSON text of
+ * the type below (`_tab` a plain word, `_result` a part of `Run`): as text, long arrays don't take a
+ * line for each number in a saved notebook, and an equal state sends no message. The page sends
+ * requests, and the kernel answers each with one reply, or an error. Each text is shown as text.
  */
 
 /** ---- Traits (kernel -> page) ---- */
@@ -531,7 +531,6 @@ export interface Requests {
     in: { values: Record<string, string> | null };
     out: { errors: Record<string, string> };
   };
-  retry: { in: Nothing; out: Nothing };
   /** Of `partial.rows`, by position; all that failed if empty. */
   retry_failed: { in: { rows: number[] }; out: Nothing };
   /** Run again what is shown, for all pages of its list. */

@@ -2,7 +2,7 @@ import { useLayoutEffect } from "preact/hooks";
 import type { Channel } from "./channel";
 import type * as P from "./protocol";
 
-const TRAITS = ["view", "service", "options", "values", "run"];
+const TRAITS = ["view", "service", "options", "values", "run", "result"];
 
 /**
  * Draw again when the kernel writes anything; `hear` what it says, and `show` the tab that it

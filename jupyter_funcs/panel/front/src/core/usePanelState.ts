@@ -23,7 +23,7 @@ const NO_RUN: P.Run = {
 
 /** The run as the kernel wrote it, with what it has told of its progress since. */
 function runOf({ model, progress }: Channel): P.Run {
-  const run: P.Run = { ...NO_RUN, ...model.get("run") };
+  const run: P.Run = { ...NO_RUN, ...model.get("run"), ...model.get("result") };
   return run.running ? { ...run, running: { ...run.running, ...progress } } : run;
 }
 

@@ -61,7 +61,7 @@ function Actions({ error, open, setOpen }: ActionsProps) {
           label="Try again"
           data-jf="retry"
           disabled={off}
-          onClick={() => void tell(ask("retry", {}))}
+          onClick={() => void submit(true)}
         />
       )}
       {error.details && (
