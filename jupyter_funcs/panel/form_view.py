@@ -10,7 +10,7 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.choices import texts_in
+from jupyter_funcs.catalog.choices import PAGE, FieldSource, texts_in
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name, with_parts
 from jupyter_funcs.catalog.schemas import template_of
 from jupyter_funcs.catalog.values import (
@@ -61,7 +61,6 @@ from jupyter_funcs.panel.requests import (
     Text,
     answers,
 )
-from jupyter_funcs.panel.sources import PAGE, FieldSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

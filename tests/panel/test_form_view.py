@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
+from jupyter_funcs.catalog import choices
 from jupyter_funcs.catalog.values import Each, Variable
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.panel import form_view, sources
+from jupyter_funcs.panel import form_view
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.panel.requests import NotText
@@ -508,8 +509,8 @@ def test_options_are_searched_ranked_and_paged(
     page, groups = field(view, "Symbol")["options"], [("Retail", 3), ("Restaurants", 2)]
     assert (page["total"], page["note"], page["again"]) == (5, "5 symbols from Get Universe", True)
     assert page["groups"] == groups
-    monkeypatch.setattr(sources, "PAGE", 4)
-    monkeypatch.setattr(sources, "_FIRST", 2)
+    monkeypatch.setattr(choices, "PAGE", 4)
+    monkeypatch.setattr(choices, "_FIRST", 2)
     assert len(field(view, "Symbol")["options"]["options"]) == 2
     assert found("", 4) == ["BVQS US EQUITY"]
     assert field(view, "Symbol")["options"]["groups"] == groups
@@ -577,7 +578,7 @@ def test_options_of_a_dependent_field_follow_the_other_field(
 
 def test_a_slow_or_broken_list_leaves_the_form_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     """The note says why there are no options, values are typed meanwhile, and the list can be asked for again."""
-    monkeypatch.setattr(sources, "_SLOW", 0.01)
+    monkeypatch.setattr(choices, "_SLOW", 0.01)
     service = Listing(
         {"name": "Symbol", "type": 6}, Universe={"error": "no <symbols> today", "body": None}
     )
