@@ -73,6 +73,7 @@ class Service(NamedTuple):
     url: str
     auth: Auth
     grants: Grants
+    app: Any
 
 
 @contextlib.contextmanager
@@ -83,7 +84,7 @@ def serving_accounts() -> Iterator[Service]:
     engine = DuckDBEngine(companies.reference(), demo.cards)
     app = create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine)
     with cheap_hashes(), serving(app) as url:
-        yield Service(url, auth, grants)
+        yield Service(url, auth, grants, app)
 
 
 real_hasher = passwords._hasher

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import json
 import secrets
+import shutil
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.frames.parquet import StoredResult
     from jupyter_funcs.frames.store import Segments
 
+LISTINGS = "listings"
+"""The folder of listings, beside the results."""
 MOST_BYTES = 2 * 2**30
 LONGEST_SECONDS = 30 * 86_400.0  # older results are deleted
 _MOST_RESULTS = 100_000  # each session that searches them holds an index in memory
@@ -156,8 +159,9 @@ class Cache:
         )
 
     def clear(self) -> CacheStatus:
-        """Delete all results, except files that another process is writing."""
+        """Delete all results and listings, except files that another process is writing."""
         before, segments = self.status(), self._segments()
+        shutil.rmtree(self.folder / LISTINGS, ignore_errors=True)
         if segments is not None:
             self.trouble = ""
             segments.clear()
@@ -195,10 +199,9 @@ class Cache:
         if found := _read_salt(path):
             return found
         salt = secrets.token_bytes(_SALT_BYTES)
-        if self._segments() is not None:
-            with suppress(OSError):  # then only this session finds its own results
-                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                atomic_write_bytes(path, salt, 0o600)
+        with suppress(OSError):  # then only this session finds its own results
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            atomic_write_bytes(path, salt, 0o600)
         return _read_salt(path) or salt  # another process may have replaced the file meanwhile
 
 

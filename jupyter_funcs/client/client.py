@@ -26,10 +26,10 @@ from jupyter_funcs.connection.login import KeyringUnavailableError, Login, OAuth
 from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, auth_name, config_problem
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.connection.tokens import Constant, FromEnvironment, FromFile, FromFunction
-from jupyter_funcs.connection.transport import Transport
+from jupyter_funcs.connection.transport import OUTAGES, Transport
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import with_deadline
-from jupyter_funcs.core.errors import ConfigError, FuncsError, NotFoundError
+from jupyter_funcs.core.errors import CircuitOpenError, ConfigError, FuncsError, NotFoundError
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import clip, listed, nearest, plural, quote
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
@@ -74,7 +74,7 @@ class Client(ABC, Generic[CallT_co]):
     """One user's functions on one service: lists them, and sends their runs."""
 
     _catalog: Catalog | None = None
-    _listed_at = 0.0  # on the steady clock
+    _listed_at = 0.0  # on the steady clock; minus infinity if the service couldn't be asked
     _early: futures.Future[_EarlyListing | None] | None = None  # started before the first use
     _warned_of_end = 0.0
     _is_outdated = False
@@ -187,7 +187,12 @@ class Client(ABC, Generic[CallT_co]):
         until = time.monotonic() + LIST_SECONDS
         found, self._early = self.listed_early(None), None
         if found is None:
-            return self._list(max(_MIN_LEFT, until - time.monotonic())), time.monotonic()
+            try:
+                return self._list(max(_MIN_LEFT, until - time.monotonic())), time.monotonic()
+            except (*OUTAGES, CircuitOpenError) as error:
+                with suppress(FuncsError):  # none is kept
+                    return background.run(self.remote.kept_listing(error))(), -math.inf
+                raise
         catalog, at, warned = found
         self._warn_if_token_ends()
         warn_all(warned)
@@ -303,9 +308,9 @@ class Client(ABC, Generic[CallT_co]):
             secret = background.run(with_deadline(LIST_SECONDS, work, "The token's source"))
             user, ends = secret.user, secret.expires_at
             began = time.monotonic()
-            if asks and known is not None:
-                background.run(self.remote.listing(_ANSWER_SECONDS))
             number = len(self.catalog)
+            if asks and (known is not None or math.isinf(self._listed_at)):
+                background.run(self.remote.listing(_ANSWER_SECONDS))
             answered = time.monotonic() - began if asks else None
         except FuncsError as error:
             trouble = str(error)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.choices import Choice, Choices
 from jupyter_funcs.catalog.schemas import ReplySchemas
+from jupyter_funcs.client.cache import LISTINGS, Cache
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import NoSecret, redacted_values
-from jupyter_funcs.connection.transport import Terms, Transport
+from jupyter_funcs.connection.transport import KeptReplies, Terms, Transport
 from jupyter_funcs.core.background import Progress, loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
 from jupyter_funcs.core.json_decoding import Once
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.catalog.listing import Catalog, Function
-    from jupyter_funcs.client.cache import Cache
     from jupyter_funcs.client.options import CallOptions
+    from jupyter_funcs.core.errors import FuncsError
     from jupyter_funcs.frames.frame import ListedReply
 
 LIST_SECONDS = 20.0
@@ -52,11 +53,10 @@ class Remote:
         self, left: float | None = None, *, is_early: bool = False
     ) -> Callable[[], Catalog]:
         """Ask the source for its functions, once and at no cost if nobody waits yet; return what warns of them."""
-        progress, terms = (
-            Progress(),
-            Terms(Purpose.LISTING, until=loop_time() + (left or LIST_SECONDS)),
-        )
-        terms = terms._replace(retries=0, counts=False) if is_early else terms
+        progress = Progress()
+        terms = self._listing_terms(left or LIST_SECONDS)
+        if is_early:
+            terms = terms._replace(retries=0, counts=False)
         work = self._listing(terms, progress)
         try:
             return await with_deadline(
@@ -73,6 +73,18 @@ class Remote:
             )
             error.hint = again if progress.attempts else error.hint
             raise
+
+    async def kept_listing(self, why: FuncsError) -> Callable[[], Catalog]:
+        """Read what this machine keeps of the last listing of the same account; it raises if that is nothing."""
+        return await self._listing(self._listing_terms(LIST_SECONDS, why), Progress())
+
+    def _listing_terms(self, seconds: float, why: FuncsError | None = None) -> Terms:
+        kept = None
+        if not self.transport.is_own:  # which may hold the account
+            cache = Cache()
+            identity = partial(cache.identity, self.transport.connection)
+            kept = KeptReplies(cache.folder / LISTINGS, identity, why)
+        return Terms(Purpose.LISTING, until=loop_time() + seconds, kept=kept)
 
     async def _listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
         self.transport.reopen_after_fork()  # what holds the lock stayed in the parent

@@ -62,6 +62,7 @@ AnyTransport = httpx.AsyncBaseTransport | httpx.BaseTransport
 CONNECTIONS = 2  # per lane
 
 _LANES = 128
+IF_CHANGED = "If-None-Match"
 _JSON = {"Content-Type": "application/json"}
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip"}
 # Seconds to connect, to wait for a free connection and to write. Reading is limited by the run's deadline.
@@ -133,6 +134,8 @@ class Exchange:
                 request_id = response.headers.get("x-request-id", "")[:200]
                 progress.request_id = redacted_line(request_id, 80)
                 status = response.status_code
+                if status == HTTPStatus.NOT_MODIFIED and IF_CHANGED in request.headers:
+                    return Reply(b"", secrets, lines=False, is_known=True)
                 leads_on = status == HTTPStatus.SEE_OTHER and "location" in response.headers
                 if status == HTTPStatus.OK or (
                     request.is_operation and (response.is_success or leads_on)

@@ -72,7 +72,7 @@ _NDJSON = {
 }
 _KEPT_HEADERS = (
     *("content-range", "link", "x-next-page", "x-page", "x-total-count", "x-total-pages"),
-    *("location", "operation-location", "azure-asyncoperation", "retry-after", "date"),
+    *("location", "operation-location", "azure-asyncoperation", "retry-after", "date", "etag"),
 )
 _FRAMING = {"content-length", "transfer-encoding"}
 # The most bytes that one step of zlib returns, and that it receives.
@@ -120,7 +120,7 @@ _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
 class Reply(NamedTuple):
-    """The body of a 200, and the secrets that were sent, which no error may repeat."""
+    """The body of a 200, and the secrets that were sent, which no error may repeat; none of a 304, which `is_known`."""
 
     data: bytes
     secrets: Sequence[Hidden]
@@ -132,6 +132,7 @@ class Reply(NamedTuple):
     warning: str = ""
     headers: Mapping[str, str] = MappingProxyType({})
     media_type: str = ""
+    is_known: bool = False
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """Return what `reader` makes of the body; its errors and warnings are redacted."""

@@ -7,15 +7,19 @@ The caller sets one total deadline around each request (`asyncio.timeout`), beca
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 import math
 import os
 import time
+import zlib
 from contextlib import suppress
+from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from jupyter_funcs.connection.http import AnyTransport, Exchange, Opened, Request
+from jupyter_funcs.connection.http import IF_CHANGED, AnyTransport, Exchange, Opened, Request
 from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failure, Reply
 from jupyter_funcs.connection.retries import (
     HEALTH,
@@ -30,6 +34,7 @@ from jupyter_funcs.connection.secrets import Hidden, Secret
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core.background import Progress, loop_time
 from jupyter_funcs.core.errors import (
+    TRY_AGAIN,
     AuthenticationError,
     CircuitOpenError,
     ConfigError,
@@ -39,10 +44,12 @@ from jupyter_funcs.core.errors import (
     ServerError,
     ServiceConnectionError,
 )
+from jupyter_funcs.core.files import atomic_write_bytes, read_small
 from jupyter_funcs.core.json_decoding import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from pathlib import Path
 
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.tokens import Credential, TokenSource
@@ -52,9 +59,75 @@ T = TypeVar("T")
 MAX_BYTES = 2**30
 _MAX_LOGIN_BYTES = 64 * 1024
 # The failures that the circuit breaker counts.
-_OUTAGES = (ServiceConnectionError, DeadlineError, ServerError)
+OUTAGES = (ServiceConnectionError, DeadlineError, ServerError)
+_MOST_KEPT = 100  # replies to listings
 # Seconds that a timer may fire early, because clocks advance in steps.
 _TIMER_STEP = 0.05
+
+
+class KeptReplies:
+    """
+    The last reply to each request of a listing, in a folder that only this user can read, by who asked for it.
+
+    `why` says why the service can't be asked; then nothing is sent, and what is kept is used with a warning.
+    """
+
+    def __init__(
+        self, folder: Path, identity: Callable[[Secret, Any], str], why: FuncsError | None = None
+    ) -> None:
+        self._folder = folder
+        self._identity = identity
+        self.why = why
+
+    async def send(
+        self,
+        request: Request,
+        secrets: Sequence[Secret],
+        send: Callable[[Request], Awaitable[Reply | Failure]],
+    ) -> Reply | Failure:
+        """Send a request if its reply may have changed, and keep the new one."""
+        path, kept = await asyncio.to_thread(self._read, request, secrets)
+        if self.why is not None:
+            return kept or Failure(ProtocolError("No listing of it is kept.", TRY_AGAIN))
+        # A service that isn't ours need not expect the header in a POST.
+        if kept and "etag" in kept.headers and (request.method == "GET" or kept.takes_json):
+            headers = {**request.headers, IF_CHANGED: kept.headers["etag"]}
+            request = request._replace(headers=headers)
+        reply = await send(request)
+        if isinstance(reply, Failure):
+            return reply
+        with suppress(OSError):  # a full disk or another user's folder is no reason to fail
+            await asyncio.to_thread(
+                path.touch if reply.is_known else partial(self._keep, path, reply)
+            )
+        return kept if kept and reply.is_known else reply
+
+    def _read(self, request: Request, secrets: Sequence[Secret]) -> tuple[Path, Reply | None]:
+        asked = [request.method, request.url, request.body]
+        path = self._folder / f"{self._identity(secrets[0], asked)}.gz"
+        with suppress(OSError, ValueError, TypeError, EOFError, zlib.error):  # absent or broken
+            head, _, data = gzip.decompress(read_small(path, MAX_BYTES)).partition(b"\n")
+            reply = Reply(data, secrets, **read_object(head))
+            if self.why is None:
+                return path, reply
+            at = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
+            old = f"The functions are as listed on {at}; %funcs refresh lists them again."
+            return path, reply._replace(warning=f"{self.why.what} {old}")
+        return path, None
+
+    def _keep(self, path: Path, reply: Reply) -> None:
+        facts = reply._asdict() | {"headers": dict(reply.headers)}
+        head = json.dumps({name: facts[name] for name in facts.keys() - {"data", "secrets"}})
+        content = gzip.compress(head.encode() + b"\n" + reply.without_token(), 1)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic_write_bytes(path, content, 0o600)
+        oldest_last = sorted(self._folder.glob("*.gz"), key=_modified, reverse=True)
+        for old in oldest_last[_MOST_KEPT:]:
+            old.unlink(missing_ok=True)
+
+
+def _modified(path: Path) -> float:
+    return path.stat().st_mtime
 
 
 class Terms(NamedTuple):
@@ -67,6 +140,7 @@ class Terms(NamedTuple):
     force: bool = False
     counts: bool = True
     takes_arrow: bool = False  # as well as JSON, in the reply
+    kept: KeptReplies | None = None  # of a listing
 
 
 class Transport:
@@ -82,6 +156,11 @@ class Transport:
         )
         self._transport = transport
         self._open()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the requests go through a user's own transport, or stay in this process."""
+        return self._transport is not None
 
     def _open(self) -> None:
         self._pid = os.getpid()
@@ -121,7 +200,10 @@ class Transport:
     ) -> Reply:
         """Send a request and return the whole reply; retry where that is safe."""
         self.reopen_after_fork()
-        breaker, progress = self._health.breaker, progress or Progress()
+        progress = progress or Progress()
+        is_sent = terms.kept is None or terms.kept.why is None
+        health = self._health if is_sent else Health()
+        breaker = health.breaker
         admission = breaker.admit(loop_time(), force=terms.force, counts=terms.counts)
         if admission.wait:
             paused = CircuitOpenError(
@@ -143,9 +225,9 @@ class Transport:
             raise
         if isinstance(reply, Reply):
             breaker.answered()
-            self._health.budget.succeeded()
+            health.budget.succeeded()
             return reply
-        if isinstance(reply.error, _OUTAGES):
+        if isinstance(reply.error, OUTAGES):
             breaker.failed(loop_time(), admission)
         else:
             breaker.answered()
@@ -154,12 +236,17 @@ class Transport:
     async def _send(self, request: Request, terms: Terms, progress: Progress) -> Reply | Failure:
         """Send a request as often as its failures allow; return its reply or its last failure."""
         renewals: list[Sequence[Secret]] = []
+
+        async def send(secrets: Sequence[Secret]) -> Reply | Failure:
+            def exchange(request: Request) -> Awaitable[Reply | Failure]:
+                return self._exchange.send(request, secrets, terms.max_bytes, progress)
+
+            if terms.kept is None:
+                return await exchange(request)
+            return await terms.kept.send(request, secrets, exchange)
+
         for done in count():
-            reply = await self._with_secrets(
-                request.credentials,
-                lambda secrets: self._exchange.send(request, secrets, terms.max_bytes, progress),
-                renewals,
-            )
+            reply = await self._with_secrets(request.credentials, send, renewals)
             if isinstance(reply, Reply):
                 return reply
             error, proof, retry_after, _ = reply

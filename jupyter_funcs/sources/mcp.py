@@ -20,6 +20,7 @@ from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import (
+    TRY_AGAIN,
     ArgumentError,
     ConfigError,
     FunctionError,
@@ -59,6 +60,8 @@ class McpSource:
         self._started_in = ""  # what `_start` returned for the link
 
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
+        if terms.kept is not None and terms.kept.why is not None:
+            raise ProtocolError("No tools are kept.", TRY_AGAIN)
         return await self._repeat(_list, terms, progress)
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:

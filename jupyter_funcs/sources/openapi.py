@@ -117,7 +117,8 @@ class OpenApiSource:
         reply = await self._transport.request(
             request, terms._replace(max_bytes=_MAX_DOCUMENT), progress
         )
-        begin = partial(reply.read, partial(_begun, connection=connection))
+        silent = reply._replace(warning="")  # it warns once, of what is read last
+        begin = partial(silent.read, partial(_begun, connection=connection))
         files = await asyncio.wrap_future(in_thread(begin, "document"))
         while addresses := files.pending(_AT_ONCE):
             others = await asyncio.gather(

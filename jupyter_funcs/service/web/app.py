@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gzip
+import hashlib
 import logging
 import math
 import threading
@@ -36,6 +38,7 @@ from jupyter_funcs.service.web.requests import (
     Requests,
     failure,
     note,
+    qualities,
     read_object,
     reply_form,
 )
@@ -44,6 +47,7 @@ from jupyter_funcs.service.web.runs import Limits, Runs
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from starlette.datastructures import Headers
     from starlette.exceptions import HTTPException
 
     from jupyter_funcs.core.json_decoding import JsonObject
@@ -126,6 +130,7 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
                     "Authorization",
                     "Content-Type",
                     "Funcs-Args",
+                    "If-None-Match",
                     "X-Api-Key",
                     "X-Request-Id",
                 ],
@@ -151,6 +156,30 @@ class _Run(NamedTuple):
     args: bytes
     form: ReplyForm
     typed: bool
+
+
+class _Listing:
+    """A listing, compressed once; its tag is weak, because it is the same for each encoding."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._compressed = gzip.compress(content, mtime=0)
+        self._headers = {
+            "ETag": f'W/"{hashlib.sha256(content).hexdigest()[:32]}"',
+            "Vary": "Accept-Encoding",
+            "X-Reply-Types": f"{JSON}, {ARROW}",
+            "Funcs-Args": "json",
+        }
+
+    def response(self, headers: Headers) -> Response:
+        """Return what answers a request with these headers."""
+        tags = headers.get("if-none-match", "").split(",")
+        if self._headers["ETag"] in map(str.strip, tags):
+            return Response(status_code=304, headers=self._headers)
+        if qualities(headers.get("accept-encoding", "")).get("gzip"):
+            encoded = self._headers | {"Content-Encoding": "gzip"}
+            return Response(self._compressed, headers=encoded, media_type=JSON)
+        return Response(self._content, headers=self._headers, media_type=JSON)
 
 
 class _Replies:
@@ -203,15 +232,11 @@ class _Service:
         if request.method == "POST":
             await read_object(request, self.limits.body_seconds, may_be_empty=True)
         # In a thread, because thousands of functions take a while.
-        return await asyncio.to_thread(self._listing, assets)
+        listing = await asyncio.to_thread(self._listing, assets)
+        return listing.response(request.headers)
 
-    def _list(self, assets: tuple[Asset, ...]) -> Response:
-        content = msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
-        return Response(
-            content,
-            headers={"X-Reply-Types": f"{JSON}, {ARROW}", "Funcs-Args": "json"},
-            media_type=JSON,
-        )
+    def _list(self, assets: tuple[Asset, ...]) -> _Listing:
+        return _Listing(msgspec.json.encode(self.registry.listing(assets, self.engine.reference)))
 
     async def run_function(self, request: Request) -> Response:
         user = self._user(request)

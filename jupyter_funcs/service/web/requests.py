@@ -259,13 +259,18 @@ def failure(
 
 def reply_form(accept: str) -> ReplyForm:
     """Return Arrow if an ``Accept`` header names it, or either if it names JSON too, but prefers Arrow."""
-    qualities = {ARROW: 0.0, JSON: 0.0}
-    for entry in accept.casefold().split(","):
-        name, *parameters = (part.strip() for part in entry.split(";"))
-        qualities[name] = _quality(parameters)
-    if qualities[ARROW] <= qualities[JSON]:
+    accepted = {ARROW: 0.0, JSON: 0.0, **qualities(accept)}
+    if accepted[ARROW] <= accepted[JSON]:
         return "json"
-    return "either" if qualities[JSON] else "arrow"
+    return "either" if accepted[JSON] else "arrow"
+
+
+def qualities(accept: str) -> dict[str, float]:
+    """Return what an ``Accept`` or ``Accept-Encoding`` header names, and how much it is wanted, from 0 to 1."""
+    entries = (
+        [part.strip() for part in entry.split(";")] for entry in accept.casefold().split(",")
+    )
+    return {name: _quality(parameters) for name, *parameters in entries}
 
 
 def _quality(parameters: Sequence[str]) -> float:

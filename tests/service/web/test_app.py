@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import itertools
 import json
 import math
@@ -19,7 +20,7 @@ from jsonschema import Draft202012Validator
 from jupyter_funcs.core.text import quoted_list
 from jupyter_funcs.functions.markers import ListedBy
 from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.builtin import companies, demo
+from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import Registry, function
 from jupyter_funcs.service.publishing.results import ReplyContent
@@ -97,6 +98,46 @@ def test_the_listing_needs_no_body_and_has_a_second_address(wire: Wire) -> None:
         == wire.post(LIST, json={}).json()
         == wire.request("GET", GET_ALL).json()
     )
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", LIST), ("GET", GET_ALL)])
+def test_a_listing_that_the_caller_has_is_not_sent_again(
+    wire: Wire, method: str, path: str
+) -> None:
+    reply = wire.request(method, path)
+    tag = reply.headers["etag"]
+    for known in (tag, f'"other", {tag}'):
+        again = wire.request(method, path, headers={"If-None-Match": known})
+        assert again.status_code == 304
+        assert not again.content
+        assert again.headers["etag"] == tag
+    other = wire.request(method, path, headers={"If-None-Match": '"other"'})
+    assert other.json() == reply.json()
+    refused = wire.request(method, path, headers={"If-None-Match": tag}, token=None)
+    assert refused.status_code == 401
+
+
+def test_a_listing_is_compressed_for_those_who_ask_for_it(
+    publish: Callable[..., Wire],
+) -> None:
+    """2,000 functions are 3 MB of text, and at most 250 kB on the wire."""
+    built_in = card_functions.published(companies.reference(), asset="a")
+    copies = itertools.product(range(2000), built_in)
+    functions = [
+        dataclasses.replace(function, name=f"{function.name} {number}")
+        for number, function in itertools.islice(copies, 2000)
+    ]
+    wire = publish(*functions)
+    asked = {
+        accepted: wire.post(LIST, headers={"Accept-Encoding": accepted})
+        for accepted in ("gzip", "identity", "br, gzip;q=0")
+    }
+    sizes = {accepted: int(reply.headers["content-length"]) for accepted, reply in asked.items()}
+    assert sizes["gzip"] <= 250_000
+    assert sizes["identity"] == sizes["br, gzip;q=0"] > 3_000_000
+    texts = {reply.text for reply in asked.values()}
+    assert len(texts) == 1
+    assert {reply.headers["etag"] for reply in asked.values()} == {asked["gzip"].headers["etag"]}
 
 
 def test_a_run_answers_records_as_the_text_of_a_json_document(wire: Wire) -> None:
@@ -374,7 +415,9 @@ def test_another_method_is_405_and_the_answer_says_which_there_are(
 def test_head_is_get_without_its_body(wire: Wire, path: str) -> None:
     reply = wire.request("HEAD", path)
     assert reply.status_code == 200
-    assert reply.headers["content-length"] == str(len(wire.request("GET", path).content))
+    whole = wire.request("GET", path)
+    assert reply.headers["content-length"] == whole.headers["content-length"]
+    assert whole.content
 
 
 def test_each_user_lists_and_runs_the_functions_of_their_assets(demo_wire: Wire) -> None:
