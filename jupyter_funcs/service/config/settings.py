@@ -105,6 +105,8 @@ class Server(Section):
     run_seconds: float = Field(default=_LIMITS.run_seconds, gt=0, le=86400)
     concurrent_runs: int = Field(default=_LIMITS.concurrent_runs, ge=1)
     runs_a_user: int | None = Field(default=None, ge=1)
+    engine_threads: int | None = Field(default=None, ge=1, le=1024)
+    stop_seconds: float = Field(default=10, ge=0, le=3600)
     log: Literal["text", "json"] = "text"
 
     @model_validator(mode="after")

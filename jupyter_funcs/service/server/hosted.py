@@ -21,7 +21,7 @@ from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.config.settings import Settings, load
-from jupyter_funcs.service.engine.remote import IN_MEMORY, connect_engine
+from jupyter_funcs.service.engine.remote import IN_MEMORY, RemoteEngine, connect_engine
 from jupyter_funcs.service.publishing import confinement
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, same_name
 from jupyter_funcs.service.publishing.worker_pool import Workers
@@ -45,6 +45,8 @@ log = logging.getLogger(__name__)
 # In bytes, of a file with functions.
 _MOST_HASHED = 2**24
 
+# Queries on another engine, which take a thread each but no processor here.
+_MOST_WAITING = 64
 _POLL_SECONDS = 0.5
 # Listing the files takes at most this part of the time.
 _MOST_WATCHING = 0.05
@@ -95,6 +97,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
             run_seconds=server.run_seconds,
             concurrent_runs=server.concurrent_runs,
             runs_a_user=server.runs_a_user,
+            engine_threads=server.engine_threads or _engine_threads(engine),
         )
         hosts = Hosts(
             (server.host, *server.allowed_hosts),
@@ -199,6 +202,11 @@ class LiveService:
                 file = path.stat()
                 files.add((path, file.st_mtime_ns, file.st_size, file.st_ino))
         return files
+
+
+def _engine_threads(engine: DuckDBEngine) -> int:
+    """Return how many queries run at once: as many as suit the processors, or many that wait for another engine."""
+    return _MOST_WAITING if isinstance(engine, RemoteEngine) else Limits().engine_threads
 
 
 def _about(settings: Settings, built_in: int, count: int) -> str:

@@ -37,8 +37,7 @@ log = logging.getLogger(__name__)
 
 MOST_OF_ONE = 128
 """How many connections one address may have."""
-# For runs to end on shutdown; afterwards uvicorn drops what is left, such as requests without their body.
-_GRACE_SECONDS = 10
+# After the runs have ended; then uvicorn drops what is left, such as requests without their body.
 _LAST_SECONDS = 2
 _KEEP_ALIVE_SECONDS = 5
 # Longer than a proxy's, which could otherwise send a request on a connection that is just closing.
@@ -218,11 +217,12 @@ class GracefulServer(uvicorn.Server):
                 timeout_keep_alive=_PROXY_KEEP_ALIVE_SECONDS
                 if server.behind_proxy
                 else _KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=_GRACE_SECONDS + _LAST_SECONDS,
+                timeout_graceful_shutdown=int(server.stop_seconds + _LAST_SECONDS),
             )
         )
         self._runs = live
         self._ready = ready
+        self._stop_seconds = server.stop_seconds
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -238,9 +238,9 @@ class GracefulServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more requests and wait for the runs, within limits."""
         count = self._runs.admitted
-        waiting = f"waiting up to {_GRACE_SECONDS} s for {plural(count, 'run')}"
+        waiting = f"waiting up to {self._stop_seconds:g} s for {plural(count, 'run')}"
         log.info("Stopping: %s.", waiting if count else "no runs in progress")
-        stop = asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._end_runs)
+        stop = asyncio.get_running_loop().call_later(self._stop_seconds, self._end_runs)
         await super().shutdown(sockets)
         stop.cancel()
         log.info("Stopped.")

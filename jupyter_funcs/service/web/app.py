@@ -42,7 +42,7 @@ from jupyter_funcs.service.web.requests import (
     read_object,
     reply_form,
 )
-from jupyter_funcs.service.web.runs import Limits, Runs
+from jupyter_funcs.service.web.runs import Limits, Runs, Work
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -265,9 +265,10 @@ class _Service:
             note(request.scope, function=name, rows=kept.rows)
             return _success(kept)
         call = self.engine.call()
-        work = functools.partial(self._reply, request, user, args or {}, call, run)
+        work = Work(call, functools.partial(self._reply, request, user, args or {}, call, run))
         left = functools.partial(_until_disconnected, request)
-        return await self.runs.perform(user.id, call, work, left, request.scope["facts"])
+        reply: Response = await self.runs.perform(user.id, work, left, request.scope["facts"])
+        return reply
 
     async def login(self, request: Request) -> Response:
         document = await read_object(request, self.limits.body_seconds)

@@ -1,9 +1,9 @@
 """
-Run functions in threads, with limits on their number and time.
+Give runs their places, with limits on their number and time.
 
-A run is admitted or refused at once. An admitted run waits for a thread. It is cancelled when its time is up, its
-caller has left or the service stops; if its function ignores that, the run keeps its place and its thread until the
-function ends. No user can take all places or all threads.
+A run is admitted or refused at once. An admitted run waits for a place, as a coroutine: users get places in turn, and
+each gets them in the order of their runs. It is cancelled when its time is up, its caller has left or the service
+stops; if its function ignores that, the run keeps its place until the function ends. No user can take all places.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import math
 import os
 import threading
 import time
-from collections import Counter
+from collections import Counter, OrderedDict, deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.requests import ClientDisconnect
 
+from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.web.requests import RequestError
 
 if TYPE_CHECKING:
@@ -31,12 +32,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.service.engine.calls import Call
 
-    # A user, and what a thread is to do for them.
-    _Waiting = tuple[int, Future[Any], Callable[[], Any]]
-
 log = logging.getLogger(__name__)
-
-_T = TypeVar("_T")
 
 # An interrupted query ends well within it; what still runs afterwards ignores cancellation.
 _GRACE_SECONDS = 1
@@ -49,15 +45,66 @@ class Limits(NamedTuple):
     """The limits of a service; times in seconds, wrong logins per minute."""
 
     run_seconds: float = 300
-    # Of each user; there are twice as many, so that no user can take them all. Two per processor, because queries wait
-    # for data.
-    threads: int = max(4, 2 * (os.cpu_count() or 1))
-    concurrent_runs: int = 128
+    # Four per processor, because queries wait for data. Half of them, at most, are one user's.
+    engine_threads: int = max(8, 4 * (os.cpu_count() or 1))
+    # How many worker processes run at once; half of them, at most, for one user.
+    workers: int = 256
+    concurrent_runs: int = 256
     # By default, three quarters of `concurrent_runs`.
     runs_a_user: int | None = None
     body_seconds: float = 30
     wrong_logins_per_name: int = 10
     wrong_logins_per_address: int = 30
+
+
+class Work(NamedTuple):
+    """What a run does: `begin` does it in a thread, or if it only `waits`, returns a future of its result."""
+
+    call: Call
+    begin: Callable[[], Any]
+    waits: bool = False
+
+
+class Places:
+    """Places for runs, of which users get one after another, in turn; each at most half of them."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._share = (number + 1) // 2
+        self._lock = threading.RLock()
+        self._busy: Counter[int] = Counter()
+        # What each user waits for; the first user is the next.
+        self._waiting: OrderedDict[int, deque[Callable[[], bool]]] = OrderedDict()
+
+    @property
+    def busy(self) -> int:
+        """The number of places taken, including those of cancelled runs."""
+        return self._busy.total()
+
+    def ask(self, user: int, start: Callable[[], bool]) -> None:
+        """Call `start` when the user has a place; it tells whether it needs the place."""
+        with self._lock:
+            self._waiting.setdefault(user, deque()).append(start)
+            self._fill()
+
+    def give_back(self, user: int) -> None:
+        with self._lock:
+            self._busy[user] -= 1
+            self._busy = +self._busy  # drops users without runs
+            self._fill()
+
+    def _fill(self) -> None:
+        while self.busy < self._number:
+            user = next((user for user in self._waiting if self._busy[user] < self._share), None)
+            if user is None:
+                return
+            start = self._waiting[user].popleft()
+            self._waiting.move_to_end(user)
+            if not self._waiting[user]:
+                del self._waiting[user]
+            self._busy[user] += 1
+            if not start():
+                self._busy[user] -= 1
 
 
 class Runs:
@@ -74,61 +121,49 @@ class Runs:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._by_user: Counter[int] = Counter()
-        self._busy: Counter[int] = Counter()
-        self._waiting: list[_Waiting] = []
         self._threads = ThreadPoolExecutor(
-            2 * self._limits.threads, thread_name_prefix="run a function"
+            self._limits.engine_threads, thread_name_prefix="run a function"
         )
+        self._in_threads = Places(self._limits.engine_threads)
+        self._in_workers = Places(self._limits.workers)
 
     @property
     def admitted(self) -> int:
-        """The number of runs that execute or wait for a thread, including cancelled ones that have not ended."""
+        """The number of runs that execute or wait for a place, including cancelled ones that have not ended."""
         return self._by_user.total()
 
     @property
     def busy_threads(self) -> int:
         """The number of busy threads, including those of cancelled runs."""
-        return self._busy.total()
+        return self._in_threads.busy
 
     @property
     def obstacle(self) -> str | None:
-        """Why no run can start now, whoever asks for it."""
-        if self._is_stopping:
-            return "The service is stopping."
-        if (
-            self.admitted >= self._limits.concurrent_runs
-            or self.busy_threads >= 2 * self._limits.threads
-        ):
-            return "As many runs are in progress as the service allows."
-        return None
+        """Why no run can start, however few are in progress."""
+        return "The service is stopping." if self._is_stopping else None
 
     async def perform(
         self,
         user: int,
-        call: Call,
-        work: Callable[[], _T],
+        work: Work,
         left: Callable[[], Coroutine[Any, Any, None]],
         about: Values,
-    ) -> _T:
-        """Run a user's work in a thread; `left` ends when the caller leaves. Raises `RequestError` above a limit."""
-        running: Future[_T] = Future()
+    ) -> Any:
+        """Do a user's work; `left` ends when the caller leaves. Raises `RequestError` above a limit."""
         loop = asyncio.get_running_loop()
         begun = loop.create_future()
         stop = loop.create_future()
 
-        def fulfil() -> None:
-            with contextlib.suppress(
-                RuntimeError
-            ):  # the loop of an embedded service may be closed by now
+        def has_begun() -> None:
+            with contextlib.suppress(RuntimeError):  # an embedded service's loop may be closed
                 loop.call_soon_threadsafe(begun.set_result, None)
-            self._fulfil(running, work)
 
-        self._admit(user, running, functools.partial(contextvars.copy_context().run, fulfil))
+        running = self._admitted(user, work, has_begun)
         done = asyncio.wrap_future(running)
         gone = asyncio.ensure_future(left())
         self._stops.add(stop)
         try:
-            for stage, late in ((begun, self._refusal), (done, self._too_long)):
+            for stage, late in ((begun, self._waited_too_long), (done, self._too_long)):
                 ends = (stage, done, gone, stop)
                 await asyncio.wait(
                     ends, timeout=self._limits.run_seconds, return_when=asyncio.FIRST_COMPLETED
@@ -138,9 +173,7 @@ class Runs:
                 if gone.done():
                     raise ClientDisconnect
                 if stop.done():
-                    raise RequestError(
-                        503, "The service is stopping. Try again soon.", {"Retry-After": "5"}
-                    )
+                    raise self._stopping()
                 if not stage.done():
                     raise late()
             raise AssertionError("unreachable")
@@ -148,7 +181,7 @@ class Runs:
             self._stops.discard(stop)
             gone.cancel()
             if not done.done():
-                call.cancel()
+                work.call.cancel()
                 if not running.cancel():
                     loop.call_later(_GRACE_SECONDS, _note_abandoned, running, about)
             done.cancel()
@@ -160,57 +193,71 @@ class Runs:
             if not stop.done():
                 stop.set_result(None)
 
-    def _admit(self, user: int, running: Future[Any], fulfil: Callable[[], None]) -> None:
-        """Give a run a place, which it keeps until its work has ended, and start it when a thread is free."""
+    def _admitted(self, user: int, work: Work, has_begun: Callable[[], None]) -> Future[Any]:
+        """Admit a run, which counts until its work has ended, and begin it when it has a place."""
+        if self._pid != os.getpid():  # a fork doesn't inherit threads
+            self._reset()
+        running: Future[Any] = Future()
+        context = contextvars.copy_context()
+        places = self._in_workers if work.waits else self._in_threads
+
+        def start() -> bool:
+            if not running.set_running_or_notify_cancel():
+                return False
+            has_begun()
+            ending = functools.partial(self._ended, running, time.monotonic())
+            begin = work.begin
+            future = begin() if work.waits else self._threads.submit(context.run, begin)
+            future.add_done_callback(ending)
+            return True
+
         with self._lock:
-            if self._pid != os.getpid():  # a fork doesn't inherit threads
-                self._reset()
             self._check_limits(user)
             self._by_user[user] += 1
-            self._waiting.append((user, running, fulfil))
-            self._start()
-        running.add_done_callback(functools.partial(self._end, user))
+        running.add_done_callback(functools.partial(self._leave, user, places))
+        places.ask(user, start)
+        return running
 
-    def _end(self, user: int, running: Future[Any]) -> None:
+    def _leave(self, user: int, places: Places, running: Future[Any]) -> None:
         with self._lock:
             self._by_user[user] -= 1
-            self._busy[user] -= not running.cancelled()  # a cancelled one never had a thread
             self._by_user = +self._by_user  # drops users without runs
-            self._busy = +self._busy
-            self._start()
+        if not running.cancelled():  # a cancelled one never had a place
+            places.give_back(user)
 
-    def _start(self) -> None:
-        """Start the waiting runs for which a thread is free, in order; called with the lock."""
-        waiting = self._waiting
-        self._waiting = []
-        for user, running, fulfil in waiting:
-            if running.cancelled():
-                continue
-            is_free = (
-                self._busy[user] < self._limits.threads
-                and self.busy_threads < 2 * self._limits.threads
-            )
-            if is_free and running.set_running_or_notify_cancel():
-                self._busy[user] += 1
-                self._threads.submit(fulfil)
-            else:
-                self._waiting.append((user, running, fulfil))
+    def _ended(self, running: Future[Any], began: float, future: Future[Any]) -> None:
+        seconds = time.monotonic() - began
+        with self._lock:
+            self._mean_seconds += _NEWEST_WEIGHT * (seconds - self._mean_seconds)
+        if future.cancelled():
+            running.set_exception(CallCancelledError())
+        elif error := future.exception():
+            running.set_exception(error)
+        else:
+            running.set_result(future.result())
 
     def _check_limits(self, user: int) -> None:
-        if self._is_stopping or self.admitted >= self._limits.concurrent_runs:
-            raise self._refusal()
+        if self._is_stopping:
+            raise self._stopping()
+        if self.admitted >= self._limits.concurrent_runs:
+            raise self._full("As many runs are in progress as the service allows.")
         if self._by_user[user] >= self._runs_a_user:
-            raise RequestError(
-                429,
-                f"You have {self._runs_a_user} runs in progress, the limit per user. Wait until one has ended.",
-                {"Retry-After": self._retry_after()},
+            raise self._full(
+                f"You have {self._runs_a_user} runs in progress, the limit per user. "
+                "Wait until one has ended."
             )
 
-    def _refusal(self) -> RequestError:
+    def _full(self, text: str) -> RequestError:
         after = self._retry_after()
-        return RequestError(
-            503, f"The service is busy. Try again in {after} s.", {"Retry-After": after}
+        return RequestError(429, f"{text} Try again in {after} s.", {"Retry-After": after})
+
+    def _waited_too_long(self) -> RequestError:
+        return self._full(
+            f"The run waited for {self._limits.run_seconds:g} seconds and did not begin."
         )
+
+    def _stopping(self) -> RequestError:
+        return RequestError(503, "The service is stopping. Try again soon.", {"Retry-After": "5"})
 
     def _too_long(self) -> RequestError:
         limit = f"{self._limits.run_seconds:g} seconds, the limit of this service"
@@ -218,31 +265,17 @@ class Runs:
 
     def _retry_after(self) -> str:
         """Estimate in how many seconds the admitted runs will have ended."""
-        seconds = self._mean_seconds * self.admitted / self._limits.threads
+        seconds = self._mean_seconds * self.admitted / self._limits.engine_threads
         return str(min(max(math.ceil(seconds), 1), _LONGEST_RETRY_SECONDS))
-
-    def _fulfil(self, running: Future[_T], work: Callable[[], _T]) -> None:
-        began = time.monotonic()
-        try:
-            try:
-                result = work()
-            finally:
-                with self._lock:
-                    self._mean_seconds += _NEWEST_WEIGHT * (
-                        time.monotonic() - began - self._mean_seconds
-                    )
-            running.set_result(result)
-        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
-            running.set_exception(error)
 
 
 def _note_abandoned(running: Future[Any], about: Values) -> None:
     if running.done():
         return
     log.warning(
-        "A cancelled run is still running: its function ignores cancellation. Its thread stays busy.",
+        "A cancelled run is still running: its function ignores cancellation. Its place stays taken.",
         extra=about,
     )
     running.add_done_callback(
-        lambda _: log.info("A cancelled run has ended; its thread is free again.", extra=about)
+        lambda _: log.info("A cancelled run has ended; its place is free again.", extra=about)
     )

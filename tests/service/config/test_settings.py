@@ -59,6 +59,8 @@ def test_every_key_is_read_and_paths_are_relative_to_the_folder_of_the_file(
         run_seconds = 1.5
         concurrent_runs = 8
         runs_a_user = 2
+        engine_threads = 6
+        stop_seconds = 5
         log = "json"
         [functions]
         builtin = false

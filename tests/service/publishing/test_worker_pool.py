@@ -637,7 +637,7 @@ def test_a_function_that_loops_is_ended_after_its_time(
     """In a process that is ready: to start one may take longer."""
     patient, wire = (
         publish(*functions),
-        publish(*functions, limits=Limits(run_seconds=0.5, threads=1)),
+        publish(*functions, limits=Limits(run_seconds=0.5, engine_threads=2)),
     )
     for name in ("Loop", "Slow"):
         patient.rows("Small")
@@ -663,7 +663,7 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
 ) -> None:
     """A run holds its place until its process has ended, which is soon; others get answers."""
-    wire = publish(*functions, limits=Limits(threads=2, concurrent_runs=8, runs_a_user=4))
+    wire = publish(*functions, limits=Limits(engine_threads=4, concurrent_runs=8, runs_a_user=4))
     runs = wire.app.state.runs
 
     async def check() -> None:
@@ -693,7 +693,7 @@ def test_a_run_that_ignores_cancellation_holds_its_place(publish: Callable[..., 
     go = threading.Event()
     wire = publish(
         published("Held", lambda: go.wait(60)),
-        limits=Limits(run_seconds=0.4, threads=3, runs_a_user=1),
+        limits=Limits(run_seconds=0.4, engine_threads=6, runs_a_user=1),
     )
     assert wire.call("Held").status_code == 504
     assert wire.call("Held").status_code == 429

@@ -858,17 +858,11 @@ def test_a_run_that_is_under_way_gets_its_answer_when_the_service_is_stopped(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["Nap", "Sleep"])
 def test_a_second_signal_does_not_wait_and_the_caller_gets_a_message(
-    serve: Callable[..., Served],
-    environment: dict[str, str],
-    config: str,
-    ann: dict[str, str],
-    name: str,
-    tmp_path: Path,
+    serve: Callable[..., Served], config: str, ann: dict[str, str], name: str
 ) -> None:
     """The service of this test would wait for an hour."""
-    patch = "from jupyter_funcs.service.server import process\nprocess._GRACE_SECONDS = 3600\n"
-    (tmp_path / "sitecustomize.py").write_text(patch)
-    environment["PYTHONPATH"] = str(tmp_path)
+    file = Path(config)
+    file.write_text(file.read_text().replace("[server]", "[server]\nstop_seconds = 3600"))
     service = serve("--config", config)
     reply = run_in_background(service.address, ann, name, seconds="3600")
     service.says("napping|sleeping")

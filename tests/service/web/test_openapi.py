@@ -128,7 +128,7 @@ def test_so_are_those_of_a_service_that_is_busy(
     login = {"json": {"email": "t", "password": "?"}, "token": None}
     for limits, path, options, statuses in (
         (Limits(run_seconds=0.4), RUN, run, [504]),
-        (Limits(concurrent_runs=0), RUN, run, [503]),
+        (Limits(concurrent_runs=0), RUN, run, [429]),
         (Limits(runs_a_user=0), RUN, run, [429]),
         (Limits(wrong_logins_per_name=1), LOGIN, login, [401, 429]),
     ):

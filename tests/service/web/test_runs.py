@@ -18,7 +18,7 @@ from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
 from jupyter_funcs.service.web import app
-from jupyter_funcs.service.web.runs import Limits
+from jupyter_funcs.service.web.runs import Limits, Places
 from tests.service.conftest import LIST, RUN, Wire, becomes, published, serving
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def assert_busy(reply: httpx.Response, status: int) -> None:
 
 def test_a_query_over_its_time_is_stopped_with_a_message(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 114: 504 names the limit; the thread is free again."""
-    wire = publish(endless(), QUICK, limits=Limits(run_seconds=0.5, threads=1))
+    wire = publish(endless(), QUICK, limits=Limits(run_seconds=0.5, engine_threads=2))
     wire.rows("Quick")
     assert wire.call("Endless").status_code == 504  # loads what the first query needs
     assert becomes(lambda: wire.app.state.runs.busy_threads == 0)
@@ -110,7 +110,7 @@ def test_a_query_over_its_time_is_stopped_with_a_message(publish: Callable[..., 
 
 
 def test_who_leaves_interrupts_their_query(publish: Callable[..., Wire]) -> None:
-    wire = publish(endless(), QUICK, limits=Limits(threads=1))
+    wire = publish(endless(), QUICK, limits=Limits(engine_threads=2))
     runs = wire.app.state.runs
 
     async def check() -> None:
@@ -130,14 +130,14 @@ def test_a_function_that_ignores_cancellation_keeps_its_thread_and_is_logged(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
 ) -> None:
     held = Held()
-    wire = publish(held.published(), QUICK, limits=Limits(run_seconds=1, threads=1))
+    wire = publish(held.published(), QUICK, limits=Limits(run_seconds=1, engine_threads=2))
 
     async def check() -> None:
         async with calling(wire) as call:
             assert (await call("Held")).status_code == 504
             # The only thread is taken: whoever waits for it is told to come back, for nothing of theirs has begun.
-            assert_busy(await call("Quick"), 503)
-            said = "A cancelled run is still running: its function ignores cancellation. Its thread stays busy."
+            assert_busy(await call("Quick"), 429)
+            said = "A cancelled run is still running: its function ignores cancellation. Its place stays taken."
             assert await asyncio.to_thread(becomes, lambda: said in caplog.text)
             [record] = [record for record in caplog.records if record.levelname == "WARNING"]
             assert (record.message, record.function) == (said, "Held")
@@ -152,7 +152,7 @@ def test_no_more_run_at_once_than_there_are_threads_and_the_others_wait(
     publish: Callable[..., Wire],
 ) -> None:
     held = Held()
-    wire = publish(held.published(), limits=Limits(threads=3))
+    wire = publish(held.published(), limits=Limits(engine_threads=6))
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -172,7 +172,9 @@ def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(
 ) -> None:
     """Listings and health checks aren't delayed, and running calls aren't lost."""
     held = Held()
-    wire = publish(held.published(), limits=Limits(threads=2, concurrent_runs=5, runs_a_user=5))
+    wire = publish(
+        held.published(), limits=Limits(engine_threads=4, concurrent_runs=5, runs_a_user=5)
+    )
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -180,7 +182,7 @@ def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(
             await held.has_begun(2)
             refused = await asyncio.gather(*(call("Held") for _ in range(20)))
             for reply in refused:
-                assert_busy(reply, 503)
+                assert_busy(reply, 429)
             async with wire.client() as client:
                 listing = await asyncio.wait_for(client.post(LIST), 60)
                 assert [each["name"] for each in listing.json()] == ["Held"]
@@ -195,7 +197,10 @@ def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(
 
 @pytest.mark.parametrize(
     ("limits", "share"),
-    [(Limits(threads=4, runs_a_user=2), 2), (Limits(threads=1, concurrent_runs=4), 3)],
+    [
+        (Limits(engine_threads=8, runs_a_user=2), 2),
+        (Limits(engine_threads=2, concurrent_runs=4), 3),
+    ],
     ids=["as configured", "all but a quarter"],
 )
 def test_a_user_over_their_share_is_429_and_others_go_on(
@@ -208,7 +213,7 @@ def test_a_user_over_their_share_is_429_and_others_go_on(
     async def check() -> None:
         async with calling(wire) as call:
             replies = [call("Held") for _ in range(share)]
-            await held.has_begun(min(share, limits.threads))
+            await held.has_begun(min(share, limits.engine_threads // 2))
             assert_busy(await call("Quick"), 429)
             assert (
                 await asyncio.wait_for(call("Quick", wire.auth.issue("u", 1)), 60)
@@ -228,7 +233,7 @@ def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(
 ) -> None:
     """FAULTS.md 134: a run holds its place and its thread until its work has ended, and a user has only a share."""
     held = Held()
-    wire = publish(held.published(), QUICK, limits=Limits(threads=2))
+    wire = publish(held.published(), QUICK, limits=Limits(engine_threads=4))
     other = wire.auth.issue("u", 1)
 
     async def check() -> None:
@@ -252,25 +257,21 @@ def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(
     assert held.total == 2
 
 
-def test_readyz_says_whether_a_run_can_start(publish: Callable[..., Wire]) -> None:
-    """FAULTS.md 134: 503 while all threads or all places are taken; it needs no token, and /healthz stays as it is."""
+def test_readyz_is_about_ability_and_not_about_load(publish: Callable[..., Wire]) -> None:
+    """FAULTS.md 165: 200 while all places are taken and runs are refused; it needs no token."""
     held = Held()
-    wire = publish(held.published(), limits=Limits(threads=1))
+    wire = publish(held.published(), limits=Limits(engine_threads=2, concurrent_runs=3))
+    other = wire.auth.issue("u", 1)
 
     async def check() -> None:
         async with calling(wire) as call, wire.client(None) as client:
+            replies = [call("Held"), call("Held", other), call("Held")]
+            await held.has_begun(2)
+            assert_busy(await call("Held", other), 429)
             assert (await client.get("/readyz")).json() == {"status": "ok"}
-            left = call("Held")
-            await held.has_begun()
-            left.cancel()
-            assert (await client.get("/readyz")).status_code == 200  # for others
-            taken = call("Held", wire.auth.issue("u", 1))
-            await held.has_begun()
-            assert_busy(await client.get("/readyz"), 503)
             assert (await client.get("/healthz")).status_code == 200
             held.go.set()
-            assert (await taken).status_code == 200
-            assert (await client.get("/readyz")).status_code == 200
+            assert {(await reply).status_code for reply in replies} == {200}
             wire.app.state.runs.stop()
             assert_busy(await client.get("/readyz"), 503)
 
@@ -278,6 +279,28 @@ def test_readyz_says_whether_a_run_can_start(publish: Callable[..., Wire]) -> No
         asyncio.run(check())
     finally:
         held.go.set()
+
+
+@pytest.mark.fault(165)
+def test_users_get_places_in_turn() -> None:
+    """Not first come, first served; the runs of one user stay in order, and none has more than half of the places."""
+    places = Places(3)
+    begun: list[str] = []
+
+    def ask(user: int, name: str) -> None:
+        places.ask(user, lambda: begun.append(name) is None)
+
+    for number in range(4):
+        ask(1, f"a{number}")
+    ask(2, "b0")
+    assert begun == ["a0", "a1", "b0"], "one place is free for others than the first user"
+    ask(2, "b1")
+    ask(3, "c0")
+    for user in (1, 2, 1):
+        places.give_back(user)
+    assert begun[3:] == ["a2", "b1", "c0"]
+    places.give_back(1)
+    assert (begun[6:], places.busy) == (["a3"], 3)
 
 
 def test_readyz_says_what_is_missing_and_nothing_else(
@@ -311,7 +334,9 @@ def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(
     publish: Callable[..., Wire],
 ) -> None:
     held = Held()
-    wire = publish(held.published(), limits=Limits(threads=1, concurrent_runs=3, runs_a_user=3))
+    wire = publish(
+        held.published(), limits=Limits(engine_threads=2, concurrent_runs=3, runs_a_user=3)
+    )
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -337,7 +362,7 @@ def test_the_time_to_wait_grows_with_what_is_under_way(publish: Callable[..., Wi
         time.sleep(0.4)
         return []
 
-    held, limits = Held(), Limits(threads=1, concurrent_runs=40, runs_a_user=40)
+    held, limits = Held(), Limits(engine_threads=2, concurrent_runs=40, runs_a_user=40)
     wire = publish(function(asset="a", name="Slow")(slow), held.published(), limits=limits)
 
     async def check() -> None:
@@ -347,7 +372,7 @@ def test_the_time_to_wait_grows_with_what_is_under_way(publish: Callable[..., Wi
                 call("Held")
             assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 40)
             reply = await call("Slow")
-            assert_busy(reply, 503)
+            assert_busy(reply, 429)
             assert int(reply.headers["retry-after"]) > 3
             assert reply.headers["retry-after"] in reply.json()["error"]
 
@@ -361,7 +386,7 @@ def test_stopping_ends_every_run_with_a_message_and_admits_no_more(
     publish: Callable[..., Wire],
 ) -> None:
     held = Held()
-    wire = publish(held.published(), endless(), limits=Limits(threads=2))
+    wire = publish(held.published(), endless(), limits=Limits(engine_threads=4))
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -381,7 +406,7 @@ def test_stopping_ends_every_run_with_a_message_and_admits_no_more(
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_runs_go_on_in_a_forked_process(publish: Callable[..., Wire]) -> None:
     """A fork doesn't inherit threads; the child starts its own."""
-    wire = publish(QUICK, limits=Limits(threads=1))
+    wire = publish(QUICK, limits=Limits(engine_threads=2))
     assert wire.rows("Quick") == []
     child = os.fork()
     if not child:
@@ -397,7 +422,7 @@ def test_runs_go_on_in_a_forked_process(publish: Callable[..., Wire]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("field", ["FunctionName", "Args"])
 def test_a_thousand_refusals_leave_nothing_behind(publish: Callable[..., Wire], field: str) -> None:
-    wire = publish(QUICK, limits=Limits(threads=2))
+    wire = publish(QUICK, limits=Limits(engine_threads=4))
     before = threading.active_count()
     body: dict[str, Any] = {"FunctionName": "Quick", "Args": {}} | {field: {"x": json.dumps([1])}}
 
