@@ -382,6 +382,13 @@ def key_of(value: Any) -> Hashable:
         return type(value), id(value)
 
 
+def same_args(args: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Return whether two runs have the same arguments; tables and other objects are compared by identity."""
+    return args.keys() == others.keys() and all(
+        key_of(args[name]) == key_of(others[name]) for name in args
+    )
+
+
 def shorten(texts: list[str]) -> list[str]:
     """Return the first texts, and a last one that counts the rest."""
     more = len(texts) - _MOST_ERRORS

@@ -8,8 +8,9 @@ import keyword
 import os
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jupyter_funcs.catalog.values import same_args
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, quote
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.core.json_decoding import JsonObject
 
 _LONGEST_NAME = 60
@@ -35,10 +37,6 @@ class Cell:
     def is_rerun_of(self, other: Cell) -> bool:
         """Return whether this execution replaced the other one's panel on the screen."""
         return self.id == other.id != "" and self.execution > other.execution
-
-
-# The variables that panels have created, by name, with the result and the cell; none that a user made.
-_assigned: dict[str, tuple[weakref.ref[pd.DataFrame], Cell]] = {}
 
 
 def _shell() -> Any:
@@ -110,27 +108,34 @@ class ResultVariable:
     The variable for a panel's results of one function.
 
     Its name is the function's slug without ``get_``. A variable that no panel assigned is never overwritten without
-    asking: the next free name with a number is used instead.
+    asking: the next free name with a number is used instead. One that the user named keeps its result until a run with
+    the same arguments refreshes it.
     """
 
     name = ""
-    _frame: pd.DataFrame | None = None
 
     def __init__(self, slug: str, cell: Cell) -> None:
-        self._wanted = default_name(slug)
-        self._cell = cell
+        self._default = default_name(slug)
+        self.cell = cell
+        self._named: dict[str, Args] = {}  # by the user, with what their runs sent
 
-    def assign(self, frame: pd.DataFrame) -> str:
-        """Assign a result to the variable; return a note if that needed another name, else an empty text."""
+    def assign(self, frame: pd.DataFrame, args: Args) -> str:
+        """Assign the result of a run to a variable; return a note if that isn't the one before, else an empty text."""
         if _shell() is None:
             return ""
-        name = wanted = self._wanted
+        others = {name for name, sent in self._named.items() if not same_args(sent, args)}
+        name = wanted = next((name for name in self._named if name not in others), self._default)
         number = 1
-        while self._is_taken(name):
+        while self._is_taken(name) or name in others:
             number += 1
             name = f"{wanted}_{number}"
-        self._frame = frame
+        before = self.name
+        self.name = name
         self._assign(name, frame)
+        if name == before:
+            return ""
+        if before in self._named and _assigned_by(before):
+            return f"{before} keeps the run before."
         return (
             ""
             if name == wanted
@@ -138,13 +143,7 @@ class ResultVariable:
         )
 
     def rename(
-        self,
-        name: str,
-        frame: pd.DataFrame,
-        before: str,
-        shown: pd.DataFrame,
-        *,
-        replace: bool = False,
+        self, name: str, before: str, shown: pd.DataFrame, args: Args, *, replace: bool = False
     ) -> str:
         """
         Move a result to another name; return why to ask before that, unless `replace`.
@@ -165,38 +164,57 @@ class ResultVariable:
         if not name.isidentifier():
             what = f"{quote(name)} isn't a valid variable name."
             raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
-        if name != before and not replace:
-            held = variables().get(name, shown)
-            if held is not shown and (held is self._frame or self._is_taken(name)):
-                kind = type(held).__name__
-                return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
-            if hasattr(builtins, name):
-                return f"{name} is a Python built-in, which this variable would hide."
-        if name != before and _shell() is not None:
-            if _is_created(before):
-                del variables()[before], _assigned[before]
-            self._frame = shown if frame is self._frame else self._frame
-            self._assign(name, shown)
+        if name == before or _shell() is None:
+            return ""
+        held = variables().get(name, shown)
+        if held is not shown and not (replace or self._is_of_rerun(name)):
+            kind = type(held).__name__
+            return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
+        if hasattr(builtins, name) and not replace:
+            return f"{name} is a Python built-in, which this variable would hide."
+        old = _assigned_by(before)
+        if old and old.is_created:
+            del variables()[before], _assigned[before]
+        self._named.pop(before, None)
+        if name != self._default:
+            self._named[name] = args
+        self.name = name
+        self._assign(name, shown)
         return ""
 
     def _assign(self, name: str, frame: pd.DataFrame) -> None:
-        if name not in variables() or _is_created(name):
-            _assigned[name] = (weakref.ref(frame), self._cell)
+        old = _assigned_by(name)
+        is_created = name not in variables() or bool(old and old.is_created)
+        _assigned[name] = _Assigned(weakref.ref(frame), self, is_created)
         _shell().push({name: frame})
-        if frame is self._frame:
-            self.name = self._wanted = name
 
     def _is_taken(self, name: str) -> bool:
-        if name not in variables():
-            return False
-        if variables()[name] is self._frame is not None:
-            return False
-        return not (_is_created(name) and self._cell.is_rerun_of(_assigned[name][1]))
+        old = _assigned_by(name)
+        is_own = old and old.by is self
+        return name in variables() and not (is_own or self._is_of_rerun(name))
+
+    def _is_of_rerun(self, name: str) -> bool:
+        """Return whether an earlier execution of this panel's cell created the variable."""
+        old = _assigned_by(name)
+        return bool(old and old.is_created and self.cell.is_rerun_of(old.by.cell))
 
 
-def _is_created(name: str) -> bool:
-    """Return whether a panel created this variable, and it still holds the panel's result."""
-    return name in _assigned and variables().get(name) is _assigned[name][0]() is not None
+class _Assigned(NamedTuple):
+    """What a panel assigned to a variable, which it created unless a user had made it before."""
+
+    frame: weakref.ref[pd.DataFrame]
+    by: ResultVariable
+    is_created: bool
+
+
+_assigned: dict[str, _Assigned] = {}  # by name
+
+
+def _assigned_by(name: str) -> _Assigned | None:
+    """Return what a panel has assigned to a variable, if that still holds it."""
+    assigned = _assigned.get(name)
+    is_held = assigned and variables().get(name) is assigned.frame() is not None
+    return assigned if is_held else None
 
 
 def default_name(slug: str) -> str:

@@ -30,10 +30,10 @@ from jupyter_funcs.catalog.values import (
     first_of,
     has_variable,
     is_iterable,
-    key_of,
     opened,
     part_at,
     parts_in,
+    same_args,
     spelled,
     takes,
 )
@@ -607,13 +607,6 @@ def several(value: Any) -> Sequence[Any]:
     """Return the values of `Each`, or the items of a list; any other value alone."""
     value = value.values if isinstance(value, Each) else value
     return value if isinstance(value, (list, tuple)) else [value]
-
-
-def same_args(args: Args, others: Args) -> bool:
-    """Return whether two runs have the same arguments; tables and other objects are compared by identity."""
-    return args.keys() == others.keys() and all(
-        key_of(args[name]) == key_of(others[name]) for name in args
-    )
 
 
 def _label(field: Field) -> str:

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.changes import relisted
-from jupyter_funcs.catalog.values import UNSET, as_several, parts_in
+from jupyter_funcs.catalog.values import UNSET, as_several, parts_in, same_args
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.client.questions import form_of
 from jupyter_funcs.core import background
@@ -21,7 +21,7 @@ from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import inert, listed, quote, some
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import run_view
-from jupyter_funcs.panel.form_view import FormView, same_args
+from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
 from jupyter_funcs.panel.history_view import HELD, HistoryView, result_of, values_of
 from jupyter_funcs.panel.requests import (
@@ -176,7 +176,7 @@ class Visit:
         before = result.held_as
         # A variable that the notebook took back or changed keeps its frame; the new one gets what the panel shows.
         shown = result.frame if before else as_it_came(result.frame, result.reply_frame)
-        question = self.keeper.rename(name, result.frame, before, shown, replace=replace)
+        question = self.keeper.rename(name, before, shown, result.args, replace=replace)
         if question:
             return {"variable": before, "note": question, "exists": True}
         result.note = ""
@@ -260,7 +260,7 @@ class PanelRuns:
             return
         try:
             frame = run_view.frame_of(job)
-            note = visit.keeper.assign(frame)
+            note = visit.keeper.assign(frame, job.args)
             variable = visit.keeper.name
             make = partial(run_view.result_of, visit.function, job, frame, variable, self.recipe())
             await self.show(visit, make, note)

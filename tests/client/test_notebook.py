@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Cell("a cell", 1)
+ARGS = {"Symbol": "BVQS"}
+OTHERS = {"Symbol": "KORD"}
 
 
 @pytest.fixture
@@ -56,10 +58,10 @@ def test_a_result_is_a_variable_and_the_next_one_takes_its_place(shell: Interact
     """All results of a function have one name, which %whos lists; a thread may assign it."""
     keeper = ResultVariable("get_panels", HERE)
     first, second = pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [2]})
-    assert keeper.assign(first) == ""
+    assert keeper.assign(first, ARGS) == ""
     assert shell.user_ns["panels"] is first
     assert "panels" in shell.run_line_magic("who_ls", "DataFrame")
-    thread = threading.Thread(target=keeper.assign, args=(second,))
+    thread = threading.Thread(target=keeper.assign, args=(second, ARGS))
     thread.start()
     thread.join()
     assert shell.user_ns["panels"] is second
@@ -70,22 +72,22 @@ def test_a_persons_own_variable_stays(shell: InteractiveShell) -> None:
     """A variable that the user assigned is not overwritten: the next free name is used, and a note says so."""
     shell.run_cell("panels = 5; panels_2 = None")
     keeper = ResultVariable("get_panels", HERE)
-    said = keeper.assign(frame := pd.DataFrame())
+    said = keeper.assign(frame := pd.DataFrame(), ARGS)
     assert (shell.user_ns["panels"], shell.user_ns["panels_2"]) == (5, None)
     assert shell.user_ns["panels_3"] is frame
     assert said == "You already have a variable panels, so this result is panels_3."
     shell.run_cell("panels_3 = 7")
-    keeper.assign(pd.DataFrame())
+    keeper.assign(pd.DataFrame(), ARGS)
     assert shell.user_ns["panels_3"] == 7
-    assert keeper.name == "panels_3_2"
+    assert keeper.name == "panels_4"
 
 
 def test_a_name_that_was_deleted_is_taken_again(shell: InteractiveShell) -> None:
     """After del or %reset, the next result has the same name again."""
     keeper = ResultVariable("get_panels", HERE)
-    keeper.assign(pd.DataFrame())
+    keeper.assign(pd.DataFrame(), ARGS)
     shell.run_cell("del panels")
-    assert keeper.assign(pd.DataFrame()) == ""
+    assert keeper.assign(pd.DataFrame(), ARGS) == ""
     assert keeper.name == "panels"
 
 
@@ -93,14 +95,14 @@ def test_two_panels_have_two_variables_and_a_cell_that_is_run_again_has_one(
     shell: InteractiveShell,
 ) -> None:
     """Panels in other cells, or in the same run of a cell, use another name; a rerun uses the same one."""
-    ResultVariable("get_panels", HERE).assign(kept := pd.DataFrame())
+    ResultVariable("get_panels", HERE).assign(kept := pd.DataFrame(), ARGS)
     for cell in (HERE, Cell("another", 2), Cell("", 3)):
         other = ResultVariable("get_panels", cell)
-        other.assign(pd.DataFrame())
+        other.assign(pd.DataFrame(), ARGS)
         assert other.name != "panels"
     assert shell.user_ns["panels"] is kept
     again = ResultVariable("get_panels", Cell("a cell", 4))
-    assert again.assign(pd.DataFrame()) == ""
+    assert again.assign(pd.DataFrame(), ARGS) == ""
     assert again.name == "panels"
 
 
@@ -108,27 +110,52 @@ def test_two_panels_have_two_variables_and_a_cell_that_is_run_again_has_one(
 def test_what_is_no_name_is_refused(shell: InteractiveShell, name: str) -> None:
     """A name that Python doesn't take is an error that says so."""
     keeper = ResultVariable("get_panels", HERE)
-    keeper.assign(frame := pd.DataFrame())
+    keeper.assign(frame := pd.DataFrame(), ARGS)
     with pytest.raises(jf.ArgumentError, match=re.escape(repr(name))):
-        keeper.rename(name, frame, "panels", frame)
+        keeper.rename(name, "panels", frame, ARGS)
     assert shell.user_ns["panels"] is frame
 
 
 def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
     """The old name is deleted unless it holds something else; later results use the new name."""
     keeper = ResultVariable("get_panels", HERE)
-    keeper.assign(frame := pd.DataFrame())
-    assert keeper.rename("mine", frame, "panels", frame) == ""
+    keeper.assign(frame := pd.DataFrame(), ARGS)
+    assert keeper.rename("mine", "panels", frame, ARGS) == ""
     assert shell.user_ns["mine"] is frame
     assert "panels" not in shell.user_ns
-    keeper.assign(later := pd.DataFrame())
+    keeper.assign(later := pd.DataFrame(), ARGS)
     assert shell.user_ns["mine"] is later
-    refused = keeper.rename("mine", frame, "", frame)
+    refused = keeper.rename("mine", "", frame, ARGS)
     assert "mine already exists (a DataFrame)" in refused, "an earlier result takes no place"
     shell.run_cell("mine = 'own'")
-    assert "mine already exists (a str)" in keeper.rename("mine", later, "", later)
-    keeper.rename("other", later, "mine", later)
+    assert "mine already exists (a str)" in keeper.rename("mine", "", later, ARGS)
+    keeper.rename("other", "mine", later, ARGS)
     assert shell.user_ns["mine"] == "own"
+
+
+def test_a_name_that_a_person_gave_keeps_its_data(shell: InteractiveShell) -> None:
+    """Other arguments go into the function's own name, which is said; the same ones refresh the name."""
+    keeper = ResultVariable("get_panels", HERE)
+    first, other, again, third = (pd.DataFrame() for _ in range(4))
+    held = shell.user_ns
+    keeper.assign(first, ARGS)
+    keeper.rename("bvqs", "panels", first, ARGS)
+    assert keeper.assign(other, OTHERS) == "bvqs keeps the run before."
+    assert held["bvqs"] is first
+    assert held["panels"] is other
+    keeper.rename("kord", "panels", other, OTHERS)
+    assert keeper.assign(again, ARGS) == "kord keeps the run before."
+    assert held["bvqs"] is again
+    assert held["kord"] is other
+    assert "panels" not in held
+    assert "bvqs already exists" in keeper.rename("bvqs", "kord", other, OTHERS)
+    assert keeper.assign(third, {}) == "bvqs keeps the run before."
+    assert held["panels"] is third
+    keeper.rename("panels_2", "panels", third, {})
+    shell.run_cell("panels = 5")
+    keeper.assign(pd.DataFrame(), {"Symbol": "MCHQ"})
+    assert keeper.name == "panels_3", "a name that a person gave looks like one with a number"
+    assert held["panels_2"] is third
 
 
 def test_a_rename_onto_a_name_that_is_taken_asks(shell: InteractiveShell) -> None:
@@ -159,7 +186,7 @@ def test_nothing_is_kept_outside_of_ipython() -> None:
     """In plain Python a result has no variable, a panel has no cell, and a display is text."""
     assert InteractiveShell._instance is None
     keeper = ResultVariable("get_panels", HERE)
-    assert keeper.assign(pd.DataFrame()) == ""
+    assert keeper.assign(pd.DataFrame(), ARGS) == ""
     assert keeper.name == ""
     assert this_cell() == Cell("", 0)
 
