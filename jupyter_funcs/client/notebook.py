@@ -10,7 +10,6 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.catalog.values import same_args
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, quote
 
@@ -121,6 +120,8 @@ class ResultVariable:
 
     def assign(self, frame: pd.DataFrame, args: Args) -> str:
         """Assign the result of a run to a variable; return a note if that isn't the one before, else an empty text."""
+        from jupyter_funcs.catalog.values import same_args
+
         if _shell() is None:
             return ""
         others = {name for name, sent in self._named.items() if not same_args(sent, args)}
