@@ -12,7 +12,20 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_METHODS = {"[]": "__getitem__", ">=": "ge", "<=": "le", "<": "lt", "==": "eq"}
+_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "[]": operator.getitem,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 class Operation(NamedTuple):
@@ -23,23 +36,21 @@ class Operation(NamedTuple):
     options: dict[str, Any]
 
     def __call__(self, value: Any) -> Any:
-        return operator.attrgetter(_METHODS.get(self.name, self.name))(value)(
-            *self.args, **self.options
-        )
+        if self.name in _SIGNS:
+            return _SIGNS[self.name](value, *map(_plain, self.args))
+        return _called(operator.attrgetter(self.name)(value), self.args, self.options)
 
     def code(self, value: str) -> str:
         """Return the code of the step, applied to the code of a value."""
         text = _arguments(self.args, self.options)
         if self.name == "[]":
             return f"{value}[{text}]"
-        return (
-            f"({value} {self.name} {text})"
-            if self.name in _METHODS
-            else f"{value}.{self.name}({text})"
-        )
+        if self.name in _SIGNS:
+            return f"({value} {self.name} {text})"
+        return f"{value}.{self.name}({text})"
 
 
-def step(name: str, *args: Any, **options: Any) -> Operation:
+def step(name: str, /, *args: Any, **options: Any) -> Operation:
     return Operation(name, args, options)
 
 
@@ -76,25 +87,29 @@ class Coded:
         return Coded(self.value[_plain(key)], f"{self.part}[{literal(key)}]")
 
     def __call__(self, *args: Any, **options: Any) -> Coded:
-        value = self.value(
-            *map(_plain, args), **{name: _plain(option) for name, option in options.items()}
-        )
+        value = _called(self.value, args, options)
         return Coded(value, f"{self.part}({_arguments(args, options)})")
 
-    def _joined(self, do: Callable[[Any, Any], Any], sign: str, other: Any) -> Coded:
+    def joined(self, sign: str, other: Any) -> Coded:
+        """Return the result of an operator and another value."""
         left = self.code if sign == self.sign else self.part
         right = other.part if isinstance(other, Coded) else literal(other)
-        return Coded(do(self.value, _plain(other)), f"{left} {sign} {right}", sign)
+        return Coded(_SIGNS[sign](self.value, _plain(other)), f"{left} {sign} {right}", sign)
 
-    __gt__ = partialmethod(_joined, operator.gt, ">")
-    __lt__ = partialmethod(_joined, operator.lt, "<")
-    __eq__ = partialmethod(_joined, operator.eq, "==")
-    __sub__ = partialmethod(_joined, operator.sub, "-")
-    __mul__ = partialmethod(_joined, operator.mul, "*")
-    __truediv__ = partialmethod(_joined, operator.truediv, "/")
-    __floordiv__ = partialmethod(_joined, operator.floordiv, "//")
+    __gt__ = partialmethod(joined, ">")
+    __lt__ = partialmethod(joined, "<")
+    __eq__ = partialmethod(joined, "==")
+    __sub__ = partialmethod(joined, "-")
+    __mul__ = partialmethod(joined, "*")
+    __truediv__ = partialmethod(joined, "/")
+    __floordiv__ = partialmethod(joined, "//")
     # As Python sets it beside an == of its own; mypy knows no class without a hash.
     __hash__ = None  # type: ignore[assignment]
+
+
+def _called(function: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]) -> Any:
+    plain = {name: _plain(option) for name, option in options.items()}
+    return function(*map(_plain, args), **plain)
 
 
 def _arguments(args: Iterable[Any], options: dict[str, Any]) -> str:

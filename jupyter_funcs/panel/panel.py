@@ -10,6 +10,7 @@ import json
 import sys
 import weakref
 import zlib
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from jupyter_funcs.core.json_decoding import JsonObject, only
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.state import GONE, PanelRuns, PanelState
+from jupyter_funcs.panel.table import TableView
 from jupyter_funcs.records.run import as_it_came
 
 if TYPE_CHECKING:
@@ -257,6 +259,8 @@ class Panel(anywidget.AnyWidget):
             if "run" in fields and state.chosen.shown_result.number != fields.pop("run"):
                 raise ArgumentError(GONE)
             method = attrgetter(kind.path)(state)
+        if "steps" in fields and isinstance(method.__self__, TableView):
+            method = partial(_of_steps, method.__self__, kind.method)
         reply = await asyncio.to_thread(method, **fields) if kind.in_thread else method(**fields)
         reply = await reply if inspect.isawaitable(reply) else reply
         if kind.method == "chart":
@@ -282,6 +286,11 @@ class Panel(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[JsonObject, JsonObject]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return {**data, "text/plain": repr(self)}, metadata
+
+
+def _of_steps(table: TableView, method: str, steps: requests.Steps, **fields: Any) -> Any:
+    """Call a method of the table that some steps make."""
+    return getattr(table.made(steps), method)(**fields)
 
 
 def _apart(fields: Json) -> Json:

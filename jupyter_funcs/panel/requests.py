@@ -83,6 +83,7 @@ class Contains(Part, frozen=True, tag_field="kind", tag="text"):
 
 Filter = Range | OneOf | Contains
 Columns = Annotated[list[Number], Meta(max_length=100_000)]
+Names = Annotated[list[Name], Meta(max_length=1_000)]
 Sorts = Annotated[list[Sort], Meta(max_length=8)]
 Filters = Annotated[list[Filter], Meta(max_length=100)]
 
@@ -94,6 +95,27 @@ class TableQuery(Part, frozen=True):
     filters: Filters = []
     find: Text = ""
     hidden: Columns = []  # columns that aren't searched
+
+
+class Computed(Part, frozen=True, tag_field="kind", tag="column"):
+    """A new column with the values of an expression."""
+
+    name: Name
+    expression: Text
+
+
+class Pivot(Part, frozen=True, tag_field="kind", tag="pivot"):
+    """Rows of a view, brought together by columns that are given by name; the panel chooses what is `None`."""
+
+    rows: Annotated[list[Name], Meta(max_length=3)] = []
+    columns: Name | None = None
+    measure: Name | None = None
+    how: Literal["sum", "ratio", "mean", "count", "share", "first", "last"] | None = None
+    of: TableQuery = TableQuery()
+
+
+Steps = Annotated[list[Computed | Pivot], Meta(max_length=20)]
+NO_STEPS: Steps = []
 
 
 class ChartWish(Part, frozen=True):
@@ -154,6 +176,8 @@ def answers(
         of_result = path.startswith(_RESULT)
         if of_result:
             fields.append(("run", Number))
+        if path.startswith(_PLACES["TableView"]):
+            fields.append(("steps", Steps, NO_STEPS))
         for parameter in list(signature(method, eval_str=True).parameters.values())[1:]:
             default = (
                 msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default

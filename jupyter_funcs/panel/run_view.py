@@ -23,14 +23,15 @@ from jupyter_funcs.frames.display import shape_text, table_html
 from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
-from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import (
+    NO_STEPS,
     ChartWish,
     FileFormat,
     Finite,
     Json,
     Name,
+    Steps,
     TableQuery,
     answers,
 )
@@ -100,8 +101,7 @@ class ResultView:
     is_changed: bool = False  # by the notebook; the table has a copy of the reply
 
     def __post_init__(self) -> None:
-        self.table = TableView(self.frame, about := self.function.function.description)
-        self._chart = Chart(self.table.flat, about)
+        self.table = TableView(self.frame, self.function.function.description)
         self._charts = Latest(_MOST_CHARTS)
         self._file = file_of(self.reply_frame)
         table = TableView(self.frame.head(0)) if self._file else self.table
@@ -179,23 +179,37 @@ class ResultView:
         )
 
     @answers()
-    def table_code(self, query: TableQuery) -> Json:
-        return {"code": self.table.code(query, self.held_as or self.recipe)}
+    def table_code(self, query: TableQuery, steps: Steps = NO_STEPS) -> Json:
+        return {"code": self.table.made(steps).code(query, self.held_as or self.recipe)}
 
     @answers()
     def chart(
-        self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None
+        self,
+        query: TableQuery,
+        wish: ChartWish,
+        low: Finite | None,
+        high: Finite | None,
+        steps: Steps = NO_STEPS,
     ) -> Json:
         zoom = None if low is None or high is None else (low, high)
-        source = self.table.code(query, self.held_as or self.recipe)
+        table = self.table.made(steps)
+        source = table.code(query, self.held_as or self.recipe, melted=True)
 
         def drawn() -> Json:
-            return self._chart.view(
-                wish, rows=self.table.positions(query), zoom=zoom, source=source
-            )
+            return table.chart.view(wish, rows=table.drawn(query), zoom=zoom, source=source)
 
         self.picture = self._charts.get("", (repr(query), wish, zoom, source), drawn)
         return dict(self.picture)
+
+    @answers(refused="Variables can't be assigned")
+    def assign(
+        self, query: TableQuery, name: Name, *, replace: bool, steps: Steps = NO_STEPS
+    ) -> Json:
+        """Assign a view of the table to a variable."""
+        frame = self.table.made(steps).frame(query)
+        keeper = notebook.ResultVariable(self.function.slug, notebook.this_cell())
+        taken = keeper.rename(name.strip(), "", frame, self.args, replace=replace)
+        return {"said": taken or f"{name} holds the table as it is shown.", "exists": bool(taken)}
 
     @cached_property
     def tree(self) -> JsonTree:
@@ -203,7 +217,7 @@ class ResultView:
         return JsonTree(self.reply or b"")
 
     @answers(refused="Files can't be saved")
-    def save(
+    def save(  # noqa: PLR0913  # the fields of a request
         self,
         ending: FileFormat,
         name: Name,
@@ -211,6 +225,7 @@ class ResultView:
         *,
         replace: bool,
         download: bool,
+        steps: Steps = NO_STEPS,
     ) -> Json:
         """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
         file = self._file if ending == "file" else None
@@ -218,7 +233,7 @@ class ResultView:
         view = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return view | {"said": f"{name} exists already.", "exists": True}
-        frame = self.table.frame(filtered or TableQuery())
+        frame = self.table.made(steps).frame(filtered or TableQuery())
         if not has_labels(frame):
             frame = frame.reset_index(drop=True)  # row numbers are no labels
         if download:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import sys
 import threading
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.coded import literal, printed
+from jupyter_funcs.core.coded import applied, literal, printed
 from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.export import tabbed
 from jupyter_funcs.frames.roles import FRAME, flat, flattening, is_to_date
+from jupyter_funcs.panel.chart_view import Chart
+from jupyter_funcs.panel.derived import Expression, pivot
 from jupyter_funcs.panel.requests import (
     Columns,
+    Computed,
     Contains,
     Json,
+    Names,
     Number,
     OneOf,
+    Pivot,
     Sort,
+    Steps,
     TableQuery,
     Text,
     answers,
@@ -31,7 +39,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from jupyter_funcs.core.coded import Operation
+    from jupyter_funcs.panel.derived import Pivoted
     from jupyter_funcs.panel.table_column import Test
+
+    Code = tuple[list[str], str]  # lines, and an expression after them
 
     # Of rows, in the order of the view; `None` means all rows in their own order.
     Positions = NDArray[np.uint32] | None
@@ -45,6 +57,12 @@ _MOST_CELLS = 50_000  # of a page
 _MOST_VALUES = 200  # in the filter box
 _LONGEST_VALUE = 1_000  # characters; longer values can't be picked from the list
 _LONGEST_COPY = 5_000_000  # characters
+_MOST_MADE = 4  # tables made of a table
+_NEEDED = {
+    "Decimal(": "from decimal import Decimal",
+    "np.": "import numpy as np",
+    "pd.": "import pandas as pd",
+}
 _ROWS = "rows"  # the lane for orders, rows and sums
 _SUMMARIZED = (
     10_000_000  # cells to read for the first view; later columns are summarized when they are shown
@@ -93,7 +111,11 @@ class Latest:
 class TableView:
     """A frame as a table. Methods may be called from any thread, and return plain JSON."""
 
-    def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
+    pivoted: Pivoted | None = None
+
+    def __init__(
+        self, frame: pd.DataFrame, about: str = "", source: Callable[[str], Code] | None = None
+    ) -> None:
         # The result as the run returned it, even if its variable changes; before pandas 3 that needs a copy.
         self._frame = frame.copy(deep=pd.__version__ < "3")
         self._about = about
@@ -103,6 +125,77 @@ class TableView:
         self._to_date = [at for at, name in enumerate(self.flat.columns) if is_to_date(name)]
         self._cache = Latest(max(16_000_000, 16 * self.rows))  # four orders
         self._columns: dict[int, TableColumn] = {}
+        self._source = source or (lambda name: ([], printed(name, flattening(self._frame))))
+        self.cached = Latest(sys.maxsize, _MOST_MADE).get
+
+    def made(self, steps: Steps) -> TableView:
+        """Return the table that some steps make of this one."""
+        table = self
+        for step in steps:
+            table = table.cached("", repr(step), partial(table.derived, step))
+        return table
+
+    def derived(self, step: Computed | Pivot) -> TableView:
+        return self._pivot(step) if isinstance(step, Pivot) else self._compute(step)
+
+    def _compute(self, step: Computed) -> TableView:
+        name = step.name.strip()
+        if not name or name in self.flat.columns:
+            raise ArgumentError(
+                f"There is a column {quote(name)}." if name else "The column has no name.",
+                "Choose another name.",
+            )
+        values = Expression(step.expression, self._by_name()).result
+
+        def source(variable: str) -> Code:
+            lines, variable = self._coded(TableQuery(), variable)
+            assigned = f"**{{{literal(name)}: {values.code.replace(FRAME, variable)}}}"
+            return lines, f"{variable}.assign({assigned})"
+
+        return TableView(self.flat.assign(**{name: values.value}), self._about, source)
+
+    def _pivot(self, wish: Pivot) -> TableView:
+        query = wish.of
+        pivoted = pivot(self._by_name(), wish)
+        rows = self.positions(query)
+        frame = applied(self.flat if rows is None else self.flat.iloc[rows], pivoted.steps)
+
+        def source(variable: str) -> Code:
+            lines, code = self._coded(query, variable)
+            return lines, printed(code, pivoted.steps)
+
+        table = TableView(frame.rename_axis(columns=None), self._about, source)
+        table.pivoted = pivoted
+        return table
+
+    def _by_name(self) -> dict[str, TableColumn]:
+        return {str(name): self._column(at) for at, name in enumerate(self.flat.columns)}
+
+    @cached_property
+    def chart(self) -> Chart:
+        return Chart(applied(self.flat, self._melted), self._about)
+
+    @property
+    def _melted(self) -> list[Operation]:
+        return self.pivoted.melted if self.pivoted else []
+
+    def drawn(self, query: TableQuery) -> Positions:
+        """Return the positions of the rows of a view among those of its chart."""
+        rows = self.positions(query)
+        if rows is None or not (self.pivoted and self.pivoted.melted):
+            return rows
+        values = np.arange(self.count - len(self.pivoted.rows), dtype=np.uint32)
+        return (rows + np.uint32(self.rows) * values[:, np.newaxis]).ravel()
+
+    @answers()
+    def shape(self, names: Names) -> Json:
+        """Return the view of the table, what was chosen for a pivot, and the places of some columns."""
+        places = self.flat.columns.get_indexer(pd.Index(names))
+        return {
+            "table": self.view(),
+            "pivot": self.pivoted and self.pivoted.chosen,
+            "places": [int(at) if at >= 0 else None for at in places],
+        }
 
     def view(self) -> Json:
         """Return the size, the first columns, and the first page."""
@@ -140,7 +233,15 @@ class TableView:
         texts = [[*row] for row in zip(*cells, strict=True)] if chosen else [[]] * len(rows)
         sums = {str(column.at): self._sum(query, column) for column in chosen if column.adds_up}
         shown = {at: text for at, text in sums.items() if text is not None}
-        return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": shown}
+        page = {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": shown}
+        is_part = not first and (query.filters or query.find)
+        narrowed = TableQuery([], query.filters, query.find, query.hidden)
+        found = self.positions(narrowed)
+        return (
+            page | {"parts": {str(column.at): column.part(found) for column in chosen}}
+            if is_part
+            else page
+        )
 
     @answers()
     def values(self, at: Number, query: Text) -> Json:
@@ -178,15 +279,22 @@ class TableView:
                 )
         return text.removesuffix("\n")
 
-    def code(self, query: TableQuery, name: str) -> str:
+    def code(self, query: TableQuery, name: str, *, melted: bool = False) -> str:
         """Return the view as pandas code; its last line is the view of the frame with this name."""
-        lines = list[str]()
-        source = printed(name, flattening(self._frame))
+        lines, view = self._coded(query, name)
+        view = printed(view, self._melted) if melted else view
+        code = "\n".join([*lines, view])
+        needed = [line for call, line in _NEEDED.items() if call in code]
+        return "\n".join([*needed, code])
+
+    def _coded(self, query: TableQuery, name: str) -> Code:
+        """Return the lines before the view of the frame with this name, and the view."""
+        lines, source = self._source(name)
         if not source.isidentifier():
             name = "frame" if name == "df" else "df"
-            lines.append(f"{name} = {source}")
+            lines = [*lines, f"{name} = {source}"]
         if not self.rows:
-            return "\n".join([*lines, name])
+            return lines, name
         test = " & ".join(self._code(tests) for tests in self._tests(query)).replace(FRAME, name)
         if len(test) > 80:
             lines.append(f"rows = {test}")
@@ -203,9 +311,7 @@ class TableView:
             ways = literal([not sort.descending for sort in query.sort])
             keyed = "" if key == "values" else f", key=lambda values: {key}"
             view = f'{view}.sort_values({by}, ascending={ways}, kind="stable"{keyed})'
-        code = "\n".join([*lines, view])
-        needed = {"Decimal(": "from decimal import Decimal", "pd.": "import pandas as pd"}
-        return "\n".join([*(line for call, line in needed.items() if call in code), code])
+        return lines, view
 
     def _sorting(self, column: TableColumn) -> TableColumn:
         """Return the dates beside named periods, if they sort the rows as the periods do, else the column itself."""
@@ -246,7 +352,10 @@ class TableView:
                 f"There is no column {at:,}: the table has {self.count:,}.", "Count them from 0."
             )
         if at not in self._columns:
-            column = TableColumn(self.flat.iloc[:, at], at, self._about, self._cache.get)
+            data = self.flat.iloc[:, at]
+            column = TableColumn(data, at, self._about, self._cache.get)
+            if self.pivoted and at >= len(self.pivoted.rows):
+                column.role = self.pivoted.measure
             said = self._said.get(str(column.data.name), {})
             unit = f"Unit: {said['unit']}" if said.get("unit") else ""
             column.said = "\n".join(filter(None, [said.get("description"), unit]))

@@ -6,7 +6,6 @@ import re
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -69,6 +68,11 @@ class Codes(NamedTuple):
     def nbytes(self) -> int:
         return self.rows.nbytes + 8 * len(self.values)
 
+    def counts(self, rows: Any = slice(None)) -> NDArray[np.intp]:
+        """Return how often each value is among some rows."""
+        counted = self.rows[rows]
+        return np.bincount(counted[counted >= 0], minlength=len(self.values))
+
 
 class Test(NamedTuple):
     """A test of the values of a column, after some steps: all calls must be true if joined by ``&``, else any."""
@@ -79,7 +83,7 @@ class Test(NamedTuple):
 
 
 class TableColumn:
-    """A column of a flat frame; `ref` is the code of its values, and `said` what the catalog says of it."""
+    """A column of a flat frame; `ref` is the code of its values, `role` names them, and `said` is of the catalog."""
 
     said = ""
 
@@ -87,7 +91,7 @@ class TableColumn:
         self.at = at
         self._about = about
         self._keep = keep
-        self.name = short_text(data.name)
+        self.name = self.role = short_text(data.name)
         plainer = _plainer(data)
         steps = [step("astype", plainer)] if plainer else []
         self.ref = printed(f"{FRAME}[{literal(data.name)}]", steps)
@@ -116,7 +120,7 @@ class TableColumn:
 
     @cached_property
     def _format(self) -> ColumnFormat:
-        return format_of(self.data.rename(self.name), self._about)
+        return format_of(self.data.rename(self.role), self._about)
 
     @property
     def type(self) -> str:
@@ -130,8 +134,21 @@ class TableColumn:
         return self.type in NUMBERS
 
     @property
+    def distinct(self) -> int:
+        """The number of values that differ."""
+        return len(self.factorized().values)
+
+    @property
+    def is_time(self) -> bool:
+        return self.of_time or self.type == "date"
+
+    @property
+    def is_measure(self) -> bool:
+        return self.right and self.kind == "number"
+
+    @property
     def adds_up(self) -> bool:
-        return self.type in {"money", "count", "number"} and adds_up(self.name)
+        return self.type in {"money", "count", "number"} and adds_up(self.role)
 
     def cell(self, value: Any) -> str | None:
         """Return a value as the table shows it; `None` if it is empty."""
@@ -162,6 +179,9 @@ class TableColumn:
             return short_text(plain_text(total))
 
     def floats(self) -> NDArray[np.float64]:
+        if self.data.dtype.kind == "M":
+            times = self.data.to_numpy(dtype="datetime64[us]")
+            return np.where(np.isnat(times), np.nan, times.view(np.int64))
         objects = pd.api.types.is_object_dtype(self.data.dtype)  # not `kind`, which calls this
         numbers = self.data.map(as_float, na_action="ignore") if objects else self.data
         return numbers.to_numpy(dtype=float, na_value=np.nan)
@@ -188,8 +208,8 @@ class TableColumn:
 
     def ranked(self, *, by_time: bool = False) -> Iterator[tuple[Any, int]]:
         """Yield the distinct values with their counts: most frequent first, or named periods in order of time."""
-        rows, values, of_time = self.factorized()
-        counts = np.bincount(rows[rows >= 0])
+        _, values, of_time = self.factorized()
+        counts = self.factorized().counts()
         places = np.argsort(-counts, kind="stable")
         if by_time and of_time:
             places.sort()
@@ -365,13 +385,24 @@ class TableColumn:
         rows = max(len(self.data), 1)
         summary: Json = {"empty": int(self.data.isna().sum()) / rows, "distinct": 0}
         summary |= {"minimum": "", "maximum": "", "short": ["", ""], "histogram": [], "top": []}
-        if self.right or self.kind == "date":
+        if self._has_range:
             return summary | self._range()
-        shares = [(value, round(count / rows, 4)) for value, count in islice(self.ranked(), _BINS)]
+        _, distinct, _ = self.factorized()
         top = [
-            {"text": self.cell(value) or "", "share": share} for value, share in shares if share > 0
+            {"text": self.cell(value) or "", "share": share}
+            for value, share in zip(distinct[self._most], self.part(), strict=True)
+            if share > 0
         ]
-        return summary | {"distinct": len(self.factorized().values), "top": top}
+        return summary | {"distinct": self.distinct, "top": top}
+
+    @property
+    def _has_range(self) -> bool:
+        return self.right or self.kind == "date"
+
+    @cached_property
+    def _most(self) -> NDArray[np.intp]:
+        """The places of the most frequent values among all."""
+        return np.argsort(-self.factorized().counts(), kind="stable")[:_BINS]
 
     def _range(self) -> Json:
         present = self.data.dropna()
@@ -379,15 +410,35 @@ class TableColumn:
             return {}
         ends = present.min(), present.max()
         minimum, maximum = map(self.cell, ends)
-        if self.kind == "date":
-            values = present.to_numpy(dtype="datetime64[us]").view(np.int64).astype(float)
-            short = [str(end)[:10] for end in ends]
-        else:
+        written = _whole_percent if self.type == "percent" else short_number
+        short = [str(end)[:10] if self.kind == "date" else written(as_float(end)) for end in ends]
+        return {"minimum": minimum, "maximum": maximum, "short": short, "histogram": self.part()}
+
+    def _bins(self) -> Codes:
+        """Return the bar of the histogram that each row is in: -1 if it is in none."""
+
+        def make() -> Codes:
             values = self.floats()
-            written = _whole_percent if self.type == "percent" else short_number
-            short = [written(as_float(end)) for end in ends]
-        histogram = _histogram(values[np.isfinite(values)])
-        return {"minimum": minimum, "maximum": maximum, "short": short, "histogram": histogram}
+            rows = np.full(len(values), -1, np.int8)
+            finite = np.isfinite(values)
+            if not finite.any():
+                return Codes(rows, [])
+            values = values[finite] / 4  # the range must not overflow
+            size = values.max() - values.min()
+            bars = _BINS if size > 0 else 1
+            rows[finite] = (values - values.min()) * ((bars - 1e-9) / (size or 1))
+            return Codes(rows, range(bars))
+
+        return self._keep(self.at, (self.at, "bins"), make)
+
+    def part(self, rows: Any = slice(None)) -> list[float]:
+        """Return the heights of the histogram's bars for some rows, or the shares of the most frequent values."""
+        if not self._has_range:
+            counts = self.factorized().counts(rows)[self._most]
+            return [round(count / len(self.data), 4) for count in counts.tolist()]
+        bins = self._bins()
+        heights = bins.counts(rows) / bins.counts().max(initial=1)
+        return [round(max(height, 0.002), 3) if height else 0.0 for height in heights.tolist()]
 
     def view(self, *, summary: bool) -> Json:
         """Return the column, as wide as its texts."""
@@ -441,20 +492,3 @@ def _plainer(data: pd.Series[Any]) -> Any:
         if (present % 1 == 0).all() and present.abs().max() < 2**53:
             return "Int64"
     return ""
-
-
-def _histogram(values: NDArray[np.float64]) -> list[float]:
-    """Return the heights of the bars, from 0 to 1."""
-    if not len(values):
-        return []
-    values = values / 4  # the range must not overflow
-    low = values.min()
-    size = values.max() - low
-    if size <= 0:
-        return [1.0]
-    places = ((values - low) * ((_BINS - 1e-9) / size)).astype(np.int16)
-    counts = np.bincount(places, minlength=_BINS)
-    return [
-        round(max(height, 0.002), 3) if height else 0.0
-        for height in (counts / counts.max()).tolist()
-    ]

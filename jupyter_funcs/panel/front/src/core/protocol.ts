@@ -348,6 +348,11 @@ export interface TablePage {
   rows: (string | null)[][];
   /** By position of the column, where it adds up. */
   sums: Record<string, string>;
+  /**
+   * With the first rows of a view: the heights of histograms for its rows, or the shares of the
+   * most frequent values.
+   */
+  parts?: Record<string, number[]>;
 }
 
 export interface TableQuery {
@@ -356,6 +361,35 @@ export interface TableQuery {
   /** Searched in all columns but the hidden ones. */
   find: string;
   hidden: number[];
+}
+
+/**
+ * What makes another table of a result; columns are given by name. Requests of the table carry
+ * their list as `steps`.
+ */
+export type Step =
+  | { kind: "column"; name: string; expression: string }
+  | ({ kind: "pivot"; of: TableQuery } & PivotWish);
+
+/** What is not there is chosen in Python. */
+export interface PivotWish {
+  rows?: string[];
+  /** A column whose values become columns; "" for none. */
+  columns?: string;
+  /** A column of numbers; "" counts rows. */
+  measure?: string;
+  how?: How;
+}
+
+export type How = "sum" | "share" | "ratio" | "mean" | "count" | "first" | "last";
+
+/** What was chosen for a pivot, and what can be. */
+export interface PivotView extends Required<PivotWish> {
+  keys: string[];
+  measures: string[];
+  hows: How[];
+  /** How its values are computed, where that isn't plain. */
+  note: string;
 }
 
 export type Filter =
@@ -548,7 +582,20 @@ export interface Requests {
     in: { run: number; at: number; query: string };
     out: { values: { text: string | null; count: number }[]; total: number };
   };
-  table_code: { in: { run: number; query: TableQuery }; out: { code: string } };
+  /** The table that steps make; `places` of columns by their names. */
+  shape: {
+    in: { run: number; names: string[] };
+    out: { table: TableView; pivot: PivotView | null; places: (number | null)[] };
+  };
+  table_code: {
+    in: { run: number; query: TableQuery; steps?: Step[] };
+    out: { code: string };
+  };
+  /** Give a view of the table to a variable. */
+  assign: {
+    in: { run: number; query: TableQuery; name: string; replace: boolean };
+    out: { said: string; exists: boolean };
+  };
   copy: {
     in: {
       run: number;

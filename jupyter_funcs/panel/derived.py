@@ -1,0 +1,277 @@
+"""Tables made of a table: one with a computed column, whose expression is parsed and never run, or a pivot."""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import permutations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from jupyter_funcs.core.coded import Coded, literal, step
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.text import did_you_mean, plural, quote
+from jupyter_funcs.panel.table_column import TROUBLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jupyter_funcs.core.coded import Operation
+    from jupyter_funcs.panel.requests import Json, Pivot
+    from jupyter_funcs.panel.table_column import TableColumn
+
+_SIGNS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+_SPELT = str.maketrans("×÷−–", "*/--")
+_QUOTED = re.compile(r"`([^`]*)`")
+_SUCH = "Write one such as Spend / `Transaction Count`, share(Spend) or rolling(Spend, 4, Symbol)."
+_MOST_ROWS = 1_000_000  # that a function looks back
+
+_KEYS = {"text", "id", "bool", "date"}  # types of columns whose values are groups
+_MOST_ACROSS = 200  # values of a pivot's columns
+_USUALLY_ACROSS = 24
+_SAMPLE = 1_000  # rows by which a ratio is told
+_MOST_MEASURES = 12  # of which ratios are looked for
+
+
+class Expression:
+    """An expression over columns: numbers, ``+ - * / ( )``, comparisons, and calls of a few functions."""
+
+    def __init__(self, text: str, columns: dict[str, TableColumn]) -> None:
+        self._columns = columns
+        self._quoted: list[str] = []
+        plain = _QUOTED.sub(self._hold, text.translate(_SPELT)).strip()
+        try:
+            self.result = self._of(ast.parse(plain, mode="eval").body)
+            is_column = isinstance(self.result.value, pd.Series)
+        except ArgumentError:
+            raise
+        except (SyntaxError, MemoryError, RecursionError, *TROUBLE):
+            raise ArgumentError("This isn't an expression of columns and numbers.", _SUCH) from None
+        if not is_column:
+            raise ArgumentError("The expression names no column.", _SUCH)
+
+    def _hold(self, match: re.Match[str]) -> str:
+        self._quoted.append(match[1])
+        return f" _quoted_{len(self._quoted) - 1}_ "
+
+    def _of(self, node: ast.AST) -> Coded:
+        match node:
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return Coded(float(number), literal(number))
+            case ast.Name(id=name):
+                return self._number(self._column(name))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                negated = self._of(operand)
+                return Coded(-negated.value, f"-{negated.part}", "-")
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                return _ratio(self._of(left), self._of(right))
+            case (
+                ast.BinOp(left=left, op=sign, right=right)
+                | ast.Compare(left=left, ops=[sign], comparators=[right])
+            ) if type(sign) in _SIGNS:
+                return self._of(left).joined(_SIGNS[type(sign)], self._of(right))
+            case ast.Call(func=ast.Name(id=name), args=[first, *rest], keywords=[]):
+                return self._called(name, self._of(first), rest)
+        raise ArgumentError("This isn't an expression of columns and numbers.", _SUCH)
+
+    def _column(self, name: str) -> TableColumn:
+        if name.startswith("_quoted_"):
+            name = self._quoted[int(name.split("_")[2])]
+        return column_of(name, self._columns)
+
+    def _number(self, column: TableColumn) -> Coded:
+        values = Coded(column.data, column.ref)
+        if column.kind != "number":
+            raise ArgumentError(f"{quote(column.name)} holds no numbers.", _SUCH)
+        return values if column.data.dtype == float else values.astype(float)
+
+    def _called(self, name: str, values: Coded, rest: Sequence[ast.AST]) -> Coded:
+        """Call a function of values, perhaps a number of rows, and the columns that it is by."""
+        if name not in _FUNCTIONS:
+            raise ArgumentError(
+                f"There is no function {quote(name)} here.", f"There are {', '.join(_FUNCTIONS)}."
+            )
+        count = 1
+        match rest:
+            case [ast.Constant(value=int(count)), *rest] if not 0 < count <= _MOST_ROWS:
+                raise ArgumentError(f"{name} looks back 1 row or more, not {count:,}.", _SUCH)
+        by = [self._column(other.id) for other in rest if isinstance(other, ast.Name)]
+        if len(by) < len(rest):
+            raise ArgumentError(f"{name} takes columns after its values.", _SUCH)
+        groups = values
+        if by:
+            keys = Coded([column.data for column in by], f"[{', '.join(c.ref for c in by)}]")
+            groups = values.groupby(keys, dropna=False, observed=True)
+        return _FUNCTIONS[name](values, groups, count)
+
+
+def column_of(name: str, columns: dict[str, TableColumn]) -> TableColumn:
+    """Return a column by its name."""
+    if name not in columns:
+        hint = did_you_mean(name, columns) or _SUCH
+        raise ArgumentError(f"There is no column {quote(name)}.", hint)
+    return columns[name]
+
+
+def _ratio(values: Coded, divisor: Coded) -> Coded:
+    """Divide, by a zero to null."""
+    if isinstance(divisor.value, pd.Series):
+        divisor = divisor.astype(float).replace(0, np.nan)
+    elif not divisor.value:
+        raise ArgumentError("The expression divides by zero.", _SUCH)
+    return values.joined("/", divisor)
+
+
+def _share(values: Coded, groups: Coded, _: int) -> Coded:
+    return _ratio(values, values.sum() if groups is values else groups.transform("sum"))
+
+
+def _rolling(values: Coded, groups: Coded, count: int) -> Coded:
+    if groups is values:
+        return values.rolling(count).mean()
+    mean = Coded(
+        lambda part: part.rolling(count).mean(), f"lambda part: part.rolling({count}).mean()"
+    )
+    return groups.transform(mean)
+
+
+_FUNCTIONS: dict[str, Callable[[Coded, Coded, int], Coded]] = {
+    "share": _share,
+    "change": lambda values, groups, count: _ratio(values, groups.shift(count)).joined("-", 1),
+    "rolling": _rolling,
+    "log": lambda values, _, __: Coded(np, "np").log(values.where(values > 0)),
+    "abs": lambda values, _, __: values.abs(),
+}
+
+
+class Pivoted(NamedTuple):
+    """A pivot: the steps that make it of a flat frame, and what the table says of it."""
+
+    steps: list[Operation]
+    measure: str  # what its values are
+    rows: list[str]
+    melted: list[Operation]  # what makes a row of each value, for the chart
+    chosen: Json
+
+
+def pivot(columns: dict[str, TableColumn], wish: Pivot) -> Pivoted:
+    """Complete what a person chose by the roles of the columns."""
+    for name in (*wish.rows, wish.columns, wish.measure):
+        if name:
+            column_of(name, columns)
+    keys = [name for name, column in columns.items() if column.type in _KEYS]
+    if not keys:
+        raise ArgumentError("There is nothing to group by: no column has categories or dates.")
+    varying = [name for name in keys if columns[name].distinct > 1] or keys
+    times = [name for name in varying if columns[name].is_time]
+    others = [name for name in varying if name not in times]
+    rows = [*dict.fromkeys(wish.rows)] or (others or times)[:1]
+    few = [name for name in times if columns[name].distinct <= _USUALLY_ACROSS]
+    usual = next((name for name in few if name not in rows), "")
+    across = usual if wish.columns is None else wish.columns
+    across = "" if across in rows else across
+    if across and columns[across].distinct > _MOST_ACROSS:
+        count = plural(columns[across].distinct, "value")
+        raise ArgumentError(f"{quote(across)} has {count}.", "Use it for rows.")
+    measures = [name for name, column in columns.items() if column.is_measure]
+    adding = [name for name in measures if columns[name].adds_up]
+    measure = next(iter([*adding, *measures]), "") if wish.measure is None else wish.measure
+    parts = _parts_of(measure, adding, columns) if measure not in {"", *adding} else []
+    hows = ["count"]
+    if measure:
+        hows = [*(["ratio"] if parts else []), "mean", "count", "first", "last"]
+    if measure in adding:
+        hows = ["sum", "share", *hows]
+    how = wish.how if wish.how in hows else hows[0]
+    label = measure or "Rows"
+    label = f"{label} ({how})" if measure and how != "sum" else label
+    chosen = {"rows": rows, "columns": across, "measure": measure, "how": how}
+    return Pivoted(
+        [*_ordered(columns, rows, across), *_grouped(chosen, parts, label)],
+        label,
+        rows,
+        [step("melt", rows, var_name=across, value_name=label)] if across else [],
+        {**chosen, "keys": keys, "measures": measures, "hows": hows, "note": _note(how, parts)},
+    )
+
+
+def _note(how: str, parts: Sequence[str]) -> str:
+    if how == "ratio":
+        return f"The sum of {parts[0]} by that of {parts[1]}."
+    return {"mean": "Each row counts the same.", "share": "Shares of each column."}.get(how, "")
+
+
+def _parts_of(measure: str, adding: Sequence[str], columns: dict[str, TableColumn]) -> list[str]:
+    """Return the two measures of which one by the other is this measure, as a sample of the rows tells."""
+    names = [measure, *adding[:_MOST_MEASURES]]
+    every = max(1, len(columns[measure].data) // _SAMPLE)
+    floats = pd.DataFrame({name: columns[name].floats()[::every] for name in names}).dropna()
+    for name, other in permutations(names[1:], 2):
+        if len(floats) > 1 and np.allclose(
+            floats[measure] * floats[other], floats[name], rtol=1e-3
+        ):
+            return [name, other]
+    return []
+
+
+def _ordered(columns: dict[str, TableColumn], rows: Sequence[str], across: str) -> list[Operation]:
+    """Return what puts named periods in the order of time, and makes texts of the dates of columns."""
+    steps = []
+    for name in filter(None, [*rows, across]):
+        column = columns[name]
+        change = None
+        if name == across and column.type == "date":
+            change = step("dt.strftime", "%Y-%m-%d")
+        elif column.of_time:
+            periods = [*column.factorized()[1]]
+            dtype = pd.CategoricalDtype(periods, ordered=True)
+            code = f"pd.CategoricalDtype({literal(periods)}, ordered=True)"
+            change = step("astype", Coded(dtype, code))
+        if change:
+            function = Coded(
+                lambda df, name=name, change=change: change(df[name]),
+                f"lambda df: {change.code(f'df[{literal(name)}]')}",
+            )
+            steps.append(step("assign", **{name: function}))
+    return steps
+
+
+def _grouped(chosen: Json, parts: list[str], label: str) -> list[Operation]:
+    """Return what brings the rows of each group together."""
+    across, measure, how = chosen["columns"], chosen["measure"], chosen["how"]
+    keys = [*chosen["rows"], across] if across else chosen["rows"]
+    steps = [step("groupby", keys, observed=True, dropna=False)]
+    if how == "ratio":
+        ratio = Coded(
+            lambda sums: sums[parts[0]] / sums[parts[1]].replace(0, np.nan),
+            f"lambda sums: sums[{literal(parts[0])}]"
+            f' / sums[{literal(parts[1])}].replace(0, float("nan"))',
+        )
+        steps += [step("[]", parts), step("sum", min_count=1), step("pipe", ratio)]
+    elif not measure:
+        steps.append(step("size"))
+    else:
+        adds = how in {"sum", "share"}
+        joined = step("sum", min_count=1) if adds else step(how)
+        steps += [step("[]", measure), joined]
+    if across:
+        steps.append(step("unstack"))
+    if how == "share":
+        share = Coded(lambda sums: sums / sums.sum(), "lambda sums: sums / sums.sum()")
+        steps.append(step("pipe", share))
+    if not across:
+        return [*steps, step("reset_index", name=label)]
+    return [*steps, step("rename", columns=str), step("reset_index", allow_duplicates=True)]

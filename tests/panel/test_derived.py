@@ -1,0 +1,255 @@
+"""A pivot and a computed column are tables like any other, equal to what pandas makes by the code that is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.panel.requests import Computed, OneOf, Pivot, Range, Sort, TableQuery
+from jupyter_funcs.panel.table import TableView
+from tests.panel.test_table import run
+
+ALL = TableQuery()
+QUARTERS = [f"FQ{quarter} {year}" for year in (2023, 2024) for quarter in (1, 2, 3, 4)]
+HOWS = ["sum", "mean", "count", "share", "first", "last"]
+
+
+def drawn(seed: int) -> pd.DataFrame:
+    """Return a frame with keys of several types, empty cells among them, and measures."""
+    draw = np.random.default_rng(seed)
+    rows = int(draw.integers(1, 60))
+
+    def some(values: list[Any]) -> Any:
+        return pd.Series(draw.choice(np.array([*values, None], dtype=object), rows)).infer_objects()
+
+    return pd.DataFrame({
+        "Region": some(["South", "North", "É"]).astype("str"),
+        "Quarter": some(QUARTERS).astype("str"),
+        "Day": pd.to_datetime(some(["2024-01-02", "2023-12-31", "2024-02-03"])),
+        "Flag": draw.choice([True, False], rows),
+        "Class": some(["b", "a"]).astype("category"),
+        "Spend": pd.Series(draw.normal(100, 50, rows)).mask(draw.random(rows) < 0.2),
+        "Orders": draw.integers(1, 9, rows),
+        "Growth": draw.normal(0, 0.1, rows),
+        "name": some(["x", "y"]).astype("str"),
+    })  # fmt: skip
+
+
+def by_pandas(frame: pd.DataFrame, wish: Pivot) -> pd.DataFrame:
+    """Return the pivot that a person would write."""
+    rows, columns, measure = list(wish.rows), wish.columns, wish.measure
+    keys = [*rows, *([columns] if columns else [])]
+    if columns == "Day":
+        frame = frame.assign(Day=frame["Day"].dt.strftime("%Y-%m-%d"))
+    groups = frame.groupby(keys, dropna=False, observed=True)[measure]
+    values: Any = groups.sum(min_count=1) if wish.how in {"sum", "share"} else None
+    values = groups.agg(wish.how) if values is None else values
+    table = values.unstack() if columns else values.to_frame()  # noqa: PD010
+    return table / table.sum() if wish.how == "share" else table
+
+
+def cells(frame: pd.DataFrame, keys: int) -> dict[tuple[str, ...], float]:
+    """Return the numbers by the texts of their rows and columns, whatever the order."""
+    texts = {}
+    for row in frame.itertuples(index=False):
+        for name, value in zip(frame.columns[keys:], row[keys:], strict=True):
+            if not pd.isna(value):
+                texts[(*map(str, row[:keys]), str(name))] = float(value)
+    return texts
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_pivot_is_that_of_pandas_and_of_its_code(seed: int) -> None:
+    """On frames, keys, measures and functions of all kinds; the rows are in the order of the code's, too."""
+    frame = drawn(seed)
+    draw = np.random.default_rng(seed)
+    keys = list(draw.permutation(["Region", "Quarter", "Day", "Flag", "Class", "name"]))
+    count = int(draw.integers(1, 4))
+    columns = str(keys[-1]) if draw.random() < 0.7 else ""
+    measure, how = str(draw.choice(["Spend", "Orders", "Growth"])), str(draw.choice(HOWS))
+    how = "mean" if measure == "Growth" and how in {"sum", "share"} else how
+    wish = Pivot([str(key) for key in keys[:count]], columns, measure, how)  # type: ignore[arg-type]
+    table = TableView(frame).made([wish])
+    shown = table.frame(ALL)
+
+    wanted = by_pandas(frame, wish).reset_index(allow_duplicates=True)
+    if not columns:
+        wanted = wanted.set_axis(list(shown.columns), axis=1)
+    assert cells(shown, count) == pytest.approx(cells(wanted, count))
+    computed = run(table.code(ALL, "df"), frame)
+    pd.testing.assert_frame_equal(computed, shown, check_names=False)
+    table.chart.view()
+
+
+SALES = pd.DataFrame({
+    "Symbol": ["B", "A", "B", "A", "A"],
+    "PeriodLabel": ["FQ1 2024", "FQ1 2024", "FQ4 2023", "FQ4 2023", "FQ4 2023"],
+    "Spend": [10.0, 30.0, 20.0, 6.0, 4.0],
+    "Transactions": [2, 3, 4, 0, 2],
+    "Spend per Transaction": [5.0, 10.0, 5.0, None, 2.0],
+    "Spend Growth": [0.1, 0.2, 0.3, 0.4, 0.5],
+})  # fmt: skip
+
+
+def pivoted(**wish: Any) -> tuple[dict[str, Any], list[list[str | None]]]:
+    shape = TableView(SALES).made([Pivot(**wish)]).shape([])
+    return shape["pivot"], shape["table"]["page"]["rows"]
+
+
+def test_a_pivot_is_chosen_by_the_roles_of_the_columns() -> None:
+    """Names in rows, periods in columns and in their order, and the sum of the first measure that adds up."""
+    chosen, rows = pivoted()
+    assert (chosen["rows"], chosen["columns"]) == (["Symbol"], "PeriodLabel")
+    assert (chosen["measure"], chosen["how"]) == ("Spend", "sum")
+    assert rows == [["A", "10.00", "30.00"], ["B", "20.00", "10.00"]]
+    shape = TableView(SALES).made([Pivot()]).shape(["FQ1 2024", "Other"])
+    assert [column["name"] for column in shape["table"]["columns"]] == [
+        *("Symbol", "FQ4 2023", "FQ1 2024")
+    ]
+    assert shape["table"]["page"]["sums"] == {"1": "30.00", "2": "40.00"}
+    assert shape["places"] == [2, None]
+
+
+@pytest.mark.parametrize(
+    ("measure", "how", "hows", "cells"),
+    [
+        ("Spend Growth", "mean", ["mean", "count", "first", "last"], ["+45.0%", "+20.0%"]),
+        ("Spend per Transaction", "ratio", ["ratio", "mean", "count", "first", "last"], ["5.00", "10.00"]),
+        ("", "count", ["count"], ["2", "1"]),
+    ],
+)  # fmt: skip
+def test_what_does_not_add_up_is_never_added(
+    measure: str, how: str, hows: list[str], cells: list[str]
+) -> None:
+    """A ratio whose parts are there is computed of their sums; growth is averaged. Neither has sums below it."""
+    chosen, rows = pivoted(measure=measure, how="sum")
+    assert (chosen["how"], chosen["hows"]) == (how, hows)
+    assert rows[0] == ["A", *cells]
+    shape = TableView(SALES).made([Pivot(measure=measure)]).shape([])
+    assert bool(shape["table"]["page"]["sums"]) is (measure == "")
+
+
+def test_a_pivot_is_of_the_filtered_rows_and_is_filtered_and_sorted_itself() -> None:
+    """The code has all of it, in its order."""
+    only = OneOf(0, ["A"])
+    wish = Pivot(["PeriodLabel"], "", "Transactions", "sum", of=TableQuery(filters=[only]))
+    query = TableQuery([Sort(1, descending=True)], [Range(1, "3", "")])
+    table = TableView(SALES).made([wish])
+    assert table.page(query, 0, 9, [0, 1])["rows"] == [["FQ1 2024", "3"]]
+    pd.testing.assert_frame_equal(
+        run(table.code(query, "df"), SALES).astype({"PeriodLabel": "str"}),
+        table.frame(query).astype({"PeriodLabel": "str"}),
+    )
+    chart = TableView(SALES).made([Pivot()]).chart.view()
+    assert {line["name"]: line["values"] for line in chart["series"]} == {
+        "A": [10, 30],
+        "B": [20, 10],
+    }
+
+
+@pytest.mark.parametrize(
+    ("expression", "values"),
+    [
+        ("Spend / Transactions", [5.0, 10.0, 5.0, None, 2.0]),
+        ("Spend ÷ `Transactions` × 2 − 1", [9.0, 19.0, 9.0, None, 3.0]),
+        ("-(Spend - `Spend per Transaction`)", [-5.0, -20.0, -15.0, None, -2.0]),
+        ("share(Spend)", [1 / 7, 3 / 7, 2 / 7, 6 / 70, 4 / 70]),
+        ("share(Spend, PeriodLabel)", [0.25, 0.75, 2 / 3, 0.2, 4 / 30]),
+        ("change(Spend)", [None, 2.0, -1 / 3, -0.7, -1 / 3]),
+        ("change(Spend, 1, Symbol)", [None, None, 1.0, -0.8, -1 / 3]),
+        ("rolling(Spend, 2)", [None, 20.0, 25.0, 13.0, 5.0]),
+        ("rolling(Spend + 0, 2, Symbol)", [None, None, 15.0, 18.0, 5.0]),
+        ("abs(Spend - 10) / 2", [0.0, 10.0, 5.0, 2.0, 3.0]),
+        ("log(Transactions - 3)", [None, None, 0.0, None, None]),
+        ("(Spend > 6) * 1", [1.0, 1.0, 1.0, 0.0, 0.0]),
+    ],
+)
+def test_a_computed_column_has_the_values_of_its_expression(
+    expression: str, values: list[float | None]
+) -> None:
+    """In the table, and by the code; dividing by zero gives an empty cell."""
+    table = TableView(SALES).made([Computed("New one", expression)])
+    for frame in (table.frame(ALL), run(table.code(ALL, "df"), SALES)):
+        new = [None if pd.isna(value) else value for value in frame["New one"]]
+        assert new == [value if value is None else pytest.approx(value) for value in values]
+
+
+def test_steps_follow_each_other() -> None:
+    """A computed column is summed by a pivot, whose columns are computed with."""
+    steps = [
+        Computed("Double Spend", "Spend * 2"),
+        Pivot(["Symbol"], None, "Double Spend", of=TableQuery(filters=[Range(6, "10", "")])),
+        Computed("Growth", "`FQ1 2024` / `FQ4 2023` - 1"),
+    ]
+    table = TableView(SALES).made(steps)
+    assert table.page(ALL, 0, 9, range(4))["rows"] == [
+        ["A", "12", "60", "+400.0%"],
+        ["B", "40", "20", "−50.0%"],
+    ]
+    exact = run(table.code(ALL, "panel_fq").replace("panel_fq", "df"), SALES)
+    pd.testing.assert_frame_equal(exact, table.frame(ALL), check_names=False)
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("Spnd * 2", "There is no column 'Spnd'.\nDid you mean 'Spend'?"),
+        ("1 + 2", "The expression names no column."),
+        ("Spend / 0", "The expression divides by zero."),
+        ("Symbol + 1", "'Symbol' holds no numbers."),
+        ("__import__('os')", "This isn't an expression"),
+        ("open(Spend)", "There is no function 'open' here."),
+        ("Spend.sum()", "This isn't an expression"),
+        ("Spend[0]", "This isn't an expression"),
+        ("[x for x in Spend]", "This isn't an expression"),
+        ("lambda: Spend", "This isn't an expression"),
+        ("Spend ** 9", "This isn't an expression"),
+        ("Spend if Spend else 1", "This isn't an expression"),
+        ("rolling(Spend, 0)", "rolling looks back 1 row or more, not 0."),
+        ("share(Spend, 'x')", "share takes columns after its values."),
+        ("'a'", "This isn't an expression"),
+        ("Spend +", "This isn't an expression"),
+        ("", "This isn't an expression"),
+        ("(" * 900, "This isn't an expression"),
+        ("-" * 900 + "Spend", ""),
+        ("Spend\0", "This isn't an expression"),
+        ("(Spend > 1) - (Spend > 2)", "This isn't an expression"),
+        ("9" * 900 + " * Spend", ""),
+    ],
+)
+def test_what_an_expression_may_not_be_is_said(expression: str, said: str) -> None:
+    """Nothing but columns, numbers, operators and five functions is computed."""
+    try:
+        TableView(SALES).made([Computed("x", expression)])
+    except ArgumentError as error:
+        assert said in "\n".join(error.lines)  # noqa: PT017
+        return
+    assert not said
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (Computed("Spend", "Spend"), "There is a column 'Spend'."),
+        (Computed(" ", "Spend"), "The column has no name."),
+        (Pivot(["Regio"]), "There is no column 'Regio'."),
+        (Pivot(measure="Other"), "There is no column 'Other'."),
+    ],
+)
+def test_a_step_that_cannot_be_is_refused(step: Any, said: str) -> None:
+    """Names what is there already, or isn't there."""
+    with pytest.raises(ArgumentError, match=said):
+        TableView(SALES).made([step])
+
+
+def test_too_many_values_are_no_columns() -> None:
+    """Nor is a frame without categories grouped."""
+    many = pd.DataFrame({"a": [f"v{at}" for at in range(300)], "b": ["x"] * 300, "n": range(300)})
+    with pytest.raises(ArgumentError, match="'a' has 300 values"):
+        TableView(many).made([Pivot(["b"], "a")])
+    with pytest.raises(ArgumentError, match="There is nothing to group by"):
+        TableView(many[["n"]]).made([Pivot()])
