@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from jupyter_funcs.connection.proxies import request_once
 from jupyter_funcs.connection.secrets import AccessToken, Hidden, Secret, redacted_line
 from jupyter_funcs.connection.tokens import (
     RENEW_SECONDS,
@@ -49,6 +50,7 @@ _ENDPOINTS = {
     "device": "device_authorization_endpoint",
 }
 _WELL_KNOWN = "/.well-known/openid-configuration"
+_KEYRING_PROBLEMS = {"NoKeyringError": "this machine has none", "KeyringLocked": "it is locked"}
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _PENDING = {"authorization_pending", "slow_down"}
 
@@ -101,12 +103,10 @@ class Login(CachedToken):
     def _read(self) -> str:
         if self.in_keyring:
             with suppress(KeyringUnavailableError, ConfigError):
-                found = Secret(keyring_get(self._base_url, self.email))
-                was_rejected = (
-                    self._rejected is not None and found.reveal() == self._rejected.reveal()
-                )
-                if found.expires_at > time.time() and not was_rejected:
-                    return found.reveal()
+                secret = Secret(keyring_get(self._base_url, self.email))
+                rejected = self._rejected and self._rejected.reveal()
+                if secret.expires_at > time.time() and secret.reveal() != rejected:
+                    return secret.reveal()
         raise AuthenticationError(
             f"You are not logged in, or the login has expired: {self.label}.",
             f"Log in with %funcs connect {self._profile}; in a shell: jupyter funcs login --profile {self._profile}.",
@@ -129,17 +129,16 @@ class FromKeyring(CachedToken):
         self.cache(self._make(token.reveal()))
 
     def _read(self) -> str:
+        problem = "has no such entry"
         try:
-            found = keyring_get(self._base_url, self._user)
-            problem = "has no such entry"
+            if text := keyring_get(self._base_url, self._user):
+                return text
         except KeyringUnavailableError as error:
-            found, problem = "", f"cannot be used ({error})"
-        if not found:
-            raise AuthenticationError(
-                f"The keyring {problem}: {self.label}.",
-                f"Add it: keyring set '{_entry(self._base_url)}' '{self._user}'",
-            )
-        return found
+            problem = f"cannot be used ({error})"
+        raise AuthenticationError(
+            f"The keyring {problem}: {self.label}.",
+            f"Add it: keyring set '{_entry(self._base_url)}' '{self._user}'",
+        )
 
 
 class OAuth(CachedToken):
@@ -150,7 +149,6 @@ class OAuth(CachedToken):
     _refresh: Secret | None = None
     _flows: JsonObject | None = None
     _ends = math.inf
-    _provider: _Provider
 
     def __init__(
         self,
@@ -167,11 +165,20 @@ class OAuth(CachedToken):
         self._may_ask = may_ask
         self._scheme: JsonObject = {}
 
-    def bind(self, scheme: JsonObject, ask: Callable[..., Any]) -> None:
-        """Learn from a document where the provider is, and how to ask there."""
-        self._provider = _Provider(ask)
+    def bind(self, scheme: JsonObject) -> None:
+        """Learn from a document where the provider is."""
         if scheme != self._scheme:
-            self._scheme, self._flows = scheme, None
+            self._scheme = scheme
+            self._flows = None
+
+    def post(
+        self, url: str, data: Mapping[str, str], headers: Mapping[str, str], auth: Any, **_: Any
+    ) -> Any:
+        """Send a request of the OAuth library to the provider, and follow no redirect with a secret."""
+        form = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        return request_once(
+            "POST", *auth.prepare("POST", url, {**headers, **form}, urlencode(data))
+        )
 
     def ask_missing(self, login: LogIn) -> None:  # noqa: ARG002  # the base class's signature
         """Log in at the provider, in a browser of this machine or of another, unless there is a token."""
@@ -216,20 +223,18 @@ class OAuth(CachedToken):
 
     def _flow(self) -> tuple[str, JsonObject]:
         """Return the flow that gets a token, and its addresses."""
-        if self._flows is None and hasattr(self, "_provider"):
+        if self._flows is None:
             listed = self._scheme.get("flows", {})
             self._flows = self._discovered() or {
                 name: {key: self._checked(url) for key, url in urls.items()}
                 for name, urls in listed.items()
             }
         wanted = [self._about["flow"]] if "flow" in self._about else FLOWS[self._secret is None :]
-        flow = next((name for name in wanted if name in (self._flows or {})), None)
-        if flow is None or self._flows is None:
-            hint = (
-                'Add issuer = "https://…" for OpenID Connect, or another flow or client_secret_env.'
-            )
-            raise ConfigError(f"No address is known for the {self.label}.", hint)
-        return flow, self._flows[flow]
+        for flow in wanted:
+            if flow in self._flows:
+                return flow, self._flows[flow]
+        hint = 'Add issuer = "https://…" for OpenID Connect, or another flow or client_secret_env.'
+        raise ConfigError(f"No address is known for the {self.label}.", hint)
 
     def _discovered(self) -> JsonObject:
         """Return the flows that a provider describes, in the standard way for OpenID Connect."""
@@ -239,7 +244,7 @@ class OAuth(CachedToken):
         if not issuer:
             return {}
         url = self._checked(issuer.rstrip("/") + _WELL_KNOWN)
-        about = read_object(self._sent(lambda: self._provider.ask("GET", url, {}).content))
+        about = read_object(self._sent(lambda: request_once("GET", url, {}).content))
         if only(str, about.get("issuer")).rstrip("/") != issuer.rstrip("/"):
             raise ConfigError(
                 f"{quote(url)} describes another provider than {quote(issuer)}.",
@@ -276,7 +281,7 @@ class OAuth(CachedToken):
         secret = None if self._secret is None else self._secret().reveal()
         is_openid = "issuer" in self._about or "discovery" in self._scheme
         scope = " ".join(self._about.get("scopes", ())) or ("openid" if is_openid else None)
-        return OAuth2Client(self._provider, self._about["client_id"], secret, scope=scope, **more)
+        return OAuth2Client(self, self._about["client_id"], secret, scope=scope, **more)
 
     def _sent(self, send: Callable[[], T]) -> T:
         """Return what a request to the provider returns, and say why there is nothing without showing it."""
@@ -343,7 +348,7 @@ class OAuth(CachedToken):
         client = self._client()
         auth = client.client_auth(client.token_endpoint_auth_method)
         data = {"scope": client.scope} if client.scope else {}
-        reply = self._sent(lambda: self._provider.post(urls["start"], data, {}, auth).content)
+        reply = self._sent(lambda: self.post(urls["start"], data, {}, auth).content)
         about = read_object(reply)
         code, place = (
             redacted_line(only(str, about.get(key))) for key in ("user_code", "verification_uri")
@@ -368,23 +373,6 @@ class OAuth(CachedToken):
                 if not error.refused:  # else the user has not entered it yet
                     raise
         raise AuthenticationError(f"The {self.label} was not finished in time.", "Try again.")
-
-
-class _Provider:
-    """Sends the requests of the OAuth library to a provider, and follows no redirect with a secret."""
-
-    def __init__(self, ask: Callable[..., Any]) -> None:
-        self.ask = ask
-
-    def post(
-        self, url: str, data: Mapping[str, str], headers: Mapping[str, str], auth: Any, **_: Any
-    ) -> Any:
-        headers = {
-            **headers,
-            "Content-Type": "application/x-www-form-urlencoded",
-            "Accept": "application/json",
-        }
-        return self.ask("POST", *auth.prepare("POST", url, headers, urlencode(data)))
 
 
 class _Redirect(HTTPServer):
@@ -474,9 +462,7 @@ def _use_keyring(work: Callable[[Any], T]) -> T:
     except TimeoutError:
         problem = f"no answer within {_KEYRING_SECONDS:g} s; is it locked?"
     except Exception as error:  # noqa: BLE001  # each system's keyring raises its own errors
-        problem = {"NoKeyringError": "this machine has none", "KeyringLocked": "it is locked"}.get(
-            type(error).__name__, type(error).__name__
-        )
+        problem = _KEYRING_PROBLEMS.get(type(error).__name__, type(error).__name__)
     raise KeyringUnavailableError(problem)
 
 
@@ -507,18 +493,13 @@ def _ask(show: Callable[[], str], what: str, otherwise: FuncsError | None) -> Hi
                 "error", getpass.GetPassWarning
             )  # where the answer would be shown, don't ask
             answer = Hidden(show())
-    except (
-        EOFError,
-        OSError,
-        NotImplementedError,
-        getpass.GetPassWarning,
-    ):  # the third: the front end has no input
-        answer = None
-    if answer is None:
-        raise otherwise or ConfigError(
+    except (EOFError, OSError, NotImplementedError, getpass.GetPassWarning):
+        # The third: the front end has no input.
+        nobody = ConfigError(
             f"Cannot ask for {what}: nobody can answer here.",
             "Provide the token in another way, for instance with token_env in the profile.",
         )
+        raise otherwise or nobody from None
     if not answer.reveal().strip():
         raise ConfigError(f"Nothing was entered for {what}.", "Try again.")
     return answer

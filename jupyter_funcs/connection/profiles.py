@@ -121,10 +121,6 @@ class Connection:
         }
         return {name: value for name, value in passed.items() if value and self.where != self.name}
 
-    def hides(self, url: str) -> bool:
-        """Return whether a secret may be sent to an address: encrypted, to this machine, or as the user wants it."""
-        return self.allow_http or not is_plain(url)
-
     @property
     def place(self) -> list[Any]:
         """All of it that decides where an answer comes from, as JSON values."""

@@ -1,4 +1,4 @@
-"""The proxy of the environment for an address, and the variable that names it."""
+"""The proxy of the environment for an address, the variable that names it, and requests outside of a connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from urllib.request import getproxies
 from jupyter_funcs.core.text import ip_address
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import httpx
+
+_SECONDS = 10.0
+_MAX_BYTES = 2**20
 
 
 class Proxy(NamedTuple):
@@ -41,6 +46,22 @@ def environment_proxy(address: httpx.URL) -> Proxy | None:
     )
     url = proxies[kind]
     return Proxy(variable, url if "://" in url else f"http://{url}")
+
+
+def request_once(
+    method: str, url: str, headers: Mapping[str, str], body: str = ""
+) -> httpx.Response:
+    """Send a request outside of a connection, follow no redirect, and read at most a part of a large reply."""
+    import httpx
+
+    proxy = environment_proxy(httpx.URL(url))
+    with (
+        httpx.Client(trust_env=False, timeout=_SECONDS, proxy=proxy and proxy.url) as client,
+        client.stream(method, url, headers=headers, content=body) as response,
+    ):
+        return httpx.Response(
+            response.status_code, content=next(response.iter_bytes(_MAX_BYTES), b"")
+        )
 
 
 def _is_excepted(address: httpx.URL, entry: str) -> bool:

@@ -192,13 +192,13 @@ class OpenApiSource:
         self, reply: Reply, request: Request, terms: Terms, progress: Progress
     ) -> Reply:
         """Return what an accepted operation (202, 303) leads to, asked for with GET until it is there."""
-        asked = awaiting(request)
+        following = awaiting(request)
         place = Place()
         for number in range(_MAX_POLLS):
-            place = place_after(reply, place, request.method, asked.url)
+            place = place_after(reply, place, request.method, following.url)
             if not place.link:
                 break
-            url = urljoin(asked.url, place.link)
+            url = urljoin(following.url, place.link)
             if not same_origin(url, request.url):
                 warn(
                     f"The result is at another address, {quote(redacted_line(url, _MAX_NAME))}, and wasn't asked for."
@@ -207,8 +207,8 @@ class OpenApiSource:
             if place.is_monitor or number > _MAX_REDIRECTS:
                 progress.said = f"accepted, asked for the result {plural(number, 'time')}"
                 await pause_before(reply, number, terms.until)
-            asked = asked._replace(url=url)
-            reply = await self._transport.request(asked, terms, progress)
+            following = following._replace(url=url)
+            reply = await self._transport.request(following, terms, progress)
         return reply
 
     def request(self, function: Function, args: Args) -> JsonObject:
@@ -290,20 +290,36 @@ def _catalog(root: JsonObject, connection: Connection) -> Catalog:
     return _Document(root, connection, schemas).catalog()
 
 
+def _refused(server: str) -> ConfigError:
+    """Return the error for a document whose server the user has not allowed."""
+    what = "The OpenAPI document does not say at which address its server is."
+    if unset := VARIABLE.findall(server):
+        return ConfigError(
+            f"The OpenAPI document names the server {quote(server)}, whose {unset[0]} depends on you.",
+            f'Use jf.connect(…, server={{"{unset[0]}": "…"}}), in a profile server = {{{unset[0]} = "…"}}; '
+            "for another host, allow_server.",
+        )
+    if "://" in server:
+        what = f"The OpenAPI document names the server {quote(server)}, which is not where it comes from."
+    origin = "://".join(urlsplit(server)[:2]) if same_origin(server, server) else "https://…"
+    return ConfigError(
+        what,
+        f'If you trust it, use jf.connect(…, allow_server="{origin}"), or for %funcs a profile with the line '
+        f'allow_server = "{origin}".',
+    )
+
+
 class _Document(Once):
     """Reads the operations of a document; shared parts are read once, so that the time is linear."""
 
     def __init__(self, root: JsonObject, connection: Connection, schemas: SchemaReader) -> None:
         super().__init__()
-        self._root, self._connection = root, connection
+        self._root = root
         self._schemas = schemas
-        components = only(dict, root.get("components"))
-        schemes = {
-            name: self._schemas.resolved(one)
-            for name, one in only(dict, components.get("securitySchemes")).items()
-        }
+        listed = only(dict, only(dict, root.get("components")).get("securitySchemes"))
         self._schemes = {
-            name: read_scheme(name, scheme, connection) for name, scheme in schemes.items()
+            name: read_scheme(name, schemas.resolved(scheme), connection)
+            for name, scheme in listed.items()
         }
         self._keys = {
             (scheme["in"], scheme["name"].casefold()) for scheme in self._schemes.values()
@@ -330,21 +346,7 @@ class _Document(Once):
                     unusable.append((name, str(error)))
         server, is_allowed = self._servers.first(self._root)
         if not functions and not is_allowed:
-            named = f"names the server {quote(server)}, which is not where it comes from"
-            origin = (
-                "://".join(urlsplit(server)[:2]) if same_origin(server, server) else "https://…"
-            )
-            if unset := VARIABLE.findall(server):
-                raise ConfigError(
-                    f"The OpenAPI document names the server {quote(server)}, whose {unset[0]} depends on you.",
-                    f'Use jf.connect(…, server={{"{unset[0]}": "…"}}), in a profile server = {{{unset[0]} = "…"}}; '
-                    "for another host, allow_server.",
-                )
-            raise ConfigError(
-                f"The OpenAPI document {named if '://' in server else 'does not say at which address its server is'}.",
-                f'If you trust it, use jf.connect(…, allow_server="{origin}"), or for %funcs a profile with the line '
-                f'allow_server = "{origin}".',
-            )
+            raise _refused(server)
         if unusable:
             more = " …" if len(unusable) > _SHOWN else ""
             reasons = "; ".join(f"{name} ({reason})" for name, reason in unusable[:_SHOWN]) + more
@@ -357,10 +359,9 @@ class _Document(Once):
             warn(
                 f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}"
             )
-        names = distinct([one.name for one in functions], "{} ({})", 2)
-        return Catalog(
-            (one.changed(name=name) for one, name in zip(functions, names, strict=True)), unusable
-        )
+        names = distinct([function.name for function in functions], "{} ({})", 2)
+        named = zip(functions, names, strict=True)
+        return Catalog((function.changed(name=name) for function, name in named), unusable)
 
     def _function(self, name: str, path: str, method: str, item: JsonObject) -> Function:
         if not path.startswith("/"):
@@ -406,17 +407,18 @@ class _Document(Once):
                 param.name if param.name not in params else f"{param.context['in']}.{param.name}"
             )
             params[place] = param.changed(name=place)
-        texts = (
-            prose(only(str, operation.get(key))[:_MAX_MARKED]) for key in ("summary", "description")
+        title, text = (
+            prose(only(str, operation.get(key))[:_MAX_MARKED]).removesuffix(".")
+            for key in ("summary", "description")
         )
-        title, text = (text.removesuffix(".") for text in texts)
-        deprecated = [DEPRECATED] if operation.get("deprecated") is True else []
-        said = "\n\n".join(dict.fromkeys(filter(None, (title, text))))
+        about = "\n\n".join(dict.fromkeys(filter(None, (title, text))))
+        if operation.get("deprecated") is True:
+            about = f"{DEPRECATED} {about}"
         group = next((tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)), "")
         accept, returns = self._reply(operation)
         return Function(
             name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME),
-            description=clip(" ".join([*deprecated, said]), _MAX_TEXT),
+            description=clip(about, _MAX_TEXT),
             title=clip(inert(title), _MAX_NAME),
             params=tuple(params.values()),
             group_name=clip(inert(group), _MAX_NAME),
@@ -438,45 +440,39 @@ class _Document(Once):
 
     def _parameters(self, item: JsonObject, operation: JsonObject) -> Iterator[Param]:
         """Yield the parameters of an operation but for its body."""
+        params = {}
         # An operation's own replace those of its path.
-        several = only(list, item.get("parameters")) + only(list, operation.get("parameters"))
-        params = dict(
-            self.once("parameter", self._schemas.needed(given, "parameter"), self._parameter)
-            for given in several
-        )
-        for param in params.values():
-            if isinstance(param, Param):
-                yield param
-            elif param:
-                raise UnusableError(param)
+        for part in (*only(list, item.get("parameters")), *only(list, operation.get("parameters"))):
+            param = self._schemas.needed(part, "parameter")
+            params[str(param.get("in")), only(str, param.get("name"))] = param
+        for (where, name), param in params.items():
+            is_set_by_us = where == "header" and not HEADER.fullmatch(name)
+            if not is_set_by_us and (where, name.casefold()) not in self._keys:
+                yield from self.once("parameter", param, self._parameter)
 
-    def _parameter(self, given: JsonObject) -> tuple[tuple[str, str], Param | str]:
-        """Return the place and name of a parameter, and how it is listed: not at all, or why it can't be sent."""
-        where, name = str(given.get("in")), only(str, given.get("name"))
-        required = where == "path" or given.get("required") is True
-        style = _style(given, "form" if where in {"query", "cookie"} else "simple")
-        if (where, name.casefold()) in self._keys or (
-            where == "header" and not HEADER.fullmatch(name)
-        ):
-            return (where, name), ""
+    def _parameter(self, about: JsonObject) -> list[Param]:
+        """Return a parameter as it is listed; none if it can't be sent, and needn't be."""
+        where = str(about.get("in"))
+        name = only(str, about.get("name"))
+        required = where == "path" or about.get("required") is True
+        style = _style(about, "form" if where in {"query", "cookie"} else "simple")
         is_simple = where in {"query", "header"} or (
             where == "path" and style["style"] in {"simple", *DELIMITERS}
         )
         is_simple |= where == "cookie" and COOKIE.fullmatch(name) is not None
         if not (is_simple and name.strip()) or len(name) > _MAX_TEXT:
-            return (
-                where,
-                name,
-            ), f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent" * required
-        content = only(dict, given.get("content"))
-        schema = next(
-            (only(dict, each).get("schema") for each in content.values()), given.get("schema")
-        )
+            if required:
+                place = clip(inert(where), 20)
+                raise UnusableError(f"its {place} parameter {quote(name)} can't be sent")
+            return []
+        content = only(dict, about.get("content"))
+        schema = about.get("schema")
+        if content:
+            schema = only(dict, next(iter(content.values()))).get("schema")
         context = {"in": where, "name": name, **style, "json": bool(content)}
-        param = self._param(
-            context, schema, required=required, text=only(str, given.get("description"))
-        )
-        return (where, name), _as_deprecated(param) if given.get("deprecated") is True else param
+        text = only(str, about.get("description"))
+        param = self._param(context, schema, required=required, text=text)
+        return [_as_deprecated(param) if about.get("deprecated") is True else param]
 
     def _param(self, context: JsonObject, schema: Any, *, required: bool, text: str = "") -> Param:
         text = text or only(str, said_of("description", schema, self._root))
@@ -496,9 +492,9 @@ class _Document(Once):
 
     def _body(self, body: JsonObject) -> tuple[list[Param], str]:
         """Return the parameters for the body, which is JSON or a form, and its media type."""
-        content, needed = only(dict, body.get("content")), body.get("required") is True
+        content = only(dict, body.get("content"))
+        needed = body.get("required") is True
         kind = min(filter(MEDIA_TYPE.fullmatch, content), key=body_rank, default="")
-        is_other = kind.startswith("multipart/") and kind != MULTIPART
         about = only(dict, content.get(kind))
         schema = about.get("schema")
         named, required = self.once(
@@ -506,40 +502,32 @@ class _Document(Once):
         )
         has_parts = 0 < len(named) <= MOST_PROPERTIES
         is_form = kind in {FORM_BODY, MULTIPART}
+        is_other = kind.startswith("multipart/") and not is_form
         if not kind or is_other or (is_form and not has_parts):
             if needed or named:  # without its properties it would do something else
-                raise UnusableError(
-                    f"its body is {quote(kind or next(iter(content), ''), 60)}, which can't be filled in"
-                )
+                other = quote(kind or next(iter(content), ""), 60)
+                raise UnusableError(f"its body is {other}, which can't be filled in")
             return [], ""
         if has_parts and (is_form or JSON_BODY.fullmatch(kind)):
-            sent = {
-                name: one
-                for name, one in named.items()
-                if said_of("readOnly", one, self._root) is not True
-            }
-            styles = only(dict, about.get("encoding"))
-            contexts = {
-                name: {"in": "body", "name": name, **_style(styles.get(name))}
-                for name in sent
-                if name.strip()
-            }
-            files = {name for name in contexts if kind == MULTIPART and self._is_file(sent[name])}
             # A body is optional unless the document says otherwise, which most forget.
-            needed = body.get("required") is not False
-            params = [
-                self._param(contexts[at], sent[at], required=needed and at in required)
-                for at in contexts
-            ]
+            required = set() if body.get("required") is False else required
+            styles = only(dict, about.get("encoding"))
             return [
-                _as_file(param) if param.context["name"] in files else param for param in params
+                self._part(kind, name, part, styles.get(name), required=name in required)
+                for name, part in named.items()
+                if name.strip() and said_of("readOnly", part, self._root) is not True
             ], kind
         whole = {"in": "body", "name": "body", "whole": True}
+        is_json = JSON_BODY.fullmatch(kind)
         text = only(str, body.get("description"))
-        if JSON_BODY.fullmatch(kind):
-            return [self._param(whole, schema, required=needed, text=text)], kind
-        param = self._param(whole, _TEXT, required=needed, text=text)
-        return [param if TEXT_BODY.fullmatch(kind) else _as_file(param)], kind
+        param = self._param(whole, schema if is_json else _TEXT, required=needed, text=text)
+        return [param if is_json or TEXT_BODY.fullmatch(kind) else _as_file(param)], kind
+
+    def _part(self, kind: str, name: str, schema: Any, style: Any, *, required: bool) -> Param:
+        """Return the parameter for a property of a body."""
+        context = {"in": "body", "name": name, **_style(style)}
+        param = self._param(context, schema, required=required)
+        return _as_file(param) if kind == MULTIPART and self._is_file(schema) else param
 
     def _is_file(self, schema: Any) -> bool:
         """Return whether a part of a form is a file, or a list of files."""
@@ -562,7 +550,7 @@ class _Document(Once):
         readable = [reply for reply in several if reply]
         if not readable:
             raise UnusableError("its reply is a web page")
-        reply = next((reply for reply in readable if reply[0]), readable[0])
+        reply = max(readable, key=lambda reply: bool(reply[0]))  # the first that names its type
         media_type, schema = reply
         if (
             not media_type
@@ -608,14 +596,10 @@ def _content_of(reply: JsonObject) -> tuple[str, Any] | None:
     return media_type.replace("*/*", ""), only(dict, content.get(media_type)).get("schema")
 
 
-def _style(said: Any, default: str = "form") -> JsonObject:
-    said = only(dict, said)
-    style = only(str, said.get("style")) or default
-    kind = only(str, said.get("contentType")).partition(",")[0].strip()  # of a part of a form
+def _style(about: Any, default: str = "form") -> JsonObject:
+    about = only(dict, about)
+    style = only(str, about.get("style")) or default
+    explode = about.get("explode", style == "form") is True
+    kind = only(str, about.get("contentType")).partition(",")[0].strip()  # of a part of a form
     named = {"media_type": kind} if MEDIA_TYPE.fullmatch(kind) and "*" not in kind else {}
-    return {
-        "style": style,
-        "explode": said.get("explode", style == "form") is True,
-        "json": False,
-        **named,
-    }
+    return {"style": style, "explode": explode, "json": False, **named}

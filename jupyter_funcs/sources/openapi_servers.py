@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from jupyter_funcs.connection.http import ask
 from jupyter_funcs.connection.login import OAuth
 from jupyter_funcs.connection.profiles import (
     NO_TOKEN,
@@ -223,23 +222,24 @@ def _matched(template: str, address: str, variables: JsonObject) -> dict[str, st
     """Return the values of variables with which the host of a template is that of an address; none if it can't be."""
     scheme, _, rest = template.partition("://")
     own, _, host = address.partition("://")
-    labels = rest.partition("/")[0].split(".")
-    parts = host.partition("/")[0].split(".")
-    if len(labels) != len(parts) or (scheme != own and not VARIABLE.fullmatch(scheme)):
+    labels = [scheme, *rest.partition("/")[0].split(".")]
+    parts = [own, *host.partition("/")[0].split(".")]
+    values: dict[str, str] = {}
+    if len(labels) != len(parts):
         return {}
-    values: dict[str, str] = dict.fromkeys(VARIABLE.findall(scheme), own)
     for label, part in zip(labels, parts, strict=True):
-        before, *middle = VARIABLE.split(label)
-        if not middle and label.casefold() != part.casefold():
+        before, *variable = VARIABLE.split(label)
+        if not variable:
+            if label.casefold() != part.casefold():
+                return {}
+            continue
+        name, after = variable[0], variable[-1]
+        value = part[len(before) : len(part) - len(after)]
+        options = only(list, only(dict, variables.get(name)).get("enum"))
+        if len(variable) > 2 or before + value + after != part or not _LABEL.fullmatch(value):
             return {}
-        if middle:
-            name, after = middle[0], "".join(middle[1:])
-            value = part[len(before) : len(part) - len(after)]
-            options = only(list, only(dict, variables.get(name)).get("enum"))
-            if len(middle) > 2 or before + value + after != part or not _LABEL.fullmatch(value):
-                return {}
-            if (options and value not in options) or values.setdefault(name, value) != value:
-                return {}
+        if (options and value not in options) or values.setdefault(name, value) != value:
+            return {}
     return values
 
 
@@ -334,7 +334,7 @@ def source_of(connection: Connection, scheme: JsonObject) -> TokenSource | None:
     """Return the source for a scheme, which learns where its provider is."""
     source = connection.auth.get(auth_name(scheme["scheme"]))
     if isinstance(source, OAuth):
-        source.bind(scheme, ask)
+        source.bind(scheme)
     return source
 
 
