@@ -125,11 +125,12 @@ class Cache:
 
     def find(self, keys: Collection[str], max_age: float) -> dict[str, StoredResult]:
         """Return the entries that exist and are at most `max_age` seconds old, by key."""
-        segments, now = self._segments(), time.time()
-        found = {} if segments is None else segments.find(keys)
+        segments = self._segments()
+        entries = {} if segments is None else segments.find(keys)
+        now = time.time()
         return {
             key: entry
-            for key, entry in found.items()
+            for key, entry in entries.items()
             if -_MOST_AHEAD <= now - entry.written <= max_age
         }
 
@@ -150,17 +151,19 @@ class Cache:
     def status(self) -> CacheStatus:
         """Return the cache's contents and limits."""
         segments = self._segments()
-        found = {} if segments is None else segments.all
-        files, size = (0, 0) if segments is None else (len(segments.files), segments.size)
-        oldest = min((entry.written for entry in found.values()), default=None)
-        limits = self._most, LONGEST_SECONDS
+        facts: tuple[int, int, int] = (0, 0, 0)
+        oldest = None
+        if segments is not None:
+            facts = len(segments.all), len(segments.files), segments.size
+            oldest = min((entry.written for entry in segments.all.values()), default=None)
         return CacheStatus(
-            str(self.folder), len(found), files, size, *limits, oldest, trouble=self.trouble
+            str(self.folder), *facts, self._most, LONGEST_SECONDS, oldest, trouble=self.trouble
         )
 
     def clear(self) -> CacheStatus:
         """Delete all results and listings, except files that another process is writing."""
-        before, segments = self.status(), self._segments()
+        before = self.status()
+        segments = self._segments()
         shutil.rmtree(self.folder / LISTINGS, ignore_errors=True)
         if segments is not None:
             self.trouble = ""
@@ -196,8 +199,8 @@ class Cache:
     def _salt(self) -> bytes:
         """The salt for hashes of tokens, from a file beside the results that only this user can read."""
         path = self.folder / "salt"
-        if found := _read_salt(path):
-            return found
+        if kept := _read_salt(path):
+            return kept
         salt = secrets.token_bytes(_SALT_BYTES)
         with suppress(OSError):  # then only this session finds its own results
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from concurrent import futures
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
@@ -136,9 +135,9 @@ class Client(ABC, Generic[CallT_co]):
     @property
     def synthetic(self) -> bool:
         """Whether all data are synthetic: in the embedded demo, or if every function is listed as synthetic."""
-        known = self.listed or ()
+        catalog = self.listed or ()
         return self._connection.synthetic or (
-            bool(known) and all(function.synthetic for function in known)
+            bool(catalog) and all(function.synthetic for function in catalog)
         )
 
     @property
@@ -147,8 +146,8 @@ class Client(ABC, Generic[CallT_co]):
         if self._catalog is not None:
             return self._catalog
         if _is_completing():
-            if (known := self.listed) is not None:
-                return known
+            if (catalog := self.listed) is not None:
+                return catalog
             raise NotFoundError("The functions are not listed yet.", "List them with funcs.names.")
         background.forbid_on_loop()  # before the lock, whose holder waits for the loop
         with self._lock:
@@ -159,8 +158,8 @@ class Client(ABC, Generic[CallT_co]):
     @property
     def listed(self) -> Catalog | None:
         """The functions if they are listed already; never asks the service."""
-        found = self.listed_early() if self._catalog is None else None
-        return self._catalog if found is None else found[0]
+        early = self.listed_early() if self._catalog is None else None
+        return self._catalog if early is None else early[0]
 
     def list_early(self) -> None:
         """Start to list the functions in the background, unless that needs the user, a command or an import."""
@@ -185,15 +184,16 @@ class Client(ABC, Generic[CallT_co]):
     def _first_listing(self) -> tuple[Catalog, float]:
         """Return the functions of the listing that was started early, else list them, within the same time."""
         until = time.monotonic() + LIST_SECONDS
-        found, self._early = self.listed_early(None), None
-        if found is None:
+        early = self.listed_early(None)
+        self._early = None
+        if early is None:
             try:
                 return self._list(max(_MIN_LEFT, until - time.monotonic())), time.monotonic()
             except (*OUTAGES, CircuitOpenError) as error:
                 with suppress(FuncsError):  # none is kept
                     return background.run(self.remote.kept_listing(error))(), -math.inf
                 raise
-        catalog, at, warned = found
+        catalog, at, warned = early
         self._warn_if_token_ends()
         warn_all(warned)
         return catalog, at
@@ -296,61 +296,61 @@ class Client(ABC, Generic[CallT_co]):
         asks
             Whether to ask the service, within 5 seconds, to see whether it answers.
         """
-        user, ends, known = "", math.inf, self.listed
-        number, answered = None if known is None else len(known), None
-        asks = (
-            asks and bool(self.address) and self.kind != "python"
-        )  # else there is no service to ask
-        problem = config_problem() if self._connection.synthetic else ""
-        trouble = f"{problem}." if problem else ""
+        user = trouble = ""
+        ends = math.inf
+        answered = None
+        was_listed = self.listed is not None
+        if self._connection.synthetic and (problem := config_problem()):
+            trouble = f"{problem}."
         try:
             work = self.remote.transport.secret()
             secret = background.run(with_deadline(LIST_SECONDS, work, "The token's source"))
-            user, ends = secret.user, secret.expires_at
+            user = secret.user
+            ends = secret.expires_at
             began = time.monotonic()
-            number = len(self.catalog)
-            if asks and (known is not None or math.isinf(self._listed_at)):
+            _ = self.catalog
+            asks = asks and bool(self.address) and self.kind != "python"  # else there is no service
+            if asks and (was_listed or math.isinf(self._listed_at)):
                 background.run(self.remote.listing(_ANSWER_SECONDS))
             answered = time.monotonic() - began if asks else None
         except FuncsError as error:
             trouble = str(error)
-        status = Status(
-            self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind
-        )
-        has_token = self._connection.token is not NO_TOKEN
-        left_out = Counter(self.listed.left_out.values() if self.listed else ())
-        return replace(
-            status,
-            has_token=has_token,
-            answered=answered,
-            schemes=self._schemes(),
-            left_out=left_out,
+        catalog = self.listed
+        return Status(
+            self.service,
+            self.address,
+            user,
+            None if catalog is None else len(catalog),
+            ends,
+            trouble,
+            self.synthetic,
+            self.kind,
+            self._connection.token is not NO_TOKEN,
+            answered,
+            self._schemes(),
+            Counter(catalog.left_out.values() if catalog else ()),
         )
 
     def _schemes(self) -> str:
         """Return the schemes of the functions listed, and for which there is a credential."""
-        contexts = (only(dict, function.context) for function in self.listed or ())
-        named = [
-            scheme
-            for about in contexts
-            for schemes in about.get("security", ())
+        names = dict.fromkeys(
+            scheme["scheme"]
+            for function in self.listed or ()
+            for schemes in only(dict, function.context).get("security", ())
             for scheme in schemes
-        ]
-        names = dict.fromkeys(scheme["scheme"] for scheme in named)
-        are_set = {name: auth_name(name) in self._connection.auth for name in names}
-        return ", ".join(
-            f"{name} {'set' if is_set else 'not set'}" for name, is_set in are_set.items()
         )
+        own = self._connection.auth
+        return ", ".join(f"{name}{' ' if auth_name(name) in own else ' not '}set" for name in names)
 
     def left_out(self) -> pd.DataFrame:
         """Return what the catalog lists and can't be run, with the reasons."""
         from jupyter_funcs.frames.tables import Listing
 
-        found = Listing([*self.catalog.left_out.items()], columns=["name", "why"])
-        found.nothing = (
+        table = Listing([*self.catalog.left_out.items()], columns=["name", "why"])
+        table.nothing = (
             "Nothing was left out of the catalog. %funcs describe NAME shows a function."
         )
-        return found
+        return table
 
     def redact(self, text: str) -> str:
         """Return a text without the tokens in use."""
@@ -391,14 +391,14 @@ class Client(ABC, Generic[CallT_co]):
             )
             for function in self.catalog.search(str(words))
         ]
-        found = Listing(rows, columns=["name", "asset", "description", "parameters"])
+        table = Listing(rows, columns=["name", "asset", "description", "parameters"])
         if not self.names:
-            found.nothing = self.redact(no_functions(self.service, self.kind))
+            table.nothing = self.redact(no_functions(self.service, self.kind))
         elif str(words).strip():
-            found.nothing = self.redact(
+            table.nothing = self.redact(
                 f"No function matches {quote(str(words).strip())}; %funcs find lists them all."
             )
-        return found
+        return table
 
     def __getitem__(self, name: str | int) -> CallT_co:
         """
@@ -471,19 +471,17 @@ class Client(ABC, Generic[CallT_co]):
         # What a notebook shows, also of %funcs connect.
         name = "the demo" if self._connection.synthetic else quote(self.service)
         user, functions, data = self._facts()
-        said = f"Connected to {name}{user}: {_KINDS.get(self.kind, self.kind)}, {functions}{data}."
-        printer.text(
-            said
-            if functions
-            else f"Session with {name}{data}. Its functions are listed on first use."
-        )
+        text = f"Connected to {name}{user}: {_KINDS.get(self.kind, self.kind)}, {functions}{data}."
+        if not functions:
+            text = f"Session with {name}{data}. Its functions are listed on first use."
+        printer.text(text)
 
     def _facts(self) -> tuple[str, str, str]:
         data = ", synthetic data" if self.synthetic else ""
-        if (known := self.listed) is None:
+        if (catalog := self.listed) is None:
             return "", "", data
         user = self.remote.transport.user
-        return f" as {user}" if user else "", plural(len(known), "function"), data
+        return f" as {user}" if user else "", plural(len(catalog), "function"), data
 
     def _login(self, email: str, password: Hidden) -> Secret:
         work = self.remote.transport.login(email, password)
@@ -491,16 +489,12 @@ class Client(ABC, Generic[CallT_co]):
 
     def _warn_if_token_ends(self) -> None:
         # Once per token, and not if its source renews it.
-        transport = self.remote.transport
-        renews = transport.connection.token.renews
-        if (
-            not renews
-            and transport.ends != self._warned_of_end
-            and 0 < transport.ends - time.time() < _ENDS_SOON
-        ):
-            self._warned_of_end = transport.ends
+        ends = self.remote.transport.ends
+        is_near = 0 < ends - time.time() < _ENDS_SOON
+        if is_near and ends != self._warned_of_end and not self._connection.token.renews:
+            self._warned_of_end = ends
             warn(
-                f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect."
+                f"The token for {self.service} {ends_in(ends)}. Get a new one, then %funcs connect."
             )
 
     def _list(self, left: float | None = None) -> Catalog:
@@ -544,10 +538,10 @@ if hasattr(os, "register_at_fork"):
 
 def _weakly(method: Callable[[], object]) -> Callable[[], None]:
     """Return a function that calls a method as long as somebody else holds its object."""
-    held = weakref.WeakMethod(method)
+    reference = weakref.WeakMethod(method)
 
     def call() -> None:
-        if (bound := held()) is not None:
+        if (bound := reference()) is not None:
             bound()
 
     return call

@@ -195,11 +195,11 @@ class RemoteCall:
         """Add to a refusal which values contradict what is listed and described."""
         suggest(error, self.fields, args, lambda field: self.known_choices(field, args))
         form = Form(self)
-        found = itertools.chain(
+        warnings = itertools.chain(
             *form.warnings_of_values(args, ()).values(), *form.warnings_between(args).values()
         )
-        said = [text for text in found if text.partition(":")[0].rstrip(".") not in str(error)]
-        error.hint = " ".join([error.hint, *said[:_MOST_HINTS]]).strip()
+        new = [text for text in warnings if text.partition(":")[0].rstrip(".") not in str(error)]
+        error.hint = " ".join([error.hint, *new[:_MOST_HINTS]]).strip()
 
     async def fetch(
         self, args: Args, progress: Progress, purpose: Purpose = Purpose.SWEEP
@@ -367,11 +367,9 @@ class RemoteCall:
         if catalog is None or not field.source or catalog.peek(field.source) is None:
             return Choices()
         lister, wanted, missing = self._lister(field, args)
-        return (
-            Choices()
-            if missing
-            else self.session.remote.choices.known(lister.function, wanted, field)
-        )
+        if missing:
+            return Choices()
+        return self.session.remote.choices.known(lister.function, wanted, field)
 
     def listed_at(self, field: Field, args: Args) -> float | None:
         """Return when `choices` listed the values of a field, in seconds since 1970."""
@@ -397,24 +395,24 @@ class RemoteCall:
 
     def code(self, args: Values, *, sweeps: bool = False, result: str = "") -> str:
         """Return the Python code that runs or sweeps this function, for a session named ``funcs``."""
-        named, given = self.python_names, list[tuple[str, Any]]()
+        names = self.python_names
+        values: list[tuple[str, Any]] = []
         for name, value in args.items():
             code = _code_value(value)
-            given.append((f"{named[name]}=", code) if name in named else ("**", {name: code}))
-        call = (
-            f"funcs[{self.name!r}]"
-            if hasattr(type(self.session), self.slug)
-            else f"funcs.{self.slug}"
-        )
+            values.append((f"{names[name]}=", code) if name in names else ("**", {name: code}))
+        call = f"funcs.{self.slug}"
+        if hasattr(type(self.session), self.slug):
+            call = f"funcs[{self.name!r}]"
         if self.options.pages:
             call += '.with_options(pages="all")'
-        begin = f"{result} = " * bool(result) + call + ".sweep" * sweeps
-        line = f"{begin}({', '.join(f'{first}{value!r}' for first, value in given)})"
-        if len(line) <= LONGEST_CODE or not given:
+        if sweeps:
+            call += ".sweep"
+        begin = f"{result} = {call}" if result else call
+        line = f"{begin}({', '.join(f'{first}{value!r}' for first, value in values)})"
+        if len(line) <= LONGEST_CODE or not values:
             return line
-        return "\n".join(
-            [f"{begin}(", *(code_of(value, first, ",", "    ") for first, value in given), ")"]
-        )
+        lines = (code_of(value, first, ",", "    ") for first, value in values)
+        return "\n".join([f"{begin}(", *lines, ")"])
 
     def __repr__(self) -> str:
         return visible(f"<{self.slug}{self.__signature__} of {self.session.service}>")

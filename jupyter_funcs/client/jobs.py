@@ -165,7 +165,8 @@ class Job:
         self._warnings.append(UserWarning(text))
 
     def _warn(self) -> None:
-        new, self._shown = self._warnings[self._shown :], len(self._warnings)
+        new = self._warnings[self._shown :]
+        self._shown += len(new)
         warn.warn_all(new)
 
     def cancel(self) -> bool:
@@ -183,19 +184,20 @@ class Job:
             self._warn()
 
     def _facts(self) -> list[str]:
-        received, said = self.progress.received, self.progress.said
-        running = (
-            [] if self.future.done() else [f"{size_text(received)} received" * bool(received), said]
-        )
-        return [self.status, f"{self.elapsed:.1f} s", *filter(None, running)]
+        facts = [self.status, f"{self.elapsed:.1f} s"]
+        if not self.future.done():
+            received = self.progress.received
+            facts.append(f"{size_text(received)} received" if received else "")
+            facts.append(self.progress.said)
+        return list(filter(None, facts))
 
     def __repr__(self) -> str:
         """Return the function, the status, the progress and the error."""
-        error = self.error
-        said = ", ".join(self._facts()) + (f": {error.what}" if error else "")
-        return (
-            f"<{type(self).__name__.removesuffix('Job') or 'Job'} {inert(self.function)}: {said}>"
-        )
+        facts = ", ".join(self._facts())
+        if error := self.error:
+            facts += f": {error.what}"
+        kind = type(self).__name__.removesuffix("Job") or "Job"
+        return f"<{kind} {inert(self.function)}: {facts}>"
 
     def _repr_html_(self) -> str:
         error = self.error

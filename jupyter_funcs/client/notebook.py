@@ -71,25 +71,20 @@ def usable(name: str, value: Any) -> str:
     """Return what a variable holds in a few words, or an empty text if it is no value for a field of a form."""
     if name.startswith("_") or name in _OF_IPYTHON or not name.isidentifier() or callable(value):
         return ""
-    known = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
-    return (
-        about(value)
-        if known or type(value) in (list, tuple, range) or isinstance(value, _SCALARS)
-        else ""
-    )
+    is_data = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
+    is_list = type(value) in (list, tuple, range)
+    return about(value) if is_data or is_list or isinstance(value, _SCALARS) else ""
 
 
 def about(value: Any) -> str:
     """Return what a value is in a few words: ``table of 12 × 3``, ``list of 24``, or a scalar itself."""
     try:
-        is_list = isinstance(value, list | tuple | range)
-        shape = (len(value),) if is_list else getattr(value, "shape", ())
-        noun = "list" if is_list else "column" if len(shape) == 1 else "table"
-        return (
-            f"{noun} of {' × '.join(f'{size:,}' for size in shape)}"
-            if shape
-            else clip(inert(str(value)[:1000]), 40)
-        )
+        if isinstance(value, list | tuple | range):
+            return f"list of {len(value):,}"
+        if shape := getattr(value, "shape", ()):
+            noun = "column" if len(shape) == 1 else "table"
+            return f"{noun} of {' × '.join(f'{size:,}' for size in shape)}"
+        return clip(inert(str(value)[:1000]), 40)
     except Exception:  # noqa: BLE001  # any object of a notebook may fail when inspected
         return type(value).__name__
 
@@ -137,11 +132,9 @@ class ResultVariable:
             return ""
         if before in self._named and _assigned_by(before):
             return f"{before} keeps the run before."
-        return (
-            ""
-            if name == wanted
-            else f"You already have a variable {wanted}, so this result is {name}."
-        )
+        if name == wanted:
+            return ""
+        return f"You already have a variable {wanted}, so this result is {name}."
 
     def rename(
         self, name: str, before: str, shown: pd.DataFrame, args: Args, *, replace: bool = False

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.core.errors import FuncsError
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import plural, quote
 from jupyter_funcs.frames.media import is_json
 from jupyter_funcs.frames.pages import Page, plain
@@ -54,25 +55,18 @@ def next_page(
 ) -> NextPage | None:
     """Return what asks for the page after one, or nothing if no declared parameter does."""
     params = {plain(param.name): param for param in reversed(function.params)}
-    is_link = "://" in more.lead or more.lead.startswith(("/", "?"))
-    if is_link and follows_links:
-        return NextPage(args, more.lead)
-    changed: dict[str, Any] = {}
-    if is_link:
-        asked = {plain(name): value for name, value in parse_qsl(urlsplit(more.lead).query)}
+    if "://" in more.lead or more.lead.startswith(("/", "?")):
+        if follows_links:
+            return NextPage(args, more.lead)
+        query = {plain(name): text for name, text in parse_qsl(urlsplit(more.lead).query)}
         changed = {
-            param.name: _typed(param, asked[name])
-            for name, param in params.items()
-            if name in asked
+            params[name].name: _typed(params[name], query[name])
+            for name in params.keys() & query.keys()
         }
     elif more.lead:
         word = plain(more.word)
-        names = (
-            word.removeprefix("next"),
-            word,
-            *_CURSORS,
-            *(_NUMBERS if more.lead.isdecimal() else ()),
-        )
+        numbers = _NUMBERS if more.lead.isdecimal() else ()
+        names = (word.removeprefix("next"), word, *_CURSORS, *numbers)
         param = next((params[name] for name in names if name in params), None)
         changed = {param.name: _typed(param, more.lead)} if param else {}
     else:
@@ -96,14 +90,14 @@ def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
 
 def _number(param: Param, args: Args, first: int) -> int:
     """Return the number that was sent, or the one that stands for the first page."""
-    declared = param.schema if isinstance(param.schema, dict) else {}
-    value = args.get(param.name, declared.get("default", declared.get("minimum", first)))
-    return int(str(value)) if str(value).isdecimal() else first
+    schema = only(dict, param.schema)
+    value = str(args.get(param.name, schema.get("default", schema.get("minimum", first))))
+    return int(value) if value.isdecimal() else first
 
 
 def _typed(param: Param, text: str) -> Any:
-    declared = param.schema if isinstance(param.schema, dict) else {}
-    return int(text) if text.isdecimal() and declared.get("type") in {"integer", "number"} else text
+    is_number = only(dict, param.schema).get("type") in {"integer", "number"}
+    return int(text) if is_number and text.isdecimal() else text
 
 
 class PagedRun:
@@ -151,26 +145,24 @@ class PagedRun:
     async def _ask(self, first: NextPage, most: int) -> str:
         """Ask for all pages; return why some are missing, or nothing."""
         pages = self._pages
-        asked: set[str] = set()
-        wanted = first
+        sent: set[str] = set()
+        following = first
+        follows_links = self._follow is not None
         while pages.number < most:
-            asked.add(repr(wanted))
-            if why_not := await self._add(wanted):
+            page = following
+            sent.add(repr(page))
+            if why_not := await self._add(page):
                 return why_not
             if pages.more is None:
                 return ""
-            following = next_page(
-                self._function,
-                wanted.args,
-                pages.last,
-                pages.more,
-                follows_links=self._follow is not None,
+            after = next_page(
+                self._function, page.args, pages.last, pages.more, follows_links=follows_links
             )
-            if following is None:
+            if after is None:
                 return f"no parameter asks for the next page ({quote(pages.more.word)})"
-            if repr(following) in asked:
+            if repr(after) in sent:
                 return "a page names an earlier one as its next"
-            wanted = following
+            following = after
         return f"there are more than most_pages = {most:,} pages"
 
     async def _add(self, wanted: NextPage) -> str:

@@ -46,47 +46,32 @@ def blocks(
     function: RemoteCall, form: Form, where: str, result: str = "df"
 ) -> list[dict[str, str]]:
     """Return a form as code, with notes on where it works: a magic and Python, and curl for the first of its runs."""
-    args, swept = form.args, form.swept
-    if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_VALUES:
+    args = form.args
+    if (many := sum(len(args.get(name, ())) for name in form.swept)) > _MOST_VALUES:
         note = (
             f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
         )
         return [{"name": "python", "code": f"# {note}", "note": ""}]
-    sweeps, held = bool(swept), form.entries
-    alone = {
-        name: first_of(one) if isinstance(one, Each) and len(one) == 1 else one
-        for name, one in held.items()
-    }
-    named = {
-        name: one
-        for name, one in alone.items()
-        if isinstance(one, Variable) and one.name.isidentifier()
-    }
-    program = python(function, {**args, **named}, where, sweeps=sweeps, result=result)
-    found = [{"name": "python", "code": program, "note": "a script or a notebook"}]
+    sweeps = bool(form.swept)
+    named = dict(args)
+    for name, entry in form.entries.items():
+        value = first_of(entry) if isinstance(entry, Each) and len(entry) == 1 else entry
+        if isinstance(value, Variable) and value.name.isidentifier():
+            named[name] = value
+    shown = []
     if not (where.startswith("[") or _options(function)):  # %funcs connect supports neither
-        note = (
-            f"a line of a notebook, after %funcs connect {where}"
-            if where
-            else "a line of a notebook"
-        )
-        found.insert(
-            0,
-            {
-                "name": "magic",
-                "code": magic(function, args, sweeps=sweeps, result=result),
-                "note": note,
-            },
-        )
+        code = magic(function, args, sweeps=sweeps, result=result)
+        after = f", after %funcs connect {where}" if where else ""
+        shown.append({"name": "magic", "code": code, "note": f"a line of a notebook{after}"})
+    program = python(function, named, where, sweeps=sweeps, result=result)
+    shown.append({"name": "python", "code": program, "note": "a script or a notebook"})
     with suppress(FuncsError):  # values that make no valid request
-        note = (
-            "the first of the runs, in a shell"
-            if sweeps
-            else "a shell; the token comes from the environment"
-        )
+        note = "a shell; the token comes from the environment"
+        if sweeps:
+            note = "the first of the runs, in a shell"
         if command := curl(function, form.first):  # a run is a single HTTP request
-            found.append({"name": "curl", "code": command, "note": note})
-    return found
+            shown.append({"name": "curl", "code": command, "note": note})
+    return shown
 
 
 def magic(function: RemoteCall, args: Values, *, sweeps: bool = False, result: str = "df") -> str:
@@ -105,8 +90,8 @@ def line(function: RemoteCall, args: Values) -> str:
         f"{_magic_name(function, name)}={_magic_value(fields[name], value)}"
         for name, value in args.items()
     ]
-    found = " ".join([_address(function), *words])
-    return found if found.isprintable() and not LETTER_ESCAPE.search(found) else ""
+    text = " ".join([_address(function), *words])
+    return text if text.isprintable() and not LETTER_ESCAPE.search(text) else ""
 
 
 def python(
@@ -128,11 +113,10 @@ def _options(function: RemoteCall) -> Values:
 
 def connection(where: str, options: Values = MappingProxyType({})) -> str:
     """Return the code of a session, which needs no variable."""
-    given = (
-        where if where.startswith("[") else repr(where)
-    )  # functions given in Python are in brackets, as in code
+    # Functions that were passed in Python are in brackets, as in code.
+    code = where if where.startswith("[") else repr(where)
     more = "".join(f", {name}={value!r}" for name, value in options.items())
-    return f"jf.connect({given}{more})" if where else "jf.connect()"
+    return f"jf.connect({code}{more})" if where else "jf.connect()"
 
 
 def curl(function: RemoteCall, args: Values) -> str:
@@ -156,61 +140,52 @@ def curl(function: RemoteCall, args: Values) -> str:
     url = shlex.quote(sent["url"])
     options = []
     for credential in sent.get("credentials", ()):
-        name, prefix, variable = (
-            credential["name"],
-            credential["prefix"],
-            f"${credential['variable']}",
-        )
+        name = credential["name"]
+        variable = f"${credential['variable']}"
+        header = f"{name}: {credential['prefix']}"
         match credential["in"]:
             case "query":
                 separator = "&" if "?" in sent["url"] else "?"
                 url += shlex.quote(f"{separator}{escaped(name)}=") + f'"{variable}"'
             case "cookie":
                 options.append(f'-b {shlex.quote(f"{name}=")}"{variable}"')
-            case _ if prefix == BASIC:
+            case _ if credential["prefix"] == BASIC:
                 options.append(f'-u "{variable}"')
-            case _:
-                header = f"{name}: {prefix}"
-                # A document may name any header, also one with a $.
+            case _:  # a document may name any header, also one with a $
                 is_plain = _PLAIN_HEADER.fullmatch(header)
-                options.append(
-                    f'-H "{header}{variable}"'
-                    if is_plain
-                    else f'-H {shlex.quote(header)}"{variable}"'
-                )
+                begin = f'"{header}' if is_plain else f'{shlex.quote(header)}"'
+                options.append(f'-H {begin}{variable}"')
     command = [f"curl -X {sent['method']} {url}", *options]
     command += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent["headers"].items()]
     if "body" in sent:
         body = sent["body"]
         kind = sent["headers"]["Content-Type"]
-        if not JSON_BODY.fullmatch(kind):
-            if not isinstance(body, str):  # it has files
-                return ""
-            command.append(f"{'-d' if 'form' in kind else '--data-raw'} {shlex.quote(body)}")
-        else:
+        if JSON_BODY.fullmatch(kind):
             command.append(f"-d {shlex.quote(json_text(body))}")
-    return _SERVE * (not session.address) + " \\\n  ".join(command)
+        elif isinstance(body, str):
+            command.append(f"{'-d' if 'form' in kind else '--data-raw'} {shlex.quote(body)}")
+        else:  # it has files
+            return ""
+    text = " \\\n  ".join(command)
+    return text if session.address else _SERVE + text
 
 
 def _address(function: RemoteCall) -> str:
     """Return the slug, or the id if the slug belongs to another function; and the option for all pages."""
+    own = function.function
     catalog = function.session.listed
-    found = catalog.peek(function.slug) if catalog is not None else function.function
+    other = own if catalog is None else catalog.peek(function.slug)
+    name = str(own.id)
     # After a refresh, the catalog holds the same function as another object.
-    same = found is not None and (found.id, found.name) == (
-        function.function.id,
-        function.function.name,
-    )
-    name = function.slug if same else str(function.function.id)
+    if other is not None and other.id == own.id and other.name == own.name:
+        name = function.slug
     return f"{name} --all" if function.options.pages else name
 
 
 def _magic_name(function: RemoteCall, name: str) -> str:
-    return (
-        name
-        if _PLAIN_NAME.fullmatch(name)
-        else function.python_names.get(name) or in_double_quotes(name)
-    )
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    return function.python_names.get(name) or in_double_quotes(name)
 
 
 def _magic_value(field: Field, value: Any) -> str:

@@ -168,6 +168,7 @@ async def _list(link: Link, ask: Ask) -> ReadCatalog:
 def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
     """Return the functions of listed tools; those that can't be one are left out with one warning."""
     functions = {}
+    link.tasks.clear()
     left_out = []
     for tool in tools[:_MOST_TOOLS]:
         function = _function(tool, link.server)
@@ -175,6 +176,8 @@ def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
             left_out.append(quote(tool.get("name") if isinstance(tool, dict) else tool, 40))
         else:
             functions[function.name] = function
+            if only(dict, tool.get("execution")).get("taskSupport") == "required":
+                link.tasks.add(function.name)
     if left_out:
         names = some(left_out, _MOST_NAMES)
         warn(
@@ -185,36 +188,25 @@ def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
             f"{link.name} lists more tools than these {len(functions):,}; the others are left out."
         )
     link.functions = functions
-    link.tasks = {
-        tool["name"] for tool in tools if _runs_as_task(tool) and tool["name"] in functions
-    }
     return Catalog(functions.values())
 
 
-def _runs_as_task(tool: Any) -> bool:
-    return only(dict, only(dict, tool).get("execution")).get("taskSupport") == "required"
-
-
-def _function(given: Any, group: str) -> Function | None:
-    tool = only(dict, given)
-    name, schema, hints = (
-        only(str, tool.get("name")),
-        tool.get("inputSchema"),
-        only(dict, tool.get("annotations")),
-    )
+def _function(tool: Any, group: str) -> Function | None:
+    tool = only(dict, tool)
+    name = only(str, tool.get("name"))
+    schema = tool.get("inputSchema")
     if not name.strip() or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
     required: JsonObject = {
-        each: {} for each in only(list, schema.get("required")) if isinstance(each, str)
+        key: {} for key in only(list, schema.get("required")) if isinstance(key, str)
     }
     properties = only(dict, schema.get("properties"))
     is_whole = not properties and any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref"))
     params = {_WHOLE: schema} if is_whole else required | properties
-    title, about = (
-        only(str, tool.get("title") or hints.get("title")),
-        only(str, tool.get("description")),
-    )
-    texts = (title * (folded(title) != folded(name) or not about), about)
+    hints = only(dict, tool.get("annotations"))
+    texts = [only(str, tool.get("title") or hints.get("title")), only(str, tool.get("description"))]
+    if texts[1] and folded(texts[0]) == folded(name):
+        del texts[0]
     definitions = {key: schema[key] for key in _DEFINITIONS if key in schema}
     return Function(
         name=name,
@@ -246,10 +238,8 @@ def _returned(schema: JsonObject) -> JsonObject | None:
     members = only(dict, schema.get("properties"))
     if members.keys() != {"result"}:
         return schema or None
-    return {
-        **only(dict, members["result"]),
-        **{key: schema[key] for key in _DEFINITIONS if key in schema},
-    }
+    definitions = {key: schema[key] for key in _DEFINITIONS if key in schema}
+    return only(dict, members["result"]) | definitions
 
 
 async def _call(
@@ -274,14 +264,16 @@ async def _call(
 
 def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
     """Return the result of a call and its media type: what is structured in it, else its texts, with its files."""
-    blocks = [block for block in only(list, result.get("content")) if isinstance(block, dict)]
+    blocks = [
+        block | only(dict, block.get("resource"))
+        for block in only(list, result.get("content"))
+        if isinstance(block, dict)
+    ]
     texts = list(map(_text, blocks))
     if result.get("isError") is True:
         text = redacted_line("\n".join(texts)) or "it gave no reason."
-        if (
-            text.casefold().startswith("unknown tool")
-            or f"tool {name} not found" in text.casefold()
-        ):
+        words = text.casefold()
+        if words.startswith("unknown tool") or f"tool {name} not found" in words:
             raise NotFoundError(text, "See %funcs find, after %funcs refresh.")
         raise FunctionError(f"The function failed: {text}", "Check its arguments first.")
     value = result.get("structuredContent")
@@ -290,10 +282,8 @@ def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
     if value is None:
         values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
         value = values[0] if len(values) == 1 else values or None
-    elif isinstance(value, dict) and value.keys() == {
-        "result"
-    }:  # how the SDK's servers wrap what isn't an object
-        value = value["result"]
+    elif isinstance(value, dict) and value.keys() == {"result"}:
+        value = value["result"]  # the SDK's servers wrap what isn't an object so
     return _encoded(value), ""
 
 
@@ -323,26 +313,25 @@ def _link(block: JsonObject) -> JsonObject:
 
 def _part(block: JsonObject) -> JsonObject:
     """Return the text or the bytes of a block, its media type and its address; the text of a link is its name."""
-    own = block | only(dict, block.get("resource"))
-    part = {
-        "Result": _link(block).get("name") or _text(block),
-        "media_type": "text/plain",
-        "is_file": False,
-    }
+    text = _link(block).get("name") or _text(block)
+    part = {"Result": text, "media_type": "text/plain", "is_file": False}
     with suppress(ValueError):  # it isn't base64
-        if base64.b64decode(data := only(str, own.get("data", own.get("blob")))):
+        if base64.b64decode(data := _content(block)):
             part = {"Result": data, "media_type": "application/octet-stream", "is_file": True}
-    part["media_type"] = only(str, own.get("mimeType")) or part["media_type"]
-    return part | {"uri": own.get("uri")}
+    part["media_type"] = only(str, block.get("mimeType")) or part["media_type"]
+    return part | {"uri": block.get("uri")}
+
+
+def _content(block: JsonObject) -> str:
+    return only(str, block.get("data", block.get("blob")))
 
 
 def _text(block: JsonObject) -> str:
     """Return a text, or a line that says what else was sent."""
-    own = block | only(dict, block.get("resource"))
-    if isinstance(own.get("text"), str):
-        return str(own["text"])
-    data = only(str, own.get("data", own.get("blob")))
-    parts = (own.get("mimeType"), own.get("uri"), size_text(len(data) * 3 // 4) if data else "")
+    if isinstance(block.get("text"), str):
+        return str(block["text"])
+    size = len(_content(block)) * 3 // 4
+    parts = (block.get("mimeType"), block.get("uri"), size and size_text(size))
     return f"{block.get('type')} ({', '.join(str(part) for part in parts if part)})"
 
 

@@ -59,24 +59,22 @@ R = TypeVar("R", bound=types.Result)
 # Seconds. A command may have to download its server, so it keeps starting after those who asked for it gave up.
 _OPEN_SECONDS = 60.0
 _NOTIFY_SECONDS = 5.0
-_TASK_SECONDS = (
-    0.1,
-    1.0,
-    30.0,
-)  # between two looks at a task: at least, if the server doesn't say, and at most
+# Between two looks at a task: at least, if the server doesn't say, and at most.
+_TASK_SECONDS = (0.1, 1.0, 30.0)
 _EXIT_SECONDS, _TERM_SECONDS, _POLL = 0.6, 0.3, 0.01
 _LONGEST = 300
+_NOT_STARTED: dict[type[OSError], str] = {
+    FileNotFoundError: "it doesn't exist",
+    PermissionError: "it isn't executable",
+}
 # What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
 _NO_HANDSHAKE = {types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST}
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
 _CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _OF_SDK = (MCPError, ValueError, RuntimeError)
 
-for _name in (
-    "mcp",
-    "client",
-    "httpx2",
-):  # our errors say what these log, which goes to stderr if nobody listens
+# Our errors say what these log, which goes to stderr if nobody listens.
+for _name in ("mcp", "client", "httpx2"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
@@ -119,10 +117,8 @@ class Link:
         self.pid = os.getpid()
         self._process: Process | None = None
         self._why: FuncsError | None = None  # it ended
-        self._said, self._noise = (
-            b"",
-            b"",
-        )  # the end of the server's stderr; what isn't a message on its stdout
+        self._stderr = b""  # its end
+        self._noise = b""  # what isn't a message on stdout
         self._task = asyncio.create_task(self._own())
         _links.add(self)
 
@@ -146,16 +142,17 @@ class Link:
             share = f"{progress / total:.0%}" if total else f"{progress:g}"
             run.said = f"{share} {redacted_line(message or '', 80)}".rstrip()
 
-        params = types.CallToolRequestParams(name=name, arguments=arguments)
-        if name in self.tasks:
-            params.task = types.TaskMetadata()
+        call = types.CallToolRequest(
+            params=types.CallToolRequestParams(name=name, arguments=arguments)
+        )
         self._runs.append(run)
         try:
-            await self._request(
-                types.CallToolRequest(params=params), types.CallToolResult, ask, told
-            )
-            if params.task is not None:
-                await self._finish(self._task_of(ask), ask, run)
+            if name in self.tasks:
+                call.params.task = types.TaskMetadata()
+                created = await self._request(call, types.CreateTaskResult, ask, told)
+                await self._finish(created.task, ask, run)
+            else:
+                await self._request(call, types.CallToolResult, ask, told)
         finally:
             self._runs.remove(run)
             if self._declined:
@@ -163,12 +160,6 @@ class Link:
                 self._declined = ""
             if run.question is not None and not run.question.answer.done():
                 run.question.answer.set_result(None)
-
-    def _task_of(self, ask: Ask) -> types.Task:
-        try:
-            return types.Task.model_validate(ask.result.get("task"), by_name=False)
-        except ValueError as error:
-            raise UnansweredError(self._failure(error, ask, ProtocolError)) from None
 
     async def _finish(self, task: types.Task, ask: Ask, run: Progress) -> None:
         """Wait for the end of a task and ask for its result; cancel it if nobody waits any more."""
@@ -186,9 +177,8 @@ class Link:
             cancel = types.CancelTaskRequest(
                 params=types.CancelTaskRequestParams(task_id=task.task_id)
             )
-            background.start(
-                self._request(cancel, types.CancelTaskResult, Ask())
-            )  # nobody has to wait for that
+            # Nobody has to wait for that.
+            background.start(self._request(cancel, types.CancelTaskResult, Ask()))
             raise
         if task.status == "cancelled":
             why = redacted_line(task.status_message or "The server has cancelled the task.")
@@ -257,9 +247,8 @@ class Link:
                     await _negotiate(session)
                 except _OF_SDK as error:
                     failure = self._failure(error, ask, ProtocolError)
-                    failure = (
-                        Failure(failure.error) if self.command else failure
-                    )  # it would end again
+                    if self.command:  # it would end again
+                        failure = Failure(failure.error)
                 else:
                     limit.reschedule(None)
                     if (info := session.server_info) is not None:
@@ -270,11 +259,7 @@ class Link:
             what = f"{self.name} did not answer within {_OPEN_SECONDS:g} s{self._last_words('; ')}."
             failure = Failure(DeadlineError(what, "Start the server by itself to see why."))
         except OSError as error:
-            reasons = {
-                FileNotFoundError: "it doesn't exist",
-                PermissionError: "it isn't executable",
-            }
-            reason = reasons.get(type(error), error.strerror)
+            reason = _NOT_STARTED.get(type(error), error.strerror)
             what = f"The command {quote(' '.join(self.command[:1]))} of the MCP server can't be started: {reason}."
             failure = Failure(ConfigError(what, "Install the server, or correct its command."))
         except Exception as error:  # noqa: BLE001  # the SDK's own, perhaps a group of them
@@ -284,10 +269,9 @@ class Link:
             self.ended.set()
             _links.discard(self)
             if not self.opened.done():
-                closed = ServiceConnectionError(
-                    f"The connection to {self.name} was closed.", "Try again."
-                )
-                self.opened.set_exception(UnansweredError(failure or Failure(closed)))
+                what = f"The connection to {self.name} was closed."
+                closed = Failure(ServiceConnectionError(what, "Try again."))
+                self.opened.set_exception(UnansweredError(failure or closed))
                 self.opened.exception()  # or asyncio logs it if nobody waits
 
     @asynccontextmanager
@@ -369,13 +353,12 @@ class Link:
 
     async def _read_errors(self, process: Process) -> None:
         async for piece in cast("Any", process.stderr):
-            self._said = (self._said + piece)[-10 * _LONGEST :]
+            self._stderr = (self._stderr + piece)[-10 * _LONGEST :]
 
     def _last_words(self, before: str) -> str:
         """Return the last line that the server wrote about an error, or wrote at all."""
-        lines = [
-            line for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()
-        ]
+        text = self._stderr.decode("utf-8", "replace")
+        lines = [line for line in text.splitlines() if line.strip()]
         last = [line for line in lines if "error" in line.casefold()] or lines
         return before + redacted_line(last[-1]) if last else ""
 
@@ -410,12 +393,10 @@ class Link:
 
     def _failure(self, error: Exception, ask: Ask, refusal: type[FuncsError]) -> Failure:
         """Return why a request failed; `refusal` is what a server's own error is."""
-        text, code = (
-            redacted_line(_reason(error)),
-            error.code if isinstance(error, MCPError) else None,
-        )
         if ask.failure is not None:
             return ask.failure
+        text = redacted_line(_reason(error))
+        code = error.code if isinstance(error, MCPError) else None
         # The SDK's words for the end of a reply or a connection; a tool's own error may have the same code.
         is_closed = text.startswith("SSE stream ended") or (
             text == "Connection closed" and self.ended.is_set()
@@ -423,16 +404,12 @@ class Link:
         if code == types.CONNECTION_CLOSED and is_closed:
             return self._end()
         if code == types.METHOD_NOT_FOUND and self.opened.done() and refusal is ProtocolError:
-            return Failure(
-                ConfigError(
-                    f"{self.name} is an MCP server without tools.", "Connect to another one."
-                )
-            )
+            what = f"{self.name} is an MCP server without tools."
+            return Failure(ConfigError(what, "Connect to another one."))
         if code is None or code == types.PARSE_ERROR or refusal is ProtocolError:
+            what = f"{self.name} did not answer as an MCP server: {text}"
             check = "Check its command." if self.command else CHECK_ADDRESS
-            return Failure(
-                ProtocolError(f"{self.name} did not answer as an MCP server: {text}", check)
-            )
+            return Failure(ProtocolError(what, check))
         if code == types.INVALID_PARAMS:
             return Failure(ArgumentError(text))
         return Failure(refusal(f"The function failed: {text}", "Check its arguments first."))
@@ -475,6 +452,7 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
             return {**raw, "tools": [plain for tool in raw["tools"] if (plain := _plain(tool))]}
         if (
             method in {"tools/call", "tasks/result"}
+            and "task" not in raw
             and raw.get("resultType", "complete") == "complete"
         ):
             _asking.get().result = raw
