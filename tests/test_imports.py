@@ -45,7 +45,7 @@ OF_THE_SERVICE = {"core", "functions"}
 REACH_THE_SERVICE = {"api", "cli"}
 # Each foreign library lives in as few modules as possible.
 HOMES = {
-    "httpx": {"api", "connection.http"},
+    "httpx": {"api", "connection.http", "connection.proxies"},
     "IPython": {"client.notebook", "magic.completion", "magic.extension", "magic.subcommands"},
     "pydantic": {"functions.markers", "functions.parameters", "sources.python"},
     "msgspec": {

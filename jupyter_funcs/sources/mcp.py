@@ -168,7 +168,7 @@ async def _list(link: Link, ask: Ask) -> ReadCatalog:
 def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
     """Return the functions of listed tools; those that can't be one are left out with one warning."""
     functions = {}
-    link.tasks.clear()
+    link.tasks = set()
     left_out = []
     for tool in tools[:_MOST_TOOLS]:
         function = _function(tool, link.server)
@@ -330,8 +330,9 @@ def _text(block: JsonObject) -> str:
     """Return a text, or a line that says what else was sent."""
     if isinstance(block.get("text"), str):
         return str(block["text"])
-    size = len(_content(block)) * 3 // 4
-    parts = (block.get("mimeType"), block.get("uri"), size and size_text(size))
+    data = _content(block)
+    size = size_text(len(data) * 3 // 4) if data else ""
+    parts = (block.get("mimeType"), block.get("uri"), size)
     return f"{block.get('type')} ({', '.join(str(part) for part in parts if part)})"
 
 
