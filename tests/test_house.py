@@ -49,7 +49,7 @@ CEILINGS = {
     "tuple assignments per 1,000": 3.3,
     "vague names": 528,
     "complexity": 44,
-    "modules": 176,
+    "modules": 177,
     "modules in a folder": 15,
     "entries at the top": 16,
     "lines of the README": 142,

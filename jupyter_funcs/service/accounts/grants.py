@@ -18,6 +18,7 @@ from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, suggestion
 from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.database import Database
+from jupyter_funcs.service.accounts.kept_records import KeptLimits, KeptRecords
 from jupyter_funcs.service.accounts.records import (
     LONGEST_NAME,
     SCHEMA,
@@ -51,6 +52,10 @@ class Grants:
         self._database = Database(path)
         self.audit = Audit(self._database)
         self._database.upgrade(SCHEMA, lambda: seed(self) if seed else None)
+
+    def kept_records(self, folder: Path, limits: KeptLimits) -> KeptRecords:
+        """Return the records of the users' kept runs, with their results in a folder."""
+        return KeptRecords(self._database, folder, limits)
 
     def close(self) -> None:
         self.audit.close()

@@ -164,6 +164,39 @@ SCHEMA = (
         "CREATE INDEX audit_by_time ON audit (time)",
         "CREATE INDEX audit_by_action ON audit (action)",
     ),
+    (
+        # A number isn't used again: it names the file of a result.
+        """CREATE TABLE kept_runs (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+            id TEXT NOT NULL,
+            function TEXT NOT NULL,
+            args TEXT NOT NULL,
+            form TEXT NOT NULL,
+            typed INTEGER NOT NULL,
+            address TEXT,
+            state TEXT NOT NULL,
+            owner TEXT NOT NULL,
+            starts INTEGER NOT NULL DEFAULT 0,
+            wants_cancel INTEGER NOT NULL DEFAULT 0,
+            is_fetched INTEGER NOT NULL DEFAULT 0,
+            made REAL NOT NULL,
+            began REAL,
+            ended REAL,
+            expires REAL,
+            seconds REAL,
+            status INTEGER,
+            media_type TEXT,
+            warning TEXT,
+            rows INTEGER,
+            size INTEGER,
+            note TEXT,
+            UNIQUE (user, id)
+        ) STRICT""",
+        "CREATE INDEX kept_runs_by_state ON kept_runs (state)",
+        "CREATE TABLE kept_clock (now REAL NOT NULL, wall REAL NOT NULL) STRICT",
+        "INSERT INTO kept_clock VALUES (0, 0)",
+    ),
 )
 """One group of statements per version of the database; the first creates it, the others migrate it."""
 

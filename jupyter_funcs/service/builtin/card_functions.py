@@ -285,6 +285,7 @@ def published(
             published,
             asset=(reports_asset or asset) if published is get_report else asset,
             depends_on_data_only=True,
+            read_only=True,
             description=_description(published, reference, note),
             parameters=tuple(
                 parameter

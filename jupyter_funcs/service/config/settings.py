@@ -24,6 +24,7 @@ from pydantic import (
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, quoted_list, suggestion
+from jupyter_funcs.service.accounts.kept_records import KeptLimits
 from jupyter_funcs.service.config.config_file import TomlFile
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS
 from jupyter_funcs.service.engine.remote import IN_MEMORY
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"\$\{(\w*)\}")
 _MEMORY = re.compile(r"(?i)[0-9]+(\.[0-9]+)? ?[KMGT]i?B")
 _LIMITS = Limits()
+_KEPT = KeptLimits()
 
 
 class Section(BaseModel):
@@ -107,6 +109,9 @@ class Server(Section):
     runs_a_user: int | None = Field(default=None, ge=1)
     engine_threads: int | None = Field(default=None, ge=1, le=1024)
     stop_seconds: float = Field(default=10, ge=0, le=3600)
+    keep_days: float = Field(default=_KEPT.days, ge=0, le=3652)
+    keep_size: Annotated[ByteSize, BeforeValidator(_memory)] = ByteSize(_KEPT.size)
+    keep_size_a_user: Annotated[ByteSize, BeforeValidator(_memory)] = ByteSize(_KEPT.size_a_user)
     log: Literal["text", "json"] = "text"
 
     @model_validator(mode="after")

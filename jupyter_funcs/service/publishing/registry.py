@@ -64,6 +64,7 @@ class PublishedFunction:
     author: str | None = None
     returns: Any = None
     depends_on_data_only: bool = False
+    read_only: bool = False
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.name.isprintable():
@@ -149,10 +150,11 @@ def function(
     name: str | None = None,
     group: str | None = None,
     rules: Sequence[Rule] = (),
+    read_only: bool = False,
 ) -> Callable[[Callable[..., Any]], PublishedFunction]: ...
 
 
-def function(
+def function(  # noqa: PLR0913 - each is a fact of its own
     python: Callable[..., Any] | None = None,
     /,
     *,
@@ -160,6 +162,7 @@ def function(
     name: str | None = None,
     group: str | None = None,
     rules: Sequence[Rule] = (),
+    read_only: bool = False,
 ) -> PublishedFunction | Callable[[Callable[..., Any]], PublishedFunction]:
     """
     Publish a Python function; without options, brackets aren't needed.
@@ -180,6 +183,8 @@ def function(
         The group under which it is listed.
     rules
         What must hold between arguments, such as `AtLeastOne`.
+    read_only
+        Whether it changes nothing: a run that the end of the service interrupted may then be started again.
 
     Raises
     ------
@@ -196,17 +201,20 @@ def function(
     ... def get_panels(call: Call) -> Table:
     ...     '''List the panel data sets.'''
     """
-    publish = functools.partial(_published, name=name, asset=asset, group=group, rules=rules)
+    publish = functools.partial(
+        _published, name=name, asset=asset, group=group, rules=rules, read_only=read_only
+    )
     return publish(python) if python else publish
 
 
-def _published(
+def _published(  # noqa: PLR0913 - as above
     python: Callable[..., Any],
     *,
     name: str | None,
     asset: str,
     group: str | None,
     rules: Sequence[Any],
+    read_only: bool,
 ) -> PublishedFunction:
     code = getattr(written(python), "__code__", None)
     own_name = name_of(python)
@@ -251,6 +259,7 @@ def _published(
         place=place,
         author=getattr(python, "__globals__", {}).get("__author__"),
         returns=returned(python),
+        read_only=read_only,
     )
 
 
@@ -337,6 +346,11 @@ class Registry:
             f"No function {quoted(name)}.{near} ListUserFunctions lists the functions that you can run."
         )
 
+    @property
+    def read_only(self) -> list[str]:
+        """The names of the functions that are declared to change nothing."""
+        return [name for name, published in self._by_name.items() if published.read_only]
+
     def listing(self, assets: Sequence[Asset], reference: Any) -> list[JsonObject]:
         return [self._entry(*entry, reference) for entry in self._granted(assets)]
 
@@ -388,6 +402,7 @@ class Registry:
             "source": None,
             "context": None,
             **({"returns": published.returns} if published.returns else {}),
+            **({"readOnly": True} if published.read_only else {}),
         }
 
 

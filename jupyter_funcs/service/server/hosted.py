@@ -12,12 +12,13 @@ import time
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import plural, quoted, quoted_list, suggestion
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.kept_records import KeptLimits
 from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.config.settings import Settings, load
@@ -30,6 +31,7 @@ from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Sequence
 
     from starlette.applications import Starlette
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+    from jupyter_funcs.service.web.kept_runs import KeptRuns
     from jupyter_funcs.service.web.runs import Runs
 
 log = logging.getLogger(__name__)
@@ -66,6 +69,11 @@ class Hosted:
     runs: Runs
     ends: ExitStack
     requests: int = 0
+
+    @property
+    def kept(self) -> KeptRuns | None:
+        kept: KeptRuns | None = self.app.state.kept
+        return kept
 
 
 def build(settings: Settings, config: Path | None) -> Hosted:
@@ -105,7 +113,12 @@ def build(settings: Settings, config: Path | None) -> Hosted:
             server.behind_proxy,
             server.trusted_proxies,
         )
-        app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts)
+        kept = None
+        if server.keep_days:
+            keep = KeptLimits(server.keep_days, server.keep_size, server.keep_size_a_user)
+            kept = grants.kept_records(folder / "runs", keep)
+            opened.callback(kept.close)
+        app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts, kept=kept)
         about = _about(settings, len(built_in), len(functions))
         return Hosted(app, about, folder, grants, settings, app.state.runs, opened.pop_all())
 
@@ -141,6 +154,16 @@ class LiveService:
         finally:
             version.requests -= 1
 
+    def start(self) -> None:
+        """Take over the kept runs of processes that have ended; called on the event loop."""
+        if kept := self.service.kept:
+            kept.start()
+
+    def release(self) -> list[asyncio.Task[Any]]:
+        """Let those go who wait for kept runs, and return the ones that are running; called on the event loop."""
+        kept = [version.kept for version in self._versions]
+        return [task for runs in kept if runs for task in runs.release()]
+
     def stop(self) -> None:
         """Cancel every run and admit no more; called on the event loop."""
         for version in self._versions:
@@ -164,7 +187,8 @@ class LiveService:
             now = self._files()
             pause = max(_POLL_SECONDS, (time.monotonic() - began) / _MOST_WATCHING)
             for version in self._versions[:-1]:
-                if not version.requests and not version.runs.admitted:
+                is_busy = version.runs.admitted or (version.kept and version.kept.unfinished)
+                if not version.requests and not is_busy:
                     self._versions.remove(version)
                     version.ends.close()
             if now == last and now != built:  # no longer being written

@@ -233,6 +233,7 @@ class GracefulServer(uvicorn.Server):
             raise SetupError(
                 f"Can't listen on the port: {error.strerror}.\nChoose another with --port."
             ) from None
+        self._runs.start()
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -241,7 +242,10 @@ class GracefulServer(uvicorn.Server):
         waiting = f"waiting up to {self._stop_seconds:g} s for {plural(count, 'run')}"
         log.info("Stopping: %s.", waiting if count else "no runs in progress")
         stop = asyncio.get_running_loop().call_later(self._stop_seconds, self._end_runs)
+        kept = self._runs.release()  # runs that no connection waits for
         await super().shutdown(sockets)
+        if kept:
+            await asyncio.wait(kept)
         stop.cancel()
         log.info("Stopped.")
 

@@ -29,29 +29,33 @@ from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
 from jupyter_funcs.service.publishing import results
 from jupyter_funcs.service.publishing.registry import ArgumentsError, Registry
-from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent, ReplyForm
+from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts
+from jupyter_funcs.service.web.kept_runs import KeptRuns, Preference
 from jupyter_funcs.service.web.logins import Logins
 from jupyter_funcs.service.web.requests import (
     RequestError,
     Requests,
+    WantedRun,
     failure,
+    gone,
     note,
     qualities,
     read_object,
-    reply_form,
 )
 from jupyter_funcs.service.web.runs import Limits, Runs, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Coroutine, Hashable, Mapping
 
     from starlette.datastructures import Headers
     from starlette.exceptions import HTTPException
+    from starlette.types import Scope
 
     from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.accounts.grants import Grants
+    from jupyter_funcs.service.accounts.kept_records import KeptRecords
     from jupyter_funcs.service.accounts.records import Asset, User
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
 
@@ -80,6 +84,7 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
     *,
     limits: Limits | None = None,
     hosts: Hosts | None = None,
+    kept: KeptRecords | None = None,
 ) -> Starlette:
     """
     Build the application.
@@ -98,14 +103,18 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
         Limits on runs and logins; `Limits()` by default.
     hosts
         The accepted hosts and origins; only loopback by default.
+    kept
+        The records of kept runs; without them, no run is kept.
 
     Returns
     -------
     Starlette
-        The application; `state.runs` has its `Runs`.
+        The application; `state.runs` has its `Runs`, `state.kept` its `KeptRuns`.
     """
     hosts = hosts or Hosts()
     service = _Service(registry, auth, grants, engine, limits or Limits(), hosts)
+    if kept:
+        service.kept = KeptRuns(kept, service)
     routes = [
         Route("/api/function/ListUserFunctions", service.list_functions, methods=["POST"]),
         Route("/api/function/getAll", service.list_functions, methods=["GET"]),
@@ -114,6 +123,7 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
         Route("/healthz", JSONResponse({"status": "ok"}), methods=["GET"]),
         Route("/readyz", service.ready, methods=["GET"]),
         Route("/openapi.json", Response(_DOCUMENT.read_bytes(), media_type=JSON), methods=["GET"]),
+        *(service.kept.routes() if service.kept else ()),
     ]
     middleware = [
         Middleware(
@@ -125,16 +135,28 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
             Middleware(
                 CORSMiddleware,
                 allow_origins=hosts.origins,
-                allow_methods=["GET", "POST"],
+                allow_methods=["DELETE", "GET", "POST"],
                 allow_headers=[
                     "Authorization",
                     "Content-Type",
                     "Funcs-Args",
                     "If-None-Match",
+                    "Idempotency-Key",
+                    "Prefer",
+                    "Range",
                     "X-Api-Key",
                     "X-Request-Id",
                 ],
-                expose_headers=["Funcs-Args", "Funcs-Warning", "Retry-After", "X-Request-Id"],
+                expose_headers=[
+                    "Content-Range",
+                    "Funcs-Args",
+                    "Funcs-Run-Seconds",
+                    "Funcs-Runs",
+                    "Funcs-Warning",
+                    "Location",
+                    "Retry-After",
+                    "X-Request-Id",
+                ],
             )
         )
     handlers: dict[Any, Any] = {
@@ -144,6 +166,7 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
     }
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.runs = service.runs
+    app.state.kept = service.kept
     return app
 
 
@@ -152,23 +175,22 @@ class _Run(NamedTuple):
 
     version: tuple[Hashable, ...] | None
     assets: tuple[Asset, ...]
-    function: str
-    args: bytes
-    form: ReplyForm
-    typed: bool
+    wanted: WantedRun
 
 
 class _Listing:
     """A listing, compressed once; its tag is weak, because it is the same for each encoding."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, about: Mapping[str, str]) -> None:
         self._content = content
         self._compressed = gzip.compress(content, mtime=0)
+        whole = content + repr(about).encode()
         self._headers = {
-            "ETag": f'W/"{hashlib.sha256(content).hexdigest()[:32]}"',
+            "ETag": f'W/"{hashlib.sha256(whole).hexdigest()[:32]}"',
             "Vary": "Accept-Encoding",
             "X-Reply-Types": f"{JSON}, {ARROW}",
             "Funcs-Args": "json",
+            **about,
         }
 
     def response(self, headers: Headers) -> Response:
@@ -217,6 +239,7 @@ class _Service:
 
     def __post_init__(self) -> None:
         self.runs = Runs(self.limits)
+        self.kept: KeptRuns | None = None
         self._listing = functools.lru_cache(_MOST_LISTINGS)(self._list)
         self._replies = _Replies()
         self._check_at = 0.0
@@ -228,7 +251,7 @@ class _Service:
         return Logins(self.auth, self.limits)
 
     async def list_functions(self, request: Request) -> Response:
-        assets = self.grants.assets(self._user(request))
+        assets = self.grants.assets(self.user(request))
         if request.method == "POST":
             await read_object(request, self.limits.body_seconds, may_be_empty=True)
         # In a thread, because thousands of functions take a while.
@@ -236,38 +259,37 @@ class _Service:
         return listing.response(request.headers)
 
     def _list(self, assets: tuple[Asset, ...]) -> _Listing:
-        return _Listing(msgspec.json.encode(self.registry.listing(assets, self.engine.reference)))
+        content = msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
+        about = {"Funcs-Run-Seconds": f"{self.limits.run_seconds:g}"}
+        if self.kept:
+            about["Funcs-Runs"] = "kept"
+        return _Listing(content, about)
 
     async def run_function(self, request: Request) -> Response:
-        user = self._user(request)
+        user = self.user(request)
         note(request.scope, action="run")
-        document = await read_object(request, self.limits.body_seconds)
-        # Other fields, such as BatchId, are ignored.
-        name = document.get("FunctionName")
-        args = document.get("Args")
-        if not isinstance(name, str):
-            raise RequestError(
-                400, "FunctionName is missing or not text. Send the name of a function, as listed."
-            )
-        if not isinstance(args, dict | None):
-            raise RequestError(400, "Args is not an object. Send the arguments by name.")
-        form = reply_form(request.headers.get("accept", ""))
-        typed = request.headers.get("funcs-args", "").strip().casefold() == "json"
-        run = _Run(
-            self.engine.version,
-            self.grants.assets(user),
-            name,
-            msgspec.json.encode(args),
-            form,
-            typed,
-        )
-        if run.version is not None and (kept := self._replies.get(run)):
-            note(request.scope, function=name, rows=kept.rows)
-            return _success(kept)
+        wanted = WantedRun.read(request, await read_object(request, self.limits.body_seconds))
+        if self.kept and (preference := Preference.read(request.headers)):
+            return await self.kept.answer(request, user, wanted, preference)
+        left = functools.partial(gone, request)
+        return await self.perform(request.scope, user, wanted, left)
+
+    async def perform(
+        self,
+        scope: Scope,
+        user: User,
+        wanted: WantedRun,
+        left: Callable[[], Coroutine[Any, Any, Any]],
+        begin: Callable[[], None] | None = None,
+    ) -> Response:
+        """Run a function for a user until `left` ends; `begin` is called before it begins."""
+        run = _Run(self.engine.version, self.grants.assets(user), wanted)
+        if run.version is not None and (cached := self._replies.get(run)):
+            note(scope, function=wanted.function, rows=cached.rows)
+            return _success(cached)
         call = self.engine.call()
-        work = Work(call, functools.partial(self._reply, request, user, args or {}, call, run))
-        left = functools.partial(_until_disconnected, request)
-        reply: Response = await self.runs.perform(user.id, work, left, request.scope["facts"])
+        work = Work(call, functools.partial(self._reply, scope, user, call, run, begin))
+        reply: Response = await self.runs.perform(user.id, work, left, scope["facts"])
         return reply
 
     async def login(self, request: Request) -> Response:
@@ -316,7 +338,7 @@ class _Service:
                 return problem
         return None
 
-    def _user(self, request: Request) -> User:
+    def user(self, request: Request) -> User:
         user = self.auth.user(
             _single_header(request, "authorization"), _single_header(request, "x-api-key")
         )
@@ -324,21 +346,32 @@ class _Service:
         return user
 
     def _reply(
-        self, request: Request, user: User, args: JsonObject, call: DuckDBCall, run: _Run
+        self,
+        scope: Scope,
+        user: User,
+        call: DuckDBCall,
+        run: _Run,
+        begin: Callable[[], None] | None,
     ) -> Response:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
+        wanted = run.wanted
+        args = msgspec.json.decode(wanted.args)
+        if begin:
+            begin()
         try:
             # Not on the event loop: finding the closest of thousands of names takes a while.
-            function = self.registry.find(run.function, self.grants.assets(user))
+            function = self.registry.find(wanted.function, self.grants.assets(user))
         except LookupError as error:
             return failure(404, str(error.args[0]))
-        note(request.scope, function=function.name)
+        note(scope, function=function.name)
         values: JsonObject = {}
         try:
-            values = function.read(args, self.engine.reference, typed=run.typed)
-            result = function.result(call, values, user=user.id, form=run.form, typed=run.typed)
-            reply = results.encoded(result, call, form=run.form)
-            note(request.scope, rows=reply.rows)
+            values = function.read(args, self.engine.reference, typed=wanted.typed)
+            result = function.result(
+                call, values, user=user.id, form=wanted.form, typed=wanted.typed
+            )
+            reply = results.encoded(result, call, form=wanted.form)
+            note(scope, rows=reply.rows)
             if function.depends_on_data_only:
                 self._replies.add(run, reply)
             return _success(reply)
@@ -354,7 +387,7 @@ class _Service:
         except BaseException as error:  # noqa: BLE001 - a published function may raise anything, even SystemExit
             trace = redacted_trace(error, [*args.values(), *values.values()])
             log.error("%s failed.\n%s", function.name, trace)  # noqa: TRY400 - the trace is in the text
-            note(request.scope, failed=True)
+            note(scope, failed=True)
             reason = (
                 message_of(error).strip().partition("\n")[0][:_LONGEST_REASON]
                 or type(error).__name__
@@ -373,11 +406,6 @@ def _single_header(request: Request, name: str) -> str | None:
     if len(values) > 1:
         raise UnauthorizedError
     return values[0] if values else None
-
-
-async def _until_disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _refused(_request: Request, error: RequestError) -> Response:

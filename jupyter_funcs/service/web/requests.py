@@ -15,7 +15,7 @@ import uuid
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from http import HTTPMethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from starlette.datastructures import Headers
@@ -54,7 +54,7 @@ _MOST_DIGITS = 400
 # Logged when the caller has left; nobody receives it.
 _CLIENT_CLOSED_REQUEST = 499
 _VALID_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-_OUTCOMES = {200: "ok", _CLIENT_CLOSED_REQUEST: "cancelled", 500: "failed", 504: "timeout"}
+OUTCOMES = {200: "ok", _CLIENT_CLOSED_REQUEST: "cancelled", 500: "failed", 504: "timeout"}
 # They cost the caller nothing: a flood of them from one network leaves a record of each account per minute.
 _CHEAP_REFUSALS = {("token use", 401), ("login", 429), ("login", 503)}
 _BETWEEN_REFUSALS = 60
@@ -145,7 +145,7 @@ class Requests:
             return
         target = sent or facts.get("function")
         detail = None if status == 200 else str(status)
-        outcome = "failed" if failed else _OUTCOMES.get(status, "refused")
+        outcome = "failed" if failed else OUTCOMES.get(status, "refused")
         self.audit.record(
             action, user, target, detail, address, outcome, seconds, facts.get("rows")
         )
@@ -162,7 +162,7 @@ class Requests:
 
     def _log(self, scope: Scope, status: int, size: int, seconds: float, facts: JsonObject) -> None:
         method = scope["method"] if scope["method"] in HTTPMethod.__members__ else "?"
-        path = scope["path"] if scope["path"] in self.paths else "?"
+        path = facts.pop("path", scope["path"] if scope["path"] in self.paths else "?")
         milliseconds = round(seconds * 1000, 1)
         level = logging.DEBUG if path in {"/healthz", "/readyz"} else logging.INFO
         facts |= {
@@ -196,6 +196,30 @@ async def read_object(
         raise RequestError(415, f"The content type is {quoted(content_type)}. Send '{JSON}'.")
     # Not on the event loop, which a large body would hold up.
     return await asyncio.to_thread(_parsed, body) if len(body) > _LARGE_BODY else _parsed(body)
+
+
+class WantedRun(NamedTuple):
+    """What a request asks to run: `args` as JSON, `typed` if they have its types; `form` of the reply."""
+
+    function: str
+    args: bytes
+    form: ReplyForm
+    typed: bool
+
+    @classmethod
+    def read(cls, request: Request, document: JsonObject) -> WantedRun:
+        """Read the body of a run; other fields, such as BatchId, are ignored."""
+        name = document.get("FunctionName")
+        args = document.get("Args")
+        if not isinstance(name, str):
+            raise RequestError(
+                400, "FunctionName is missing or not text. Send the name of a function, as listed."
+            )
+        if not isinstance(args, dict | None):
+            raise RequestError(400, "Args is not an object. Send the arguments by name.")
+        form = reply_form(request.headers.get("accept", ""))
+        typed = request.headers.get("funcs-args", "").strip().casefold() == "json"
+        return cls(name, msgspec.json.encode(args or {}), form, typed)
 
 
 def _parsed(body: bytes) -> JsonObject:
@@ -248,6 +272,12 @@ def _refuse_long(number: str) -> None:
 _REFUSING = json.JSONDecoder(
     object_pairs_hook=_refuse_repeated, parse_int=_refuse_long, parse_float=len
 )
+
+
+async def gone(request: Request) -> None:
+    """Wait until the caller of a request has left."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def failure(

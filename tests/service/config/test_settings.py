@@ -61,6 +61,9 @@ def test_every_key_is_read_and_paths_are_relative_to_the_folder_of_the_file(
         runs_a_user = 2
         engine_threads = 6
         stop_seconds = 5
+        keep_days = 3
+        keep_size = "1GB"
+        keep_size_a_user = "100MB"
         log = "json"
         [functions]
         builtin = false

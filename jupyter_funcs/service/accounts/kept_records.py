@@ -1,0 +1,325 @@
+"""
+The records of kept runs: a row for each in the database of the accounts, and a file for each result.
+
+A row tells of its file before the file gets its name, so that whatever is interrupted, the two can be brought in line.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jupyter_funcs.core.errors import SetupError
+from jupyter_funcs.core.files import create_locked, finish, lock, open_regular, remove_abandoned
+from jupyter_funcs.core.text import size_text
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from jupyter_funcs.core.json_decoding import Values
+    from jupyter_funcs.service.accounts.database import Database
+
+WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
+CANCELLED, LOST = "cancelled", "lost"
+STATES = (WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST)
+
+_DAY_SECONDS = 86_400
+# The most that the records' clock advances at once, whatever the system's does; `prune` is called more often.
+_MOST_STEP = 3600
+_MOST_LISTED = 1000
+_MOST_UNFINISHED = 1000
+_LOST = (
+    "The service ended while the run was running. It isn't started again by itself, because it may "
+    "have changed data."
+)
+
+
+class KeptLimits(NamedTuple):
+    """How long results are kept, and how many bytes of them: of all users, and of each."""
+
+    days: float = 7
+    size: int = 10 * 10**9
+    size_a_user: int = 10**9
+
+
+class KeptRun(NamedTuple):
+    """A kept run; times are Unix times in seconds, `size` is that of the file of its result."""
+
+    number: int
+    user: int
+    user_name: str
+    id: str
+    function: str
+    args: str
+    form: Any
+    typed: int
+    address: str | None
+    state: str
+    owner: str
+    starts: int
+    wants_cancel: int
+    made: float
+    began: float | None = None
+    ended: float | None = None
+    seconds: float | None = None
+    status: int | None = None
+    media_type: str | None = None
+    warning: str | None = None
+    rows: int | None = None
+    size: int | None = None
+    note: str | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state not in {WAITING, RUNNING}
+
+
+class KeptRecords:
+    """The records of one service in one process; others may share the database and the folder."""
+
+    def __init__(self, database: Database, folder: Path, limits: KeptLimits) -> None:
+        self.limits = limits
+        self._database = database
+        self._folder = folder
+        folder.mkdir(mode=0o700, exist_ok=True)
+        # Locked as long as this process runs: others see whether the runs that it owns still do.
+        self._owner = secrets.token_hex(8)
+        self._claim = create_locked(folder / f"{self._owner}.lock", 0o600)
+        self._clean()
+
+    def close(self) -> None:
+        """Leave the runs that wait to others."""
+        with suppress(OSError):
+            Path(self._claim.name).unlink()
+        self._claim.close()
+
+    def path(self, run: KeptRun) -> Path:
+        """Return the file of a result."""
+        return self._folder / str(run.number)
+
+    def find(self, user: int, id_: str) -> KeptRun | None:
+        return next(iter(self._runs("r.user = ? AND r.id = ?", user, id_)), None)
+
+    def of_user(
+        self, user: int, state: str | None, since: float | None, key: str | None
+    ) -> list[KeptRun]:
+        """Return a user's runs, the newest first."""
+        condition = """r.user = ?1 AND (?2 IS NULL OR r.state = ?2) AND (?3 IS NULL OR r.made >= ?3)
+            AND (?4 IS NULL OR r.id = ?4) ORDER BY r.number DESC LIMIT ?5"""
+        return self._runs(condition, user, state, since, key, _MOST_LISTED)
+
+    def position(self, run: KeptRun) -> int:
+        """Return the place of a waiting run among all that wait, from 1."""
+        query = "SELECT count(*) FROM kept_runs WHERE state = 'waiting' AND number <= ?"
+        return int(self._database.read(query, run.number)[0][0])
+
+    def has_room(self, user: int) -> bool:
+        """Return whether another run of a user can be kept, as far as their unfinished runs say."""
+        query = "SELECT count(*) FROM kept_runs WHERE user = ? AND state IN ('waiting', 'running')"
+        return bool(self._database.read(query, user)[0][0] < _MOST_UNFINISHED)
+
+    def add(self, user: int, id_: str, *values: Any, state: str) -> int | None:
+        """Add a run with its function, arguments, form, types and address; return its number, `None` if it is there."""
+        with self._database.change() as sql:
+            now = time.time()
+            begun = (now, 1) if state == RUNNING else (None, 0)
+            rows = sql.execute(_INSERT, (user, id_, *values, state, self._owner, now, *begun))
+            return next((int(number) for (number,) in rows), None)
+
+    def begin(self, number: int) -> None:
+        """Note that a run begins, before it does: it isn't started twice."""
+        with self._database.change() as sql:
+            sql.execute(_BEGIN, (time.time(), number))
+
+    def end(
+        self, number: int, state: str, about: Values, content: bytes | memoryview | None
+    ) -> str | None:
+        """Note how a run ended, and write its result into a file; return why that isn't kept, if so."""
+        note = None
+        size = None if content is None else len(content)
+        with self._database.change() as sql:
+            if size is not None and (note := self._make_room(sql, number, size)):
+                size = None
+            values = {**about, "size": size, "note": note, "number": number}
+            if not sql.execute(_ANNOUNCE, values).rowcount:
+                return None  # it was forgotten meanwhile
+        if content is not None and size is not None:
+            try:
+                self._write(number, content)
+            except OSError as error:
+                note = f"Its result isn't kept: {error.strerror}."
+        with self._database.change() as sql:
+            size = None if note else size
+            if not sql.execute(_END, (state, time.time(), size, note, self._days, number)).rowcount:
+                self._remove([number])
+        return note
+
+    def note_fetched(self, run: KeptRun) -> None:
+        """Note that a result was fetched: if there is no room for others, it goes first."""
+        with suppress(SetupError), self._database.change() as sql:
+            sql.execute("UPDATE kept_runs SET is_fetched = 1 WHERE number = ?", (run.number,))
+
+    def ask_to_cancel(self, run: KeptRun) -> None:
+        with self._database.change() as sql:
+            sql.execute("UPDATE kept_runs SET wants_cancel = 1 WHERE number = ?", (run.number,))
+
+    def to_cancel(self) -> list[KeptRun]:
+        """Return the runs of this process that are to be cancelled."""
+        return self._runs(f"r.wants_cancel AND r.owner = ? AND {_UNFINISHED}", self._owner)
+
+    def forget(self, run: KeptRun) -> None:
+        """Delete a run and its result."""
+        with self._database.change() as sql:
+            sql.execute("DELETE FROM kept_runs WHERE number = ?", (run.number,))
+        self._remove([run.number])
+
+    def orphans(self, read_only: Iterable[str]) -> list[KeptRun]:
+        """
+        Take over the runs of processes that have ended; return those that are to be started now.
+
+        A run of one of the `read_only` functions is started again once. A run of another function that was running is
+        lost, unless its result is there.
+        """
+        owners = self._database.read(
+            f"SELECT DISTINCT owner FROM kept_runs r WHERE owner <> ? AND {_UNFINISHED}",  # noqa: S608 - ours
+            self._owner,
+        )
+        ended = [owner for (owner,) in owners if not self._is_alive(owner)]
+        if not ended:
+            return []
+        safe = set(read_only)
+        started = []
+        with self._database.change() as sql:
+            for run in self._runs(_UNFINISHED, sql=sql):
+                if run.owner not in ended:
+                    continue
+                state, note = self._after(run, safe)
+                values = (state, self._owner, note, time.time(), self._days, run.number)
+                sql.execute(_TAKE_OVER if state == WAITING else _SETTLE, values)
+                if state == WAITING:
+                    started.append(run)
+        remove_abandoned(self._folder.glob("*.lock"))
+        return started
+
+    def prune(self) -> None:
+        """Advance the clock of the records, and delete what was kept long enough."""
+        with self._database.change() as sql:
+            sql.execute(_TICK, {"wall": time.time(), "step": _MOST_STEP})
+            rows = sql.execute(
+                "DELETE FROM kept_runs WHERE expires < (SELECT now FROM kept_clock) RETURNING number"
+            ).fetchall()
+        self._remove(number for (number,) in rows)
+
+    @property
+    def _days(self) -> float:
+        return self.limits.days * _DAY_SECONDS
+
+    def _after(self, run: KeptRun, safe: set[str]) -> tuple[str, str | None]:
+        """Return what becomes of a run whose process has ended, and a note on it."""
+        if run.size is not None and self.path(run).exists():  # all but its row was written
+            return (DONE if run.status == 200 else FAILED), None
+        if run.wants_cancel:
+            return CANCELLED, None
+        if run.state == WAITING or (run.function in safe and run.starts < 2):
+            return WAITING, None
+        return LOST, _LOST
+
+    def _make_room(self, sql: sqlite3.Connection, number: int, size: int) -> str | None:
+        """Delete results that were fetched, the oldest first, until another one fits; else return why it doesn't."""
+        own = "user = (SELECT user FROM kept_runs WHERE number = ?)"
+        for most, whose, values in (
+            (self.limits.size_a_user, own, (number,)),
+            (self.limits.size, "1", ()),
+        ):
+            query = f"SELECT number, size, is_fetched FROM kept_runs WHERE size AND {whose} ORDER BY number"  # noqa: S608 - ours
+            rows = sql.execute(query, values).fetchall()
+            excess = sum(row[1] for row in rows) + size - most
+            for other, taken, is_fetched in rows:
+                if excess > 0 and is_fetched:
+                    sql.execute("DELETE FROM kept_runs WHERE number = ?", (other,))
+                    self._remove([other])
+                    excess -= taken
+            if excess > 0:
+                of = "your kept results" if values else "the kept results of all users"
+                return (
+                    f"Its result isn't kept: {size_text(size)} more would exceed the "
+                    f"{size_text(most)} that {of} may take. Delete some of them."
+                )
+        return None
+
+    def _write(self, number: int, content: bytes | memoryview) -> None:
+        path = self._folder / str(number)
+        temporary = path.with_suffix(".part")
+        temporary.unlink(missing_ok=True)  # of an earlier start
+        file = create_locked(temporary, 0o600)
+        try:
+            with file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+                finish(file, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        if os.name == "posix":
+            folder = os.open(self._folder, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
+
+    def _remove(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            (self._folder / str(number)).unlink(missing_ok=True)
+
+    def _clean(self) -> None:
+        """Bring rows and files in line, and remove what processes that were killed have left."""
+        remove_abandoned(self._folder.glob("*.part"))
+        # The files first: a row is there before its file.
+        files = {int(path.name) for path in self._folder.iterdir() if path.name.isdecimal()}
+        with self._database.change() as sql:
+            query = f"SELECT number, size AND NOT ({_UNFINISHED}) FROM kept_runs r"  # noqa: S608 - ours
+            rows = dict(sql.execute(query))
+            for number in rows.keys() - files:
+                if rows[number] and not (self._folder / str(number)).exists():
+                    sql.execute("DELETE FROM kept_runs WHERE number = ?", (number,))
+        self._remove(files - rows.keys())
+
+    def _is_alive(self, owner: str) -> bool:
+        try:
+            with open_regular(self._folder / f"{owner}.lock") as file:
+                return lock(file, waits=False) is False
+        except OSError:
+            return False
+
+    def _runs(
+        self, condition: str, *values: Any, sql: sqlite3.Connection | None = None
+    ) -> list[KeptRun]:
+        query = (
+            f"SELECT {_COLUMNS} FROM kept_runs r JOIN users u ON u.id = r.user WHERE {condition}"  # noqa: S608 - ours
+        )
+        rows = sql.execute(query, values) if sql else self._database.read(query, *values)
+        return [KeptRun(*row) for row in rows]
+
+
+_UNFINISHED = "r.state IN ('waiting', 'running')"
+_COLUMNS = ", ".join("u.name" if name == "user_name" else f"r.{name}" for name in KeptRun._fields)
+_INSERT = """INSERT INTO kept_runs
+    (user, id, function, args, form, typed, address, state, owner, made, began, starts)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING number"""
+_BEGIN = "UPDATE kept_runs SET state = 'running', began = ?, starts = starts + 1 WHERE number = ?"
+_ANNOUNCE = """UPDATE kept_runs
+    SET status = :status, media_type = :media_type, warning = :warning, rows = :rows,
+        size = :size, note = :note, seconds = :seconds
+    WHERE number = :number"""
+_END = """UPDATE kept_runs SET state = ?, ended = ?, size = ?, note = ?,
+    expires = (SELECT now FROM kept_clock) + ? WHERE number = ?"""
+_SETTLE = """UPDATE kept_runs SET state = ?, owner = ?, note = ?, ended = ?,
+    expires = (SELECT now FROM kept_clock) + ? WHERE number = ?"""
+_TAKE_OVER = """UPDATE kept_runs SET state = ?1, owner = ?2, note = ?3, began = NULL, status = NULL,
+    size = NULL WHERE number = ?6"""
+# A clock of its own, which neither jumps nor goes back: results aren't deleted early because the system's does.
+_TICK = """UPDATE kept_clock SET wall = :wall,
+    now = now + min(max(:wall - wall, 0), :step)"""

@@ -1,0 +1,560 @@
+"""
+Kept runs: runs that continue without their caller, and whose results wait for them.
+
+A run is kept from its start (`POST /api/runs`); or, where the caller would rather be told of it than wait (`Prefer:
+respond-async` with an `Idempotency-Key`), once it takes longer than they wait, or they have left. The caller's key is
+the run's id, so that a repeated start is the same run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import re
+import threading
+import time
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
+from starlette.background import BackgroundTask
+from starlette.requests import ClientDisconnect
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from jupyter_funcs.core.errors import SetupError
+from jupyter_funcs.core.text import quoted, quoted_list
+from jupyter_funcs.service.accounts import kept_records
+from jupyter_funcs.service.accounts.kept_records import KeptRecords, KeptRun
+from jupyter_funcs.service.accounts.records import User
+from jupyter_funcs.service.engine.calls import CallCancelledError
+from jupyter_funcs.service.publishing.results import ARROW, JSON, encoded, read_stream
+from jupyter_funcs.service.web.requests import (
+    OUTCOMES,
+    RequestError,
+    WantedRun,
+    failure,
+    gone,
+    note,
+    read_object,
+    reply_form,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+    from starlette.requests import Request
+    from starlette.types import Scope
+
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
+    from jupyter_funcs.service.accounts.grants import Grants
+    from jupyter_funcs.service.publishing.registry import Registry
+    from jupyter_funcs.service.web.hosts import Hosts
+    from jupyter_funcs.service.web.runs import Limits
+
+log = logging.getLogger(__name__)
+
+_PATH = "/api/runs"
+_KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_WAIT = re.compile(r"[0-9]{1,4}(\.[0-9]{1,3})?")
+# The longest that a request waits; proxies give up after a minute or less.
+_MOST_WAIT = 20.0
+# Between two looks at a run of another process, at what others want to cancel, and at processes that have ended.
+_LOOK_SECONDS = 0.5
+_WATCH_SECONDS = 1.0
+_PRUNE_SECONDS = 600.0
+_FULL_SECONDS = 1.0
+_RUNS_AT_ONCE = 64
+# Results without a file stay here for a while.
+_MOST_HELD = 100
+_MOST_HELD_BYTES = 2**26
+_UNWRITABLE = "the service can't write to its disk."
+
+
+class RunningService(Protocol):
+    """What kept runs need of the service."""
+
+    grants: Grants
+    hosts: Hosts
+    limits: Limits
+    registry: Registry
+
+    def user(self, request: Request) -> User: ...
+
+    async def perform(
+        self,
+        scope: Scope,
+        user: User,
+        wanted: WantedRun,
+        left: Callable[[], Coroutine[Any, Any, Any]],
+        begin: Callable[[], None] | None = None,
+    ) -> Response: ...
+
+
+class Preference(NamedTuple):
+    """That a caller would rather get a 202 than wait longer, in seconds, for a run."""
+
+    key: str
+    wait: float
+
+    @classmethod
+    def read(cls, headers: Mapping[str, str]) -> Preference | None:
+        """Read it from ``Prefer: respond-async, wait=10`` and ``Idempotency-Key``, if both are there and valid."""
+        wishes = [wish.strip() for wish in headers.get("prefer", "").casefold().split(",")]
+        key = headers.get("idempotency-key", "").strip('"')
+        if "respond-async" not in wishes or not _KEY.fullmatch(key):
+            return None
+        waits = [wish.removeprefix("wait=") for wish in wishes if wish.startswith("wait=")]
+        return cls(key, _seconds(waits[0] if waits else "0"))
+
+
+def _seconds(text: str) -> float:
+    if not _WAIT.fullmatch(text):
+        raise RequestError(400, f"wait is {quoted(text)}. Send a number of seconds.")
+    return min(float(text), _MOST_WAIT)
+
+
+@dataclass(eq=False)
+class _Live:
+    """A run of this process; `number` is that of its row, once it is kept."""
+
+    user: User
+    id: str
+    wanted: WantedRun
+    address: str | None
+    number: int | None = None
+    began: float | None = None
+    has_ended: bool = False
+    is_unkept: bool = False
+    facts: JsonObject = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[Response] | None = None
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self.began is None else time.monotonic() - self.began
+
+
+class KeptRuns:
+    def __init__(self, records: KeptRecords, service: RunningService) -> None:
+        self._records = records
+        self._service = service
+        self._live: dict[tuple[int, str], _Live] = {}
+        self._held: OrderedDict[tuple[int, str], tuple[KeptRun, Response]] = OrderedDict()
+        self._turns: dict[int, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(_RUNS_AT_ONCE)
+        )
+        self._lock = threading.Lock()
+        self._watching: asyncio.Task[None] | None = None
+        self._is_stopping = False
+
+    def routes(self) -> list[Route]:
+        run = f"{_PATH}/{{id}}"
+        return [
+            Route(_PATH, self._begin, methods=["POST"]),
+            Route(_PATH, self._list, methods=["GET"]),
+            Route(run, self._look, methods=["GET"]),
+            Route(run, self._forget, methods=["DELETE"]),
+            Route(f"{run}/result", self._fetch, methods=["GET"]),
+            Route(f"{run}/cancel", self._cancel, methods=["POST"]),
+        ]
+
+    @property
+    def unfinished(self) -> int:
+        """The number of runs of this process that have not ended."""
+        return len(self._live)
+
+    def start(self) -> None:
+        """Take over what processes that have ended left, now and from now on; called on the event loop."""
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch())
+
+    def release(self) -> list[asyncio.Task[Response]]:
+        """Let those go who wait for a run, as the service stops; return the runs that are running."""
+        self._is_stopping = True
+        running = []
+        for live in [*self._live.values()]:
+            with live.lock:
+                if live.task and live.number is not None and live.began is None:
+                    live.task.cancel()  # it waits for the next process
+                elif live.task:
+                    running.append(live.task)
+        return running
+
+    async def answer(
+        self, request: Request, user: User, wanted: WantedRun, preference: Preference
+    ) -> Response:
+        """Run a function; return the reply if it is there in time, else keep the run and tell where it is."""
+        self.start()
+        key = (user.id, preference.key)
+        live = self._live.get(key)
+        if live is None and await self._found(*key):
+            return await self._after(request, user, preference)
+        if live is None:
+            live = self._started(_Live(user, preference.key, wanted, self._address(request)))
+            live.facts |= {"request_id": request.scope["facts"]["request_id"]}
+        assert live.task
+        left = asyncio.ensure_future(gone(request))
+        try:
+            ends = (live.task, left)
+            await asyncio.wait(ends, timeout=preference.wait, return_when=asyncio.FIRST_COMPLETED)
+            is_late = not live.task.done()
+            if is_late and not await asyncio.to_thread(self._keep, live):
+                # It has just ended; or it can't be kept, and runs as others do, until its caller leaves.
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                if not live.task.done():
+                    live.cancelled.set()
+        finally:
+            left.cancel()
+        facts = request.scope["facts"]
+        if live.number is not None:
+            facts.pop("action", None)  # it is recorded when it ends
+        if live.task.done():
+            facts.update(live.facts)
+            reply = live.task.result()
+            if live.is_unkept:
+                reply.headers.setdefault("Funcs-Warning", f"The run wasn't kept: {_UNWRITABLE}")
+            return reply
+        if left.done() and not left.cancelled():
+            raise ClientDisconnect
+        return await self._accepted(*key)
+
+    async def _after(self, request: Request, user: User, preference: Preference) -> Response:
+        """Answer the repeated start of a run that is kept."""
+        request.scope["facts"].pop("action", None)
+        run = await self._awaited(user.id, preference.key, preference.wait)
+        if run and run.has_ended:
+            return await self._result(request, run)
+        return await self._accepted(user.id, preference.key)
+
+    # The endpoints
+
+    async def _begin(self, request: Request) -> Response:
+        user = self._service.user(request)
+        self.start()
+        document = await read_object(request, self._service.limits.body_seconds)
+        wanted = WantedRun.read(request, document)
+        key = document.get("key")
+        if not isinstance(key, str) or not _KEY.fullmatch(key):
+            raise RequestError(
+                400, "key is missing or not valid. Send 8 to 64 letters, digits, '-' and '_'."
+            )
+        live = _Live(user, key, wanted, self._address(request))
+        note(request.scope, function=wanted.function)
+        if not await self._found(user.id, key):
+            if not await asyncio.to_thread(self._records.has_room, user.id):
+                text = "You have too many kept runs that have not ended. Wait, or cancel some."
+                raise RequestError(429, text, {"Retry-After": "10"})
+            try:
+                await asyncio.to_thread(self._add, live, kept_records.WAITING)
+            except SetupError as error:
+                log.warning("A run can't be kept: %s", error)
+                return failure(507, "The service can't keep runs now: its disk can't be written.")
+            if live.number is not None:
+                self._started(live)
+        return await self._accepted(user.id, key)
+
+    async def _list(self, request: Request) -> Response:
+        user = self._service.user(request)
+        query = request.query_params
+        state = query.get("state")
+        if state not in (None, *kept_records.STATES):
+            raise RequestError(400, f"state is one of {quoted_list(kept_records.STATES)}.")
+        since = None
+        if "since" in query:
+            try:
+                since = datetime.fromisoformat(query["since"]).astimezone(UTC).timestamp()
+            except (ValueError, OverflowError):
+                text = "since is not a time. Send one such as 2025-03-04T12:00:00Z."
+                raise RequestError(400, text) from None
+        listing = self._records.of_user
+        runs = await asyncio.to_thread(listing, user.id, state, since, query.get("key"))
+        return JSONResponse({"runs": [self._description(run) for run in runs]})
+
+    async def _look(self, request: Request) -> Response:
+        user, id_ = self._named(request)
+        run = await self._awaited(user.id, id_, _seconds(request.query_params.get("wait", "0")))
+        if run is None:
+            raise self._no_run(id_)
+        return JSONResponse(self._description(run))
+
+    async def _fetch(self, request: Request) -> Response:
+        user, id_ = self._named(request, "/result")
+        return await self._result(request, await self._kept(user, id_))
+
+    async def _cancel(self, request: Request) -> Response:
+        user, id_ = self._named(request, "/cancel")
+        run = await self._kept(user, id_)
+        if not run.has_ended:
+            if live := self._live.get((user.id, id_)):
+                live.cancelled.set()
+            else:
+                await asyncio.to_thread(self._records.ask_to_cancel, run)
+            run = await self._awaited(user.id, id_, 2 * _WATCH_SECONDS) or run
+        return JSONResponse(self._description(run))
+
+    async def _forget(self, request: Request) -> Response:
+        user, id_ = self._named(request)
+        run = await self._kept(user, id_)
+        if live := self._live.get((user.id, id_)):
+            live.cancelled.set()
+        self._held.pop((user.id, id_), None)
+        await asyncio.to_thread(self._records.forget, run)
+        return Response(status_code=204)
+
+    # What they have in common
+
+    def _named(self, request: Request, action: str = "") -> tuple[User, str]:
+        note(request.scope, path=f"{_PATH}/{{id}}{action}")
+        user = self._service.user(request)
+        self.start()
+        return user, request.path_params["id"]
+
+    def _address(self, request: Request) -> str | None:
+        return self._service.hosts.caller(request.headers, request.client)
+
+    async def _accepted(self, user: int, id_: str) -> Response:
+        run = await self._found(user, id_)
+        if run is None:  # deleted by its user meanwhile
+            raise self._no_run(id_)
+        position = None
+        if run.state == kept_records.WAITING:
+            position = await asyncio.to_thread(self._records.position, run)
+        document = {"id": run.id, "state": run.state, "position": position}
+        return JSONResponse(document, 202, {"Location": f"{_PATH}/{run.id}"})
+
+    async def _found(self, user: int, id_: str) -> KeptRun | None:
+        spare = self._held.get((user, id_))
+        return spare[0] if spare else await asyncio.to_thread(self._records.find, user, id_)
+
+    async def _kept(self, user: User, id_: str) -> KeptRun:
+        """Return a run that somebody asks for, which keeps it."""
+        live = self._live.get((user.id, id_))
+        if live and live.number is None:
+            await asyncio.to_thread(self._keep, live)
+        run = await self._found(user.id, id_)
+        if run is None:
+            raise self._no_run(id_)
+        return run
+
+    @staticmethod
+    def _no_run(id_: str) -> RequestError:
+        return RequestError(404, f"You have no kept run {quoted(id_)}.")
+
+    async def _awaited(self, user: int, id_: str, seconds: float) -> KeptRun | None:
+        """Return a run when it has ended, or as it is after some seconds."""
+        until = time.monotonic() + seconds
+        live = self._live.get((user, id_))
+        if live and live.number is None:
+            await asyncio.to_thread(self._keep, live)
+        while True:
+            run = await self._found(user, id_)
+            left = until - time.monotonic()
+            if run is None or run.has_ended or left <= 0 or self._is_stopping:
+                return run
+            live = self._live.get((user, id_))
+            pause = asyncio.sleep(min(left, _LOOK_SECONDS))
+            if live and live.task:
+                pause.close()
+                await asyncio.wait({live.task}, timeout=min(left, _WATCH_SECONDS))
+            else:
+                await pause
+
+    async def _result(self, request: Request, run: KeptRun) -> Response:
+        """Return what `runFunction` would have answered; the header tells it from an answer about the request."""
+        mark = {"Funcs-Run": run.id}
+        if spare := self._held.get((run.user, run.id)):
+            spare[1].headers.update(mark)
+            return spare[1]
+        if not run.has_ended:
+            return failure(409, f"The run is still {run.state}.", mark)
+        if run.size is None or run.status is None:
+            text = run.note or f"The run was {run.state}: it has no result."
+            return failure(410, text, mark)
+        headers = mark | ({"Funcs-Warning": run.warning} if run.warning else {})
+        path = self._records.path(run)
+        fetched = BackgroundTask(self._records.note_fetched, run)
+        is_json = reply_form(request.headers.get("accept", "")) == "json"
+        if run.media_type == ARROW and is_json:
+            reply = await asyncio.to_thread(lambda: encoded(read_stream(path.read_bytes())))
+            return Response(reply.content, run.status, headers, JSON, fetched)
+        return FileResponse(path, run.status, headers, run.media_type, fetched)
+
+    @staticmethod
+    def _description(run: KeptRun) -> JsonObject:
+        return {
+            "id": run.id,
+            "state": run.state,
+            "FunctionName": run.function,
+            "Args": msgspec.json.decode(run.args),
+            "made": _utc(run.made),
+            "ended": _utc(run.ended),
+            "seconds": run.seconds,
+            "rows": run.rows,
+            "bytes": run.size,
+            "note": run.note,
+        }
+
+    # Runs
+
+    def _started(self, live: _Live) -> _Live:
+        self._live[live.user.id, live.id] = live
+        live.task = asyncio.create_task(self._run(live))
+        # What it raises is for whoever waits; nobody may.
+        live.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return live
+
+    def _add(self, live: _Live, state: str) -> None:
+        wanted = live.wanted
+        what = (wanted.function, wanted.args.decode(), wanted.form, wanted.typed, live.address)
+        live.number = self._records.add(live.user.id, live.id, *what, state=state)
+
+    def _keep(self, live: _Live) -> bool:
+        """Add the row of a run that has begun without one; return whether it is kept now."""
+        with live.lock:
+            if live.number is None and not live.has_ended:
+                state = kept_records.WAITING if live.began is None else kept_records.RUNNING
+                try:
+                    self._add(live, state)
+                except SetupError as error:
+                    log.warning("A run can't be kept: %s", error)
+                    live.is_unkept = True
+            return live.number is not None
+
+    def _has_begun(self, live: _Live) -> None:
+        with live.lock:
+            if self._is_stopping and live.number is not None:
+                raise CallCancelledError
+            live.began = time.monotonic()
+            if live.number is not None:
+                self._records.begin(live.number)
+
+    async def _run(self, live: _Live) -> Response:
+        """Run a function to its end, and note that if the run is kept."""
+        try:
+            reply = await self._performed(live)
+        except ClientDisconnect:
+            await asyncio.to_thread(self._end, live, kept_records.CANCELLED, None)
+            raise
+        except RequestError as error:
+            is_stopping = error.status_code == 503
+            if not is_stopping or live.number is None:  # else the next process takes it over
+                refusal = failure(error.status_code, str(error.detail), error.headers)
+                await asyncio.to_thread(self._end, live, kept_records.FAILED, refusal)
+            raise
+        else:
+            is_done = reply.status_code == 200 and not live.facts.get("failed")
+            state = kept_records.DONE if is_done else kept_records.FAILED
+            await asyncio.to_thread(self._end, live, state, reply)
+            return reply
+        finally:
+            self._live.pop((live.user.id, live.id), None)
+
+    async def _performed(self, live: _Live) -> Response:
+        begin = functools.partial(self._has_begun, live)
+        scope = {"facts": live.facts}
+        while True:
+            try:
+                turn = self._turns[live.user.id] if live.number else contextlib.nullcontext()
+                async with turn:
+                    return await self._service.perform(
+                        scope, live.user, live.wanted, live.cancelled.wait, begin
+                    )
+            except RequestError as error:
+                if error.status_code != 429 or live.number is None or live.began is not None:
+                    raise
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(live.cancelled.wait(), _FULL_SECONDS)
+            if live.cancelled.is_set():
+                raise ClientDisconnect
+
+    def _end(self, live: _Live, state: str, reply: Response | None) -> None:
+        with live.lock:
+            live.has_ended = True
+        about: JsonObject = {
+            "seconds": round(live.seconds, 3),
+            "rows": live.facts.get("rows"),
+            "status": reply and reply.status_code,
+            "media_type": reply and reply.headers["content-type"],
+            "warning": reply and reply.headers.get("funcs-warning"),
+        }
+        content = None if reply is None else bytes(reply.body)
+        if live.number is None:
+            self._hold(live, state, about, reply, None)
+            return
+        try:
+            text = self._records.end(live.number, state, about, content)
+        except SetupError as error:
+            log.warning("A kept run has ended, and can't be noted: %s", error)
+            text = f"Its result isn't kept: {_UNWRITABLE}"
+        if text:
+            self._hold(live, state, about, reply, text)
+        status = about["status"]
+        outcome = OUTCOMES.get(status, "refused") if status else "cancelled"
+        outcome = "failed" if live.facts.get("failed") else outcome
+        self._service.grants.audit.record(
+            *("run", live.user.name, live.wanted.function, None, live.address, outcome),
+            *(about["seconds"], about["rows"]),
+        )
+
+    def _hold(
+        self, live: _Live, state: str, about: Values, reply: Response | None, text: str | None
+    ) -> None:
+        """Hold a result without a file for a while: its caller may not have got it."""
+        if reply is None:
+            return
+        now = time.time()
+        run = KeptRun(
+            number=0,
+            user=live.user.id,
+            user_name=live.user.name,
+            id=live.id,
+            function=live.wanted.function,
+            args=live.wanted.args.decode(),
+            form=live.wanted.form,
+            typed=live.wanted.typed,
+            address=live.address,
+            state=state,
+            owner="",
+            starts=1,
+            wants_cancel=False,
+            made=now,
+            ended=now,
+            note=text,
+            **about,
+        )
+        with self._lock:
+            self._held[live.user.id, live.id] = (run, reply)
+            size = sum(len(spare.body) for _, spare in self._held.values())
+            while len(self._held) > _MOST_HELD or (size > _MOST_HELD_BYTES and len(self._held) > 1):
+                size -= len(self._held.popitem(last=False)[1][1].body)
+
+    async def _watch(self) -> None:
+        pruned = -_PRUNE_SECONDS
+        while not self._is_stopping:
+            try:
+                if time.monotonic() > pruned + _PRUNE_SECONDS:
+                    pruned = time.monotonic()
+                    await asyncio.to_thread(self._records.prune)
+                for run in await asyncio.to_thread(self._records.to_cancel):
+                    if live := self._live.get((run.user, run.id)):
+                        live.cancelled.set()
+                safe = self._service.registry.read_only
+                for run in await asyncio.to_thread(self._records.orphans, safe):
+                    wanted = WantedRun(run.function, run.args.encode(), run.form, bool(run.typed))
+                    user = User(run.user, run.user_name)
+                    self._started(_Live(user, run.id, wanted, run.address, run.number))
+            except SetupError as error:
+                log.warning("The kept runs can't be looked at: %s", error)
+            await asyncio.sleep(_WATCH_SECONDS)
+
+
+def _utc(seconds: float | None) -> str | None:
+    return (
+        None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    )

@@ -1,0 +1,310 @@
+"""Kept runs: a run continues without its caller, and its result waits for them (FAULTS.md 164)."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from jupyter_funcs.core.errors import SetupError
+from jupyter_funcs.service.accounts import kept_records
+from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.grants import Grants
+from jupyter_funcs.service.accounts.kept_records import KeptLimits, KeptRecords
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
+from jupyter_funcs.service.builtin import companies, demo
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
+from jupyter_funcs.service.web.app import create_app
+from jupyter_funcs.service.web.runs import Limits
+from tests.service.conftest import RUN, becomes, published, served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+RUNS = "/api/runs"
+ARROW = "application/vnd.apache.arrow.stream"
+
+
+class Kept:
+    """A service that keeps runs, over HTTP; `t` calls."""
+
+    def __init__(self, folder: Path, *functions: PublishedFunction, **limits: Any) -> None:
+        self.folder = folder / "runs"
+        self.grants = Grants(folder / "accounts.sqlite", self._seed)
+        self.records = self.grants.kept_records(folder / "runs", KeptLimits(**limits))
+        auth = Auth(SigningKeys.in_memory(), self.grants)
+        engine = DuckDBEngine(companies.reference(), demo.cards)
+        registry = Registry(functions, author="t")
+        self.app = create_app(
+            registry, auth, self.grants, engine, limits=Limits(), kept=self.records
+        )
+        self.tokens = {name: auth.issue(name, 1) for name in ("t", "u")}
+        self.url = ""
+
+    @staticmethod
+    def _seed(grants: Grants) -> None:
+        grants.add_asset("a", organisation="t", is_shared=True)
+        for name in ("t", "u"):
+            grants.add_user(name, organisation="t", email=f"{name}@t.example")
+
+    def ask(self, method: str, path: str, user: str = "t", **options: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.tokens[user]}", **options.pop("headers", {})}
+        options = {"timeout": 60, **options}
+        return httpx.request(method, self.url + path, headers=headers, **options)
+
+    def begin(self, name: str, key: str, **options: Any) -> httpx.Response:
+        body = {"FunctionName": name, "Args": options.pop("args", {}), "key": key}
+        return self.ask("POST", RUNS, json=body, **options)
+
+    def look(self, key: str, wait: float = 20, user: str = "t") -> Any:
+        return self.ask("GET", f"{RUNS}/{key}?wait={wait}", user).json()
+
+    def prefer(self, name: str, key: str, wait: float, **options: Any) -> httpx.Response:
+        headers = {"Prefer": f"respond-async, wait={wait}", "Idempotency-Key": key}
+        return self.ask("POST", RUN, json={"FunctionName": name}, headers=headers, **options)
+
+
+@pytest.fixture
+def keeping(tmp_path: Path) -> Iterator[Callable[..., Kept]]:
+    """Serve functions of the asset `a` by a service that keeps runs."""
+    with contextlib.ExitStack() as ends:
+
+        def serve(*functions: PublishedFunction, **limits: Any) -> Kept:
+            kept = Kept(tmp_path, *functions, **limits)
+            ends.callback(kept.records.close)
+            kept.url = ends.enter_context(served(kept.app))
+            return kept
+
+        yield serve
+
+
+class Held:
+    """A function that waits until it may go on, and counts its runs."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.begun = threading.Event()
+        self.runs = 0
+
+    def published(self, name: str = "Held") -> PublishedFunction:
+        def run() -> list[dict[str, int]]:
+            self.runs += 1
+            self.begun.set()
+            self.go.wait(60)
+            return [{"n": self.runs}]
+
+        return published(name, run)
+
+
+QUICK = published("Quick", lambda: [{"n": 1}])
+
+
+def test_a_kept_run_is_accepted_looked_at_and_fetched_again(
+    keeping: Callable[..., Kept],
+) -> None:
+    kept = keeping(QUICK)
+    begun = kept.begin("Quick", "key-00000001")
+    assert begun.status_code == 202, begun.text
+    assert begun.headers["location"] == f"{RUNS}/key-00000001"
+    assert begun.json()["id"] == "key-00000001"
+    run = kept.look("key-00000001")
+    assert (run["state"], run["rows"], run["FunctionName"]) == ("done", 1, "Quick")
+    result = f"{RUNS}/key-00000001/result"
+    for _ in range(2):
+        reply = kept.ask("GET", result)
+        assert reply.json() == {"error": None, "body": '[{"n":1}]'}
+    part = kept.ask("GET", result, headers={"Range": "bytes=2-6"})
+    assert (part.status_code, part.text) == (206, "error")
+
+
+def test_a_run_that_ends_in_time_is_answered_as_always_and_another_one_is_kept(
+    keeping: Callable[..., Kept],
+) -> None:
+    held = Held()
+    kept = keeping(QUICK, held.published())
+    assert kept.prefer("Quick", "key-00000001", 20).json()["body"] == '[{"n":1}]'
+    later = kept.prefer("Held", "key-00000002", 0.2)
+    assert later.status_code == 202
+    assert later.json()["state"] == "running"
+    held.go.set()
+    assert kept.look("key-00000002")["state"] == "done"
+    assert kept.prefer("Held", "key-00000002", 20).json()["body"] == '[{"n":1}]'
+    assert held.runs == 1
+
+
+def test_a_run_whose_caller_left_goes_on_and_a_repeated_start_is_the_same_run(
+    keeping: Callable[..., Kept],
+) -> None:
+    held = Held()
+    kept = keeping(held.published())
+    with pytest.raises(httpx.ReadTimeout):
+        kept.prefer("Held", "key-00000001", 20, timeout=0.5)
+    assert kept.look("key-00000001", wait=0)["state"] == "running"
+    assert kept.begin("Held", "key-00000001").json()["state"] == "running"
+    held.go.set()
+    assert kept.look("key-00000001")["state"] == "done"
+    assert held.runs == 1
+
+
+def test_nobody_else_sees_a_run(keeping: Callable[..., Kept]) -> None:
+    kept = keeping(QUICK)
+    kept.begin("Quick", "key-00000001")
+    kept.look("key-00000001")
+    for method, path in (
+        ("GET", ""),
+        ("GET", "/result"),
+        ("POST", "/cancel"),
+        ("DELETE", ""),
+    ):
+        assert kept.ask(method, f"{RUNS}/key-00000001{path}", "u").status_code == 404
+    assert kept.ask("GET", RUNS, "u").json() == {"runs": []}
+    assert kept.look("key-00000001")["state"] == "done"
+
+
+def test_a_run_is_cancelled_and_forgotten(keeping: Callable[..., Kept]) -> None:
+    held = Held()
+    kept = keeping(held.published(), QUICK)
+    kept.begin("Held", "key-00000001")
+    assert held.begun.wait(60)
+    assert kept.ask("POST", f"{RUNS}/key-00000001/cancel").json()["state"] == "cancelled"
+    assert kept.ask("GET", f"{RUNS}/key-00000001/result").status_code == 410
+    held.go.set()
+    kept.begin("Quick", "key-00000002")
+    kept.look("key-00000002")
+    states = {run["id"]: run["state"] for run in kept.ask("GET", RUNS).json()["runs"]}
+    assert states == {"key-00000001": "cancelled", "key-00000002": "done"}
+    only = kept.ask("GET", f"{RUNS}?state=done").json()["runs"]
+    assert [run["id"] for run in only] == ["key-00000002"]
+    for key in states:
+        assert kept.ask("DELETE", f"{RUNS}/{key}").status_code == 204
+        assert kept.ask("GET", f"{RUNS}/{key}").status_code == 404
+    assert {path.suffix for path in kept.folder.iterdir()} == {".lock"}
+
+
+def test_a_failure_is_fetched_as_the_run_would_have_answered_it(
+    keeping: Callable[..., Kept],
+) -> None:
+    @function(asset="a", name="Typed")
+    def typed(n: int) -> int:
+        """Return it."""
+        return 1 // n
+
+    kept = keeping(typed)
+    for key, args, status in (
+        ("key-00000001", {}, 422),
+        ("key-00000002", {"n": "0"}, 200),
+        ("key-00000003", {"n": "1"}, 200),
+    ):
+        kept.begin("Typed", key, args=args)
+        run = kept.look(key)
+        assert run["state"] == ("done" if key == "key-00000003" else "failed")
+        direct = kept.ask("POST", RUN, json={"FunctionName": "Typed", "Args": args})
+        fetched = kept.ask("GET", f"{RUNS}/{key}/result")
+        assert (fetched.status_code, fetched.content) == (status, direct.content)
+        assert fetched.headers["funcs-run"] == key
+    kept.begin("Nothing", "key-00000004")
+    assert kept.look("key-00000004")["state"] == "failed"
+    assert kept.ask("GET", f"{RUNS}/key-00000004/result").status_code == 404
+
+
+def test_a_result_in_arrow_is_fetched_as_json_by_who_asks_for_it(
+    keeping: Callable[..., Kept],
+) -> None:
+    kept = keeping(QUICK)
+    kept.begin("Quick", "key-00000001", headers={"Accept": ARROW})
+    kept.look("key-00000001")
+    result = f"{RUNS}/key-00000001/result"
+    assert kept.ask("GET", result, headers={"Accept": ARROW}).headers["content-type"] == ARROW
+    assert kept.ask("GET", result).json()["body"] == '[{"n":1}]'
+
+
+def test_results_that_were_fetched_make_room_and_others_stay(keeping: Callable[..., Kept]) -> None:
+    long = published("Long", lambda: "x" * 1000)
+    kept = keeping(long, size_a_user=2500)
+    for number in range(3):
+        kept.begin("Long", f"key-0000000{number}")
+        kept.look(f"key-0000000{number}")
+    third = kept.look("key-00000002")
+    assert third["state"] == "done"
+    assert "2.5 kB" in third["note"]
+    # It isn't kept, but who waits for it gets it.
+    assert kept.ask("GET", f"{RUNS}/key-00000002/result").status_code == 200
+    assert kept.ask("GET", f"{RUNS}/key-00000000/result").status_code == 200
+    assert becomes(lambda: kept.records.find(1, "key-00000000") is not None)
+    kept.begin("Long", "key-00000003")
+    assert kept.look("key-00000003")["note"] is None
+    assert kept.ask("GET", f"{RUNS}/key-00000000").status_code == 404
+    assert kept.ask("GET", f"{RUNS}/key-00000001/result").status_code == 200
+
+
+def test_a_full_disk_keeps_runs_going_and_says_what_is_not_kept(
+    keeping: Callable[..., Kept], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held()
+    kept = keeping(QUICK, held.published())
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kept_records, "create_locked", full)
+        kept.begin("Quick", "key-00000001")
+        run = kept.look("key-00000001")
+        assert (run["state"], run["note"]) == (
+            "done",
+            "Its result isn't kept: No space left on device.",
+        )
+        assert kept.ask("GET", f"{RUNS}/key-00000001/result").status_code == 200
+
+    def unwritable(*_: object, **__: object) -> None:
+        raise SetupError("database or disk is full")
+
+    monkeypatch.setattr(KeptRecords, "add", unwritable)
+    assert kept.begin("Quick", "key-00000002").status_code == 507
+    threading.Timer(1, held.go.set).start()
+    reply = kept.prefer("Held", "key-00000003", 0.2)
+    assert reply.json()["body"] == '[{"n":1}]'
+    assert "wasn't kept" in reply.headers["funcs-warning"]
+
+
+def test_results_are_kept_for_their_time_whatever_the_clock_does(
+    keeping: Callable[..., Kept], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = keeping(QUICK, days=1)
+    clock = [time.time()]
+    kept.records.prune()
+    monkeypatch.setattr(kept_records.time, "time", lambda: clock[0])
+    kept.begin("Quick", "key-00000001")
+    kept.look("key-00000001")
+    for jump in (86_400 * 365, -86_400 * 800, 86_400 * 800):
+        clock[0] += jump
+        kept.records.prune()
+    assert kept.records.find(1, "key-00000001")
+    for _ in range(25):
+        clock[0] += 3600
+        kept.records.prune()
+    assert kept.records.find(1, "key-00000001") is None
+    assert {path.suffix for path in kept.folder.iterdir()} == {".lock"}
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"{RUNS}/nothing", 404),
+        (f"{RUNS}/nothing?wait=x", 400),
+        (f"{RUNS}?state=eaten", 400),
+        (f"{RUNS}?since=yesterday", 400),
+        (f"{RUNS}?since=2025-03-04T12:00:00Z", 200),
+    ],
+)
+def test_requests_are_checked(keeping: Callable[..., Kept], path: str, status: int) -> None:
+    kept = keeping(QUICK)
+    assert kept.ask("GET", path).status_code == status
+    assert kept.begin("Quick", "short").status_code == 400
