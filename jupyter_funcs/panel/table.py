@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,17 +12,19 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.coded import applied, literal, printed
-from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.export import tabbed
 from jupyter_funcs.frames.roles import FRAME, flat, flattening, is_to_date
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.derived import Expression, pivot
+from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import (
     Columns,
     Computed,
     Contains,
     Json,
+    JsonPath,
     Names,
     Number,
     OneOf,
@@ -32,7 +35,7 @@ from jupyter_funcs.panel.requests import (
     Text,
     answers,
 )
-from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text
+from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text, total_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -256,6 +259,43 @@ class TableView:
         missing = int(column.data.isna().sum())
         empty = [{"text": None, "count": missing}] if missing and not query else []
         return {"values": [*empty, *hits[:_MOST_VALUES]], "total": len(hits)}
+
+    @answers()
+    def named(self, text: Text) -> Json:
+        """Return the columns whose names contain a text, those that begin with it first."""
+        wanted = text.casefold().strip()
+        names = [str(name).casefold() for name in self.flat.columns]
+        hits = sorted(
+            (at for at, name in enumerate(names) if wanted in name),
+            key=lambda at: (not names[at].startswith(wanted), len(names[at]) if wanted else 0),
+        )
+        columns = [{"at": at, "name": self._column(at).name} for at in hits[:_MOST_VALUES]]
+        return {"columns": columns, "total": len(hits)}
+
+    @answers()
+    def facts(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> Json:
+        """Return the count of some values, and of numbers of one type their sum, mean and range."""
+        rows, _ = self._window(query, first, end)
+        chosen = [*map(self._column, columns)]
+        counts = [int(column.data.iloc[rows].notna().sum()) for column in chosen]
+        facts = [("count", f"{sum(counts):,}", f"{sum(counts):,}")]
+        numbers = [column for column in chosen if column.right]
+        if sum(counts) and len({column.type for column in numbers}) == 1:
+            facts += total_facts(numbers, rows)
+        return {"facts": facts}
+
+    @answers()
+    def cell(
+        self, query: TableQuery, row: Number, at: Number, path: JsonPath, first: Number
+    ) -> Json:
+        """Return all of a cell, and a page of what its text holds as JSON."""
+        rows, _ = self._window(query, row, row + 1)
+        text = self._column(at).whole(rows)
+        if text is None or text.lstrip()[:1] not in {"{", "["}:
+            return {"text": text, "node": None}
+        with suppress(FuncsError):
+            return {"text": text, "node": JsonTree(text.encode()).node(path, first)}
+        return {"text": text, "node": None}
 
     @answers("copy")
     def text(

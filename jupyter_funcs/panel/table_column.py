@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +15,7 @@ import pandas as pd
 
 from jupyter_funcs.core.coded import applied, literal, printed, step
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.text import json_text, plain, quote
 from jupyter_funcs.frames.display import (
     NUMBERS,
     NUMBERS_OF_PYTHON,
@@ -26,7 +28,7 @@ from jupyter_funcs.frames.display import (
 from jupyter_funcs.frames.roles import FRAME, adds_up, as_float, is_identifier, order_of_periods
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,6 +44,7 @@ _BINS = 24
 _WIDEST = 220
 _NARROWEST = 72
 _CHARACTER = 6.9
+_LONGEST_WHOLE = 1_000_000  # characters of a cell
 _DAY = re.compile(r"(?a)\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?")
 _TYPED = re.compile(r"(?a)([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)")
 _OF_ARROW = {
@@ -156,6 +159,15 @@ class TableColumn:
             return None if is_empty(value) else self._format.text(value)
         except TROUBLE:
             return short_text(plain_text(value))
+
+    def whole(self, rows: Any) -> str | None:
+        """Return the first of some values in full; `None` if it is empty."""
+        value = next(iter(self.data.iloc[rows].tolist()), None)
+        if isinstance(value, dict | list | tuple | np.ndarray):
+            with suppress(*TROUBLE):
+                return json_text(plain(value))
+        shown = self.cell(value)
+        return shown if shown is None or self.kind == "date" else plain_text(value)[:_LONGEST_WHOLE]
 
     def copied(self, rows: Any) -> pd.Series[Any]:
         """Return some of the values for a spreadsheet: times as they are shown, others as they are."""
@@ -469,6 +481,33 @@ class TableColumn:
 
 def _whole_percent(value: float) -> str:
     return with_minus(f"{value:+,.0%}")
+
+
+def total_facts(columns: Sequence[TableColumn], rows: Any) -> list[tuple[str, str, str]]:
+    """Return the sum, mean and range of the numbers of columns of one type, computed exactly."""
+    values = [column.data.iloc[rows].dropna() for column in columns]
+    values = [numbers for numbers in values if len(numbers)]
+    try:
+        exact = sum(map(_exact_sum, values), Fraction())
+        least = min(numbers.min() for numbers in values)
+        most = max(numbers.max() for numbers in values)
+        mean = float(exact / sum(map(len, values)))
+    except TROUBLE:  # no values, or infinite ones
+        return []
+    [first, *_] = columns
+    facts: dict[str, Any] = {"mean": mean, "min": least, "max": most}
+    if all(column.adds_up for column in columns):
+        whole = exact.denominator == 1
+        facts = {"sum": int(exact) if whole else float(exact)} | facts
+    brief = first.cell if first.type == "percent" else short_number
+    return [
+        (name, brief(float(fact)) or "", first.cell(fact) or "") for name, fact in facts.items()
+    ]
+
+
+def _exact_sum(numbers: pd.Series[Any]) -> Fraction:
+    add = math.fsum if numbers.dtype.kind == "f" else sum
+    return Fraction(add(numbers.tolist()))
 
 
 def plain_text(value: Any) -> str:

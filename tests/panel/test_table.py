@@ -711,3 +711,66 @@ def test_a_column_tells_what_its_catalog_says_of_it() -> None:
     frame.attrs["funcs"] = {"columns": said}
     columns = TableView(frame).view()["columns"]
     assert [column["said"] for column in columns] == ["Card spend.\nUnit: USD", "", "Unit: cards"]
+
+
+def facts(frame: pd.DataFrame, *columns: int) -> dict[str, str]:
+    """What the foot of the table says of all rows of these columns, exactly."""
+    reply = TableView(frame).facts(TableQuery(), 0, len(frame), list(columns))
+    return {name: exact for name, _, exact in reply["facts"]}
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([0.1] * 10, {"sum": "1.00", "mean": "0.10", "min": "0.10", "max": "0.10"}),
+        (np.array([2**62, 2**62, 2**62]), {"sum": f"{3 * 2**62:,}", "max": f"{2**62:,}"}),
+        ([Decimal("0.10"), Decimal("0.20"), None], {"count": "2", "sum": "0.3"}),
+        ([1e16, 1.0, -1e16], {"sum": "1.00"}),
+    ],
+)
+def test_a_selection_is_added_up_exactly(values: Any, told: dict[str, str]) -> None:
+    frame = pd.DataFrame({"Spend": pd.Series(values)})
+    said = facts(frame, 0)
+    assert {name: said[name].removesuffix(".00") for name in told} == {
+        name: text.removesuffix(".00") for name, text in told.items()
+    }
+
+
+def test_ratios_and_numbers_of_several_types_are_counted_and_not_added() -> None:
+    growth = [0.5, -0.25, None]
+    frame = pd.DataFrame({"Spend": [1.5, 2.5, 3.5], "Growth": growth, "Name": ["a", None, "b"]})
+    assert facts(frame, 1) == {"count": "2", "mean": "+12.5%", "min": "−25.0%", "max": "+50.0%"}
+    assert facts(frame, 0, 1) == {"count": "5"}
+    assert facts(frame, 2) == {"count": "2"}
+    assert facts(pd.DataFrame({"Spend": [INF, 1.0]}), 0) == {"count": "2"}
+    assert facts(frame.head(0), 0) == {"count": "0"}
+
+
+def test_a_cell_is_read_in_full_with_its_json() -> None:
+    long = "x" * 5000
+    values = [long, '{"a": [1, 2]}', {"b": 12345678901234567890}, "[broken", None, 0.1 + 0.2]
+    table = TableView(pd.DataFrame({"Value": pd.Series(values, dtype=object)}))
+    cells = [table.cell(TableQuery(), row, 0, [], 0) for row in range(len(values))]
+    assert [cell["text"] for cell in cells] == [
+        long,
+        '{"a": [1, 2]}',
+        '{"b": 12345678901234567890}',
+        "[broken",
+        None,
+        "0.30000000000000004",
+    ]
+    assert [bool(cell["node"]) for cell in cells] == [False, True, True, False, False, False]
+    assert cells[2]["node"]["children"][0]["text"] == "12345678901234567890"
+    [item, _] = table.cell(TableQuery(), 1, 0, ["a"], 0)["node"]["children"]
+    assert item["text"] == "1"
+
+
+def test_columns_are_found_by_their_names() -> None:
+    table = TableView(pd.DataFrame({"Total spend": [1], "Spend": [2], "Region": ["a"]}))
+
+    def names(text: str) -> list[str]:
+        return [column["name"] for column in table.named(text)["columns"]]
+
+    assert names("") == ["Total spend", "Spend", "Region"]
+    assert names("SPEND") == ["Spend", "Total spend"]
+    assert names("no") == []

@@ -328,7 +328,7 @@ test("keys move the cell, and a selection is copied with tabs", async () => {
   await pause(20);
   const on = el.querySelector(".is-on");
   assert.deepEqual([on.dataset.r, on.dataset.c], ["1", "2"]);
-  press(grid, "Enter");
+  press(grid, "c", { ctrlKey: true });
   await pause(20);
   assert.deepEqual(
     [last(model, "copy").from, last(model, "copy").to, last(model, "copy").columns],
@@ -578,5 +578,174 @@ test("the view as code follows the view", async () => {
   model.die();
   await pause(20);
   assert.ok($("sort:Spend").disabled && $("find").disabled);
+  await close();
+});
+
+/** Where the mouse is above a cell of the grid, as it is drawn here. */
+const above = (row, left) => ({
+  clientX: left,
+  clientY: 82 + 28 * row + 5,
+  buttons: 1,
+  bubbles: true,
+});
+
+test("cells are selected by dragging, rows by their number, columns by their header, all by the corner", async () => {
+  const { model, el, $, close } = await panel();
+  const grid = $("grid");
+  Object.defineProperty(grid.querySelector(".jf-headgroup"), "offsetHeight", { value: 82 });
+  const mouse = (type, target, at) => target.dispatchEvent(new MouseEvent(type, at));
+  const cell = (row, place) => grid.querySelector(`[data-r="${row}"][data-c="${place}"]`);
+  const area = async (...drag) => {
+    const [first, from, to] = drag;
+    mouse("mousedown", first, from);
+    if (to) mouse("mousemove", window, to);
+    mouse("mouseup", window, to ?? from);
+    const asks = asked(model, "facts").length;
+    await until(() => asked(model, "facts").length > asks);
+    const { from: top, to: end, columns } = last(model, "facts");
+    return [top, end, columns.length];
+  };
+  assert.deepEqual(await area(cell(2, 1), above(2, 200), above(4, 400)), [2, 5, 2]);
+  assert.equal($("facts").textContent, "count 12sum 3.1Mmean 259kmin 216kmax 303k");
+  assert.equal($("facts").children[1].title, "sum 3,104,112.24");
+  assert.deepEqual(
+    await area(grid.querySelector(".jf-no[data-r='3']"), above(3, 5), above(6, 5)),
+    [3, 7, 6],
+  );
+  const header = grid.querySelector(".jf-th[data-c='1']");
+  assert.deepEqual(await area(header, above(-2, 200)), [0, 10_956, 1]);
+  $("select-cells").click();
+  await until(() => last(model, "facts").columns.length === 6);
+  press(grid, "Escape");
+  await until(() => !$("facts"));
+  mouse("mousedown", cell(2, 1), above(2, 200));
+  press(grid, " ", { shiftKey: true });
+  await until(() => el.querySelectorAll(".is-sel").length === 6);
+  press(grid, " ", { ctrlKey: true });
+  await until(() => $("facts") && last(model, "facts").to === 10_956);
+  await close();
+});
+
+test("a cell opens beside the grid, whole, as JSON or as a link, and follows the keys", async () => {
+  const long = `${"long ".repeat(500)}<b>`;
+  const { el, $, close } = await panel({
+    cell: ({ row, path, from }) =>
+      [
+        ANSWERS.cell({ row, at: 1, path, from }),
+        { text: long, node: null },
+        { text: "https://a.example/x", node: null },
+        { text: null, node: null },
+      ][row],
+  });
+  const grid = $("grid");
+  press(grid, "ArrowDown");
+  press(grid, " ");
+  await until(() => $("cell")?.querySelector("[data-jf^='node:']"));
+  press(grid, "ArrowDown");
+  await until(() => $("cell").querySelector("pre"));
+  assert.equal($("cell").querySelector("pre").textContent, long);
+  press(grid, "ArrowDown");
+  await until(() => $("cell").querySelector("a"));
+  assert.equal($("cell").querySelector("a").href, "https://a.example/x");
+  press(grid, "ArrowDown");
+  await until(() => $("cell").textContent.includes("Empty"));
+  $("cell-close").click();
+  await until(() => !$("cell"));
+  assert.equal(el.querySelector("b.jf"), null);
+  await close();
+});
+
+test("any of 2,000 columns is reached in six keys, and a hidden one is shown", async () => {
+  const column = (at) => ({ ...RESULT.table.columns[2], at, name: `c${at}`, summary: null });
+  const all = [...Array(60).keys()];
+  const named = ({ text }) => {
+    const hits = [...Array(2000).keys()].filter((at) => `c${at}`.includes(text));
+    return {
+      columns: hits.slice(0, 200).map((at) => ({ at, name: `c${at}` })),
+      total: hits.length,
+    };
+  };
+  const { el, $, close } = await panel(
+    { named, columns: ({ columns }) => ({ columns: columns.map(column) }) },
+    { table: { count: 2000, columns: all.map(column), page: { ...rows(0, 40), columns: all } } },
+  );
+  press($("grid"), "g", { ctrlKey: true });
+  await until(() => $("column-search"));
+  type($("column-search"), "1234");
+  await until(() => $("column:c1234"));
+  press($("column-search"), "Enter");
+  await until(() => el.querySelector(".is-on")?.getAttribute("aria-colindex") === "1235");
+  $("columns").click();
+  await until(() => $("column-search"));
+  press($("column-search"), "Enter", { shiftKey: true });
+  await until(() => $("chip:hidden"));
+  assert.equal($("column:c0").getAttribute("aria-selected"), "false");
+  press($("column-search"), "Enter");
+  await until(() => !$("chip:hidden"));
+  await close();
+});
+
+test("measures come before what is the same in all rows, and columns are moved and pinned", async () => {
+  const [date, region, spend, ...others] = RESULT.table.columns;
+  const same = { ...region, summary: { ...region.summary, distinct: 1, empty: 0 } };
+  const { el, $, close } = await panel({}, { table: { columns: [date, same, spend, ...others] } });
+  const names = () =>
+    [...el.querySelectorAll(".jf-sort span")].map(({ textContent }) => textContent);
+  assert.deepEqual(names().slice(0, 2), ["Date", "Spend"]);
+  assert.equal(names().at(-1), "Region");
+  $("filter:Spend").click();
+  await until(() => $("left:Spend"));
+  $("left:Spend").click();
+  await until(() => names()[0] === "Spend");
+  press($("grid"), "ArrowRight");
+  press($("grid"), "ArrowRight", { altKey: true, shiftKey: true });
+  await until(() => names()[0] === "Date");
+  $("pin:Spend").click();
+  await until(() => names()[0] === "Spend");
+  assert.ok(el.querySelector(".jf-th.is-pin [data-jf='sort:Spend']"));
+  await close();
+});
+
+test("a number is shortened in words, and whole when it is pointed at", async () => {
+  const page = {
+    ...rows(0, 40),
+    rows: rows(0, 40).rows.map((row) => [
+      row[0],
+      row[1],
+      "164,712,345,678.12",
+      "+12,345.6%",
+      ...row.slice(4),
+    ]),
+  };
+  const { el, $, close } = await panel({}, { table: { page } });
+  $("filter:Spend").click();
+  await until(() => $("narrower:Spend"));
+  const cell = () => el.querySelector("[data-r='0'][data-c='2']");
+  const seen = new Set();
+  $("wider:Spend").click();
+  for (let turn = 0; turn < 12; turn++) {
+    await pause(2);
+    seen.add(cell().textContent);
+    $("narrower:Spend").click();
+    await pause(2);
+    seen.add(cell().textContent);
+  }
+  assert.deepEqual([...seen], ["164,712,345,678.12", "164.7B", "165B"]);
+  assert.equal(cell().title, "164,712,345,678.12");
+  await close();
+});
+
+test("the wheel scrolls the page until the grid is clicked", async () => {
+  const { $, close } = await panel();
+  const wheel = () => {
+    const event = new Event("wheel", { bubbles: true, cancelable: true });
+    Object.assign(event, { deltaY: 100, deltaX: 0, deltaMode: 0 });
+    $("grid").dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  document.scrollingElement.scrollBy ??= () => {};
+  assert.equal(wheel(), true);
+  $("grid").focus();
+  assert.equal(wheel(), false);
   await close();
 });

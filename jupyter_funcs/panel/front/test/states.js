@@ -456,6 +456,23 @@ export const ANSWERS = {
     code: 'panel_daily[panel_daily["Region"].isin(["Southeast", "Pacific"]) & (panel_daily["Spend"] >= 400000)].sort_values("Spend", ascending=False, kind="stable")',
   },
   copy: { text: "1\t2" },
+  named({ text }) {
+    const wanted = COLUMNS.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
+    return { columns: wanted.map(({ at, name }) => ({ at, name })), total: wanted.length };
+  },
+  facts: {
+    facts: [
+      ["count", "12", "12"],
+      ["sum", "3.1M", "3,104,112.24"],
+      ["mean", "259k", "258,676.02"],
+      ["min", "216k", "215,838.52"],
+      ["max", "303k", "302,947.52"],
+    ],
+  },
+  cell: ({ row, at, path, from }) => {
+    if (at !== 1) return { text: rows(row, row + 1).rows[0][at], node: null };
+    return { text: '{"region": "Midwest"}', node: jsonNode({ path, from }) };
+  },
   json: (request) => jsonNode(request),
   json_text: { text: "{}" },
   json_find: ({ text }) => ({
@@ -799,6 +816,31 @@ export const STATES = {
     },
   }),
   table: at({}),
+  "table-cells": at({}, async ({ $, pause }) => {
+    const drag = (type, row, place) => {
+      const { left, top } = $("grid")
+        .querySelector(`[data-r="${row}"][data-c="${place}"]`)
+        .getBoundingClientRect();
+      const where = { clientX: left + 20, clientY: top + 10, buttons: 1, bubbles: true };
+      $("grid")
+        .querySelector(`[data-r="${row}"][data-c="${place}"]`)
+        .dispatchEvent(new MouseEvent(type, where));
+    };
+    drag("mousedown", 2, 2);
+    drag("mousemove", 8, 3);
+    drag("mouseup", 8, 3);
+    await pause(300);
+  }),
+  "table-cell": at({}, async ({ $, pause }) => {
+    const cell = $("grid").querySelector('[data-r="2"][data-c="1"]');
+    for (const type of ["mousedown", "mouseup", "dblclick"]) {
+      const { left, top } = cell.getBoundingClientRect();
+      const where = { clientX: left + 9, clientY: top + 9, bubbles: true };
+      cell.dispatchEvent(new MouseEvent(type, where));
+    }
+    await pause(100);
+  }),
+  "table-columns": at({}, click("columns")),
   filtered: at({}, async (page) => {
     await click(
       "sort:Spend",

@@ -170,14 +170,14 @@ const UNITS: Unit[] = [
   [1e3, "k"],
 ];
 
-/** A single value in three digits, in a legend or at a bar: "786M", "−2.5k". */
-export function shortText(value: number | null | undefined, format: string) {
+/** A single value in few digits, in a legend or at a bar: "786M", "−2.5k". */
+export function shortText(value: number | null | undefined, format: string, digits: number = 3) {
   if (value === null || value === undefined) return "";
   const [size, unit] =
     format === "percent"
       ? [0.01, "%"]
       : (UNITS.find(([unit]) => Math.abs(value) >= unit * 0.9995) ?? [1, ""]);
-  return minus(`${Number((value / size).toPrecision(3))}${unit}`);
+  return minus(`${Number((value / size).toPrecision(digits))}${unit}`);
 }
 
 /**

@@ -607,6 +607,31 @@ export interface Requests {
     };
     out: { text: string };
   };
+  /** The columns whose names contain a text. */
+  named: {
+    in: { run: number; text: string };
+    out: { columns: { at: number; name: string }[]; total: number };
+  };
+  /**
+   * Of several cells: "count", and of numbers also "sum", "mean", "min" and "max", in brief and
+   * exactly.
+   */
+  facts: {
+    in: { run: number; from: number; to: number; columns: number[]; query: TableQuery };
+    out: { facts: [name: string, brief: string, exact: string][] };
+  };
+  /** All of a cell, with some items of what its text holds as JSON. */
+  cell: {
+    in: {
+      run: number;
+      row: number;
+      at: number;
+      query: TableQuery;
+      path: (string | number)[];
+      from: number;
+    };
+    out: { text: string | null; node: JsonNode | null };
+  };
   chart: {
     in: {
       run: number;

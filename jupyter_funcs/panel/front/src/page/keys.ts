@@ -12,7 +12,7 @@ export function trapKeys(root: HTMLElement, signal: AbortSignal) {
   const trap = (event: KeyboardEvent) => {
     const [target] = event.composedPath();
     if (!(target instanceof Element) || !root.contains(target)) return;
-    const isCommand = (event.ctrlKey || event.metaKey) && !/^(enter|a)$/i.test(event.key);
+    const isCommand = (event.ctrlKey || event.metaKey) && !/^(enter|[ag ])$/i.test(event.key);
     if (isCommand) letThrough();
     else target.setAttribute(SUPPRESS, "true");
   };

@@ -11,8 +11,11 @@ type Child = P.JsonNode["children"][number];
 /** Children of a page. */
 const PAGE = 50;
 
+/** Items of a value, from one of them on. */
+export type ReadJson = (path: Path, from: number) => Promise<P.JsonNode>;
+
 type ItemsProps = {
-  run: number;
+  read: ReadJson;
   path: Path;
   node?: P.JsonNode;
   label: string;
@@ -22,9 +25,9 @@ type ItemsProps = {
 /**
  * The items of an array or object, a page at a time; `goal` holds the places on the way to a hit.
  */
-export function JsonItems({ run, path, node, label, goal }: ItemsProps) {
+export function JsonItems({ read, path, node, label, goal }: ItemsProps) {
   const { live } = usePanel();
-  const { first, items, total, waits, load } = useItems(run, path, node);
+  const { first, items, total, waits, load } = useItems(read, path, node);
   const place = goal?.[0];
   const end = first + items.length;
   useLayoutEffect(() => {
@@ -50,7 +53,7 @@ export function JsonItems({ run, path, node, label, goal }: ItemsProps) {
         <JsonChild
           key={child.key}
           child={child}
-          run={run}
+          read={read}
           path={[...path, child.key]}
           goal={place === first + at ? goal?.slice(1) : undefined}
         />
@@ -64,8 +67,8 @@ export function JsonItems({ run, path, node, label, goal }: ItemsProps) {
 }
 
 /** The children of a node that have arrived. */
-function useItems(run: number, path: Path, node?: P.JsonNode) {
-  const { ask, tell } = usePanel();
+function useItems(read: ReadJson, path: Path, node?: P.JsonNode) {
+  const { tell } = usePanel();
   const [waits, setWaits] = useState(false);
   const [page, setPage] = useState({
     first: 0,
@@ -74,7 +77,7 @@ function useItems(run: number, path: Path, node?: P.JsonNode) {
   });
   const load = (from: number, isMore = false) => {
     setWaits(true);
-    const reply = ask("json", { run, path, from }).then(({ children, total }) =>
+    const reply = read(path, from).then(({ children, total }) =>
       setPage(({ first, items }) =>
         isMore
           ? { first, items: [...items, ...children], total }
@@ -86,10 +89,10 @@ function useItems(run: number, path: Path, node?: P.JsonNode) {
   return { ...page, waits, load };
 }
 
-type ChildProps = { child: Child; run: number; path: Path; goal?: number[] };
+type ChildProps = { child: Child; read: ReadJson; path: Path; goal?: number[] };
 
 /** A value on a line, or an array or object that opens. */
-function JsonChild({ child, run, path, goal }: ChildProps) {
+function JsonChild({ child, read, path, goal }: ChildProps) {
   const { key, text, whole } = child;
   const [open, setOpen] = useState(path.length === 1 && opensAtFirst(child));
   const line = useRef<HTMLDivElement | null>(null);
@@ -125,7 +128,7 @@ function JsonChild({ child, run, path, goal }: ChildProps) {
           </span>
         </button>
       </div>
-      {open && <JsonItems run={run} path={path} label={String(key)} goal={goal} />}
+      {open && <JsonItems read={read} path={path} label={String(key)} goal={goal} />}
     </div>
   );
 }

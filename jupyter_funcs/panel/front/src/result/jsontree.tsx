@@ -3,7 +3,7 @@ import { Button, Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import { useReply } from "../core/useReply";
-import { JsonItems } from "./jsonnode";
+import { JsonItems, type ReadJson } from "./jsonnode";
 import { JsonText } from "./jsontext";
 import { useJsonSearch } from "./useJsonSearch";
 
@@ -14,6 +14,7 @@ export function JsonTree({ result }: { result: P.ResultView }) {
   const { ask, tell, copy, live } = usePanel();
   const run = result.number;
   const [root, trouble] = useReply("json", { run, path: [], from: 0 }, [run]);
+  const read: ReadJson = (path, from) => ask("json", { run, path, from });
   const search = useJsonSearch(run);
   const goal = search.hits?.hits[search.hits.at];
   const off = live === "gone";
@@ -50,7 +51,7 @@ export function JsonTree({ result }: { result: P.ResultView }) {
         aria-busy={root ? undefined : "true"}
       >
         {root && root.children.length > 0 && (
-          <JsonItems run={run} path={[]} node={root} label="Reply" goal={goal} />
+          <JsonItems read={read} path={[]} node={root} label="Reply" goal={goal} />
         )}
         {root && root.children.length === 0 && (
           <div class="jf-node jf-leaf">

@@ -1,3 +1,4 @@
+import { shortText } from "../chart/scales";
 import type * as P from "../core/protocol";
 
 const NUMBERS = new Set<string>(["money", "count", "number", "percent"]);
@@ -17,4 +18,37 @@ export function percent(share: number) {
 export function parsed(text: string) {
   if (!text.trim()) return Number.NaN;
   return Number(text.replaceAll("−", "-").replace(/[,\s%+]/g, ""));
+}
+
+/** What orders columns: those that vary, then measures, then what is the same in all rows. */
+function rankOf(column: P.ColumnView) {
+  const { distinct = 0, minimum = "", maximum = "", empty = 0 } = column.summary ?? {};
+  const isSame = minimum ? minimum === maximum : distinct === 1;
+  if (isSame && empty === 0) return 2;
+  return isNumber(column) ? 1 : 0;
+}
+
+/** The positions of all columns in the order in which they are shown at first. */
+export function usualOrder({ columns, count, rows }: P.TableView) {
+  const places = Array.from({ length: count }, (_, at) => at);
+  if (columns.length < count || rows < 2) return places;
+  return places.sort((a, b) => rankOf(columns[a]) - rankOf(columns[b]));
+}
+
+/** Pixels of a digit, of a comma or a point, and beside a text. */
+const DIGIT = 7.7;
+const POINT = 4;
+const PADDING = 16;
+
+const fits = (text: string, width: number) => {
+  const points = text.match(/[.,]/g)?.length ?? 0;
+  return (text.length - points) * DIGIT + points * POINT + PADDING <= width;
+};
+
+/** A number as far as there is room: whole, or in fewer digits ("164.7B"); it is never cut. */
+export function fitting(text: string, width: number) {
+  if (fits(text, width)) return text;
+  const unit = text.endsWith("%") ? "%" : "";
+  const short = (digits: number) => shortText(parsed(text), "number", digits) + unit;
+  return [4, 3, 2].map(short).find((brief) => fits(brief, width)) ?? short(1);
 }

@@ -17,6 +17,9 @@ interface FilterBoxProps {
   /** Refused with what is wrong with the filter. */
   apply: (filter: P.Filter | null) => Promise<void>;
   widen: (by: number) => void;
+  move: (by: number) => void;
+  isPinned: boolean;
+  pin: () => void;
   hide: () => void;
   close: () => void;
 }
@@ -91,8 +94,10 @@ function Said({ column: { name, said } }: Pick<FilterBoxProps, "column">) {
   );
 }
 
-/** The name of the column, its width, and hiding it. */
-function ColumnTools({ column: { name }, widen, hide, close }: FilterBoxProps) {
+/** The name of the column, its width and place, and hiding it. */
+function ColumnTools(props: FilterBoxProps) {
+  const { widen, move, isPinned, pin, hide, close } = props;
+  const { name } = props.column;
   const away = () => {
     close();
     hide();
@@ -101,9 +106,19 @@ function ColumnTools({ column: { name }, widen, hide, close }: FilterBoxProps) {
     <header>
       <h3>{name}</h3>
       <span class="jf-gap" />
+      <Button
+        icon="pin"
+        fill={isPinned}
+        aria="Pin to the left"
+        aria-pressed={isPinned}
+        data-jf={`pin:${name}`}
+        onClick={pin}
+      />
+      <Button icon="back" aria="Move left" data-jf={`left:${name}`} onClick={() => move(-1)} />
+      <Button icon="forth" aria="Move right" data-jf={`right:${name}`} onClick={() => move(1)} />
       <Button icon="minus" aria="Narrower" data-jf={`narrower:${name}`} onClick={() => widen(-1)} />
       <Button icon="plus" aria="Wider" data-jf={`wider:${name}`} onClick={() => widen(1)} />
-      <Button kind="is-link" label="Hide column" data-jf={`hide:${name}`} onClick={away} />
+      <Button kind="is-link" label="Hide" data-jf={`hide:${name}`} onClick={away} />
     </header>
   );
 }

@@ -1,8 +1,11 @@
 import { useState } from "preact/hooks";
 import type * as P from "../core/protocol";
+import { CellBox } from "./cellbox";
+import { ColumnList } from "./columnlist";
 import { FilterBox } from "./filterbox";
 import { Head } from "./head";
 import { Rows } from "./rows";
+import { Selected } from "./selected";
 import { Sums } from "./sums";
 import { TableCode } from "./tablecode";
 import { Tools } from "./tools";
@@ -18,11 +21,17 @@ export interface OpenFilter {
 export function Grid({ result }: { result: P.ResultView }) {
   const grid = useGrid(result);
   const [open, setOpen] = useState<OpenFilter | null>(null);
+  const { cell } = grid.selection.now.current;
   return (
     <>
       <Tools grid={grid} />
       {grid.code.code !== null && <TableCode code={grid.code.code} />}
-      <Cells grid={grid} open={open} setOpen={setOpen} />
+      <div class="jf-split">
+        <Cells grid={grid} open={open} setOpen={setOpen} />
+        {grid.isOpen && cell && <CellBox grid={grid} cell={cell} />}
+        <Selected grid={grid} />
+      </div>
+      {grid.listed && <ColumnList grid={grid} anchor={grid.listed} />}
       {open && !grid.off && <ColumnFilter grid={grid} open={open} close={() => setOpen(null)} />}
     </>
   );
@@ -38,15 +47,13 @@ function Cells({
   open: OpenFilter | null;
   setOpen: (open: OpenFilter | null) => void;
 }) {
-  const { id, box, layout, pages, scroll, selection, onKeyDown } = grid;
+  const { id, box, layout, pages, scroll, selection, onKeyDown, openCell } = grid;
   const { cell } = selection.now.current;
-  const last = layout.first + layout.seen.length;
   const isDrawn =
     cell &&
     cell.row >= scroll.start &&
     cell.row < scroll.end &&
-    cell.place >= layout.first &&
-    cell.place < last;
+    layout.cells.some(({ place }) => place === cell.place);
   return (
     <div
       class="jf-grid"
@@ -63,6 +70,7 @@ function Cells({
       onWheel={scroll.onWheel}
       onKeyDown={onKeyDown}
       onMouseDown={selection.onMouseDown}
+      onDblClick={() => openCell(true)}
     >
       <Head grid={grid} open={open} setOpen={setOpen} />
       <Rows grid={grid} />
@@ -95,6 +103,9 @@ function ColumnFilter({
       apply={(next) => query.filter(at, next)}
       widen={(by) => layout.widen(at, by)}
       hide={() => hide([...hidden, at])}
+      move={(by) => layout.move(at, by)}
+      isPinned={layout.isPinned(at)}
+      pin={() => layout.pin(at)}
       close={close}
     />
   );

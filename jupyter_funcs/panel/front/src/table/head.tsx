@@ -14,31 +14,31 @@ interface HeadProps {
 
 /** The headers of the columns in sight. */
 export function Head({ grid, open, setOpen }: HeadProps) {
-  const { layout } = grid;
+  const { layout, selection } = grid;
   return (
     <div role="rowgroup" class="jf-headgroup">
       <div class="jf-thead" role="row" aria-rowindex={1} style={layout.across}>
-        {layout.seen.map((at, place) => (
-          <Header
-            key={at}
-            grid={grid}
-            at={at}
-            index={layout.first + place + 1}
-            open={open}
-            setOpen={setOpen}
-          />
+        {layout.cells.map((cell) => (
+          <Header key={cell.at} grid={grid} cell={cell} open={open} setOpen={setOpen} />
         ))}
+        <div
+          class="jf-no"
+          role="presentation"
+          aria-hidden="true"
+          title="Select all"
+          data-jf="select-cells"
+          onClick={selection.selectAll}
+        />
       </div>
     </div>
   );
 }
 
 interface HeaderProps extends HeadProps {
-  at: number;
-  index: number;
+  cell: GridState["layout"]["cells"][number];
 }
 
-function Header({ grid, at, index, open, setOpen }: HeaderProps) {
+function Header({ grid, cell: { at, place, style, pin }, open, setOpen }: HeaderProps) {
   const { columns, layout, pages } = grid;
   const { sort, filters } = pages.query;
   const column = columns.get(at);
@@ -47,9 +47,11 @@ function Header({ grid, at, index, open, setOpen }: HeaderProps) {
   const isFiltered = filters.some((filter) => filter.at === at);
   return (
     <div
-      class={`jf-th ${isFiltered ? "is-marked" : ""}`}
+      class={`jf-th ${pin} ${isFiltered ? "is-marked" : ""}`}
+      style={style}
       role="columnheader"
-      aria-colindex={index}
+      aria-colindex={place + 1}
+      data-c={place}
       aria-sort={directionOf(sort[order])}
     >
       <div class="jf-th-top">
@@ -87,16 +89,19 @@ function Sort({ grid, at, name, said, order }: SortProps) {
   const { off, pages, query } = grid;
   const { sort } = pages.query;
   const sorted = sort[order];
+  const sortBy = (event: MouseEvent) => {
+    if (!event.ctrlKey && !event.metaKey) query.sort(at, event.shiftKey);
+  };
   const about = said ? `${name}\n${said}\n` : `${name}. `;
   return (
     <button
       type="button"
       class="jf-sort"
       data-jf={`sort:${name}`}
-      title={`${about}Shift+click adds to the order.`}
+      title={`${about}Shift+click adds to the order, Ctrl+click selects.`}
       aria-label={`${name}: sort`}
       disabled={off}
-      onClick={(event: MouseEvent) => query.sort(at, event.shiftKey)}
+      onClick={sortBy}
     >
       <span>{name}</span>
       {sorted && <Icon name={sorted.descending ? "down" : "up"} size={12} />}

@@ -1,4 +1,5 @@
-import { isNumber } from "./columns";
+import { count } from "../core/format";
+import { fitting, isNumber } from "./columns";
 import type { GridState } from "./useGrid";
 import { ROW } from "./useScroll";
 
@@ -41,7 +42,7 @@ function NoRows({ grid }: { grid: GridState }) {
 }
 
 function Row({ grid, row }: { grid: GridState; row: number }) {
-  const { layout, scroll } = grid;
+  const { layout, scroll, selection } = grid;
   const top = Math.round(scroll.top / scroll.ratio + (row - scroll.top) * ROW);
   return (
     <div
@@ -50,9 +51,17 @@ function Row({ grid, row }: { grid: GridState; row: number }) {
       aria-rowindex={row + 2}
       style={{ ...layout.across, top: `${top}px` }}
     >
-      {layout.seen.map((at, index) => (
-        <Cell key={at} grid={grid} row={row} at={at} place={layout.first + index} />
+      {layout.cells.map((cell) => (
+        <Cell key={cell.at} grid={grid} row={row} cell={cell} />
       ))}
+      <div
+        class={`jf-no ${isWithin(selection.several, row) ? "is-in" : ""}`}
+        role="presentation"
+        aria-hidden="true"
+        data-r={row}
+      >
+        {count(row + 1)}
+      </div>
     </div>
   );
 }
@@ -60,19 +69,20 @@ function Row({ grid, row }: { grid: GridState; row: number }) {
 interface CellProps {
   grid: GridState;
   row: number;
-  at: number;
-  place: number;
+  cell: GridState["layout"]["cells"][number];
 }
 
-function Cell({ grid, row, at, place }: CellProps) {
+function Cell({ grid, row, cell: { at, place, style, width, pin } }: CellProps) {
   const { id, columns, pages, selection } = grid;
   const { cell } = selection.now.current;
   const text = pages.cell(row, at);
   const column = columns.get(at);
+  const shown = isNumber(column) && text ? fitting(text, width) : text;
   const isOn = cell?.row === row && cell.place === place;
   const isSelected = isWithin(selection.several, row, place);
   const isFall = column?.type === "percent" && text?.startsWith("−");
   const marks = [
+    pin,
     isNumber(column) ? "is-r" : "",
     text === null ? "is-null" : "",
     isFall ? "is-neg" : "",
@@ -82,19 +92,21 @@ function Cell({ grid, row, at, place }: CellProps) {
   return (
     <div
       class={`jf-td ${marks.join(" ")}`}
+      style={style}
       role="gridcell"
+      title={text && shown !== text ? text : undefined}
       id={isOn ? `${id}-cell` : undefined}
       aria-colindex={place + 1}
       aria-selected={isSelected ? "true" : undefined}
       data-r={row}
       data-c={place}
     >
-      {text === null ? "–" : text}
+      {text === null ? "–" : shown}
     </div>
   );
 }
 
-function isWithin(area: GridState["selection"]["several"], row: number, place: number) {
+function isWithin(area: GridState["selection"]["several"], row: number, place = area?.left ?? 0) {
   if (!area || row < area.from || row >= area.to) return false;
   return place >= area.left && place <= area.right;
 }

@@ -1,4 +1,4 @@
-import { isNumber } from "./columns";
+import { fitting, isNumber } from "./columns";
 import type { GridState } from "./useGrid";
 
 /** The sums of the columns that add up. */
@@ -11,15 +11,16 @@ export function Sums({ grid }: { grid: GridState }) {
         Sum
       </span>
       <div class="jf-tfoot" role="row" aria-label="Sum" data-jf="sums" style={layout.across}>
-        {layout.seen.map((at) => (
+        {layout.cells.map(({ at, style, width, pin }) => (
           <div
             key={at}
-            class={`jf-tf ${isNumber(columns.get(at)) ? "is-r" : ""}`}
+            class={`jf-tf ${pin} ${isNumber(columns.get(at)) ? "is-r" : ""}`}
+            style={style}
             role="gridcell"
             data-jf={`sum:${columns.nameOf(at)}`}
             title={pages.sums[at]}
           >
-            {pages.sums[at]}
+            {pages.sums[at] && fitting(pages.sums[at], width)}
           </div>
         ))}
       </div>

@@ -7,7 +7,7 @@ import type { GridState } from "./useGrid";
 
 /** What stands above the rows: find, the filters, how many rows there are, and the view as code. */
 export function Tools({ grid }: { grid: GridState }) {
-  const { code, off, isPart, told } = grid;
+  const { code, off, isPart, listFrom, told } = grid;
   return (
     <div class="jf-sub">
       <Find grid={grid} />
@@ -16,7 +16,17 @@ export function Tools({ grid }: { grid: GridState }) {
         {isPart && told}
       </span>
       <Button
-        kind="is-link is-first"
+        kind="is-first"
+        icon="columns"
+        aria="Columns (Ctrl+G)"
+        data-jf="columns"
+        aria-haspopup="dialog"
+        aria-expanded="false"
+        disabled={off}
+        onClick={({ currentTarget }: TargetedEvent<HTMLElement>) => listFrom(currentTarget)}
+      />
+      <Button
+        kind="is-link"
         icon="code"
         label="View as code"
         aria="View as code"

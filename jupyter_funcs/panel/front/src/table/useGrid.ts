@@ -10,6 +10,7 @@ import { useCopy } from "./useCopy";
 import { useKeptInSight } from "./useKeptInSight";
 import { useKeys } from "./useKeys";
 import { useLayout } from "./useLayout";
+import { useOpened } from "./useOpened";
 import { useQuery } from "./useQuery";
 import { useReading } from "./useReading";
 import { useScroll } from "./useScroll";
@@ -33,19 +34,24 @@ export function useGrid(result: P.ResultView) {
   const { pages } = view;
   const { total } = pages;
   const scroll = useScroll(box, pages, redraw);
-  const layout = useLayout(box, table.count, hidden, columns, scroll);
+  const layout = useLayout(box, table, hidden, columns, scroll);
   const selection = useSelection(total, layout, scroll, redraw);
   useReading(off, view, columns, layout, scroll);
   useKeptInSight(columns, layout, scroll, selection);
   const query = useQuery(result, view, columns, layout, scroll, selection);
   const code = useCode(run, pages.query, off);
   const copy = useCopy(run, pages, layout, selection);
-  const onKeyDown = useKeys(total, layout, scroll, selection, copy);
-
   const hide = (next: number[]) => {
     setHidden(next);
     query.hide(next);
   };
+  const opened = useOpened(box, hidden, hide, layout, scroll, selection);
+  const onKeyDown = useKeys(total, layout, scroll, selection, {
+    copy,
+    open: () => opened.openCell(true),
+    list: () => opened.listFrom(box.current),
+  });
+
   const isPart = total < table.rows || pages.query.filters.length > 0 || pages.query.find !== "";
   const rows = plural(isPart ? table.rows : total, "row");
   return {
@@ -65,6 +71,7 @@ export function useGrid(result: P.ResultView) {
     hidden,
     hide,
     onKeyDown,
+    ...opened,
     isPart,
     /** "7,710 of 10,956 rows" */
     told: isPart ? `${count(total)} of ${rows}` : rows,

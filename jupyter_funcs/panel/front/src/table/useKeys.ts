@@ -2,6 +2,13 @@ import type { Layout } from "./useLayout";
 import type { Scroll } from "./useScroll";
 import type { Area, Cell, Selection } from "./useSelection";
 
+interface Acts {
+  copy: (area: Area) => Promise<unknown>;
+  /** The cell, and the list of columns. */
+  open: () => void;
+  list: () => void;
+}
+
 /** How many rows and columns a key moves. */
 function stepOf(key: string, page: number): [number, number] | undefined {
   const steps = new Map<string, [number, number]>([
@@ -21,7 +28,7 @@ export function useKeys(
   layout: Layout,
   scroll: Scroll,
   selection: Selection,
-  copy: (area: Area) => Promise<unknown>,
+  acts: Acts,
 ) {
   const page = Math.max(1, Math.floor(scroll.rows) - 1);
 
@@ -31,7 +38,9 @@ export function useKeys(
     const here = cell ?? { row: Math.ceil(scroll.row.current), place: 0 };
     const step = stepOf(event.key, page);
     const go = (row: number, place: number) => selection.move({ row, place }, event.shiftKey);
-    if (event.altKey && step?.[1]) layout.widen(layout.shown[here.place], step[1]);
+    const at = layout.shown[here.place];
+    if (event.altKey && event.shiftKey && step?.[1]) layout.move(at, step[1]);
+    else if (event.altKey && step?.[1]) layout.widen(at, step[1]);
     else if (step && !event.altKey && !cell) go(here.row, here.place);
     else if (step && !event.altKey) go(here.row + step[0], here.place + step[1]);
     else if (event.key === "Home") go(control ? 0 : here.row, 0);
@@ -40,13 +49,15 @@ export function useKeys(
     return true;
   };
 
-  /** Copy or select; `false` for another key. */
+  /** Copy, select or open; `false` for another key. */
   const chosen = (event: KeyboardEvent, cell: Cell | null) => {
     const control = event.ctrlKey || event.metaKey;
     const letter = control ? event.key.toLowerCase() : "";
-    if (event.key === "Enter" && !control && cell) {
-      void copy({ from: cell.row, to: cell.row + 1, left: cell.place, right: cell.place });
-    } else if (letter === "c" && cell) void copy(selection.area());
+    const part = control ? "column" : "row";
+    if (event.key === " " && (control || event.shiftKey) && cell) selection.widen(part);
+    else if (" Enter".includes(event.key) && !control && cell) acts.open();
+    else if (letter === "g") acts.list();
+    else if (letter === "c" && cell) void acts.copy(selection.area());
     else if (letter === "a") selection.selectAll();
     else if (event.key === "Escape" && selection.now.current.anchor) selection.unselect();
     else return false;

@@ -16,7 +16,7 @@ export function useReading(
   useLayoutEffect(() => {
     if (off) return;
     const { seen } = layout;
-    const groups = new Set([groupOf(seen[0] ?? 0), groupOf(seen[seen.length - 1] ?? 0)]);
+    const groups = new Set(seen.map(groupOf));
     const last = blockOf(scroll.top + scroll.rows + PAGE / 2);
     for (const group of groups) {
       for (let block = blockOf(scroll.top); block <= last; block++) view.read(block, group);

@@ -20,9 +20,40 @@ const AHEAD = 6;
 interface Size {
   width: number;
   height: number;
-  /** Of the head and the sums. */
-  around: number;
+  head: number;
+  /** Of the sums. */
+  foot: number;
 }
+
+/**
+ * The wheel is the page's until the grid has been clicked; where a pixel stands for many rows, it
+ * still moves by rows.
+ */
+function wheel(event: WheelEvent, ratio: number, move: (rows: number) => void) {
+  const grid = event.currentTarget as HTMLElement;
+  if (event.shiftKey || Math.abs(event.deltaY) <= Math.abs(event.deltaX)) return;
+  const isOurs = grid.contains((grid.getRootNode() as Document).activeElement);
+  if (isOurs && ratio === 1 / ROW) return;
+  event.preventDefault();
+  const rows = event.deltaY / (event.deltaMode ? 1 : ROW);
+  if (isOurs) move(rows);
+  else scrollAround(grid, rows * ROW);
+}
+
+/** Scroll what a grid is in, as the wheel would beside it. */
+function scrollAround(grid: HTMLElement, top: number) {
+  let around = parentOf(grid);
+  while (around && !scrolls(around)) around = parentOf(around);
+  (around ?? document.scrollingElement)?.scrollBy({ top, behavior: "instant" });
+}
+
+/** Also out of a shadow root. */
+const parentOf = (element: Element) =>
+  element.parentElement ?? (element.getRootNode() as ShadowRoot).host ?? null;
+
+const scrolls = (element: Element) =>
+  element.scrollHeight > element.clientHeight &&
+  /auto|scroll/.test(getComputedStyle(element).overflowY);
 
 /** The height of all rows, and how many rows a pixel of the scroll bar stands for. */
 function scaled(total: number, room: number) {
@@ -41,9 +72,9 @@ export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: ()
   // Not a state: keys and wheels may come faster than pictures.
   const row = useRef(place.top);
   const [left, setLeft] = useState(place.left);
-  const [size, setSize] = useState<Size>({ width: 900, height: 400, around: 110 });
+  const [size, setSize] = useState<Size>({ width: 900, height: 400, head: 82, foot: 28 });
   const top = row.current;
-  const room = Math.max(ROW, size.height - size.around);
+  const room = Math.max(ROW, size.height - size.head - size.foot);
   const { tall, ratio } = scaled(total, room);
 
   const put = (next: number) => {
@@ -61,20 +92,13 @@ export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: ()
     setLeft(scrollLeft);
     if (Math.abs(scrollTop - row.current / ratio) > 1) put(scrollTop * ratio);
   };
-  /** Where a pixel stands for many rows, the wheel still moves by rows. */
-  const onWheel = (event: WheelEvent) => {
-    if (ratio === 1 / ROW || event.shiftKey || !event.deltaY) return;
-    event.preventDefault();
-    goto(row.current + event.deltaY / (event.deltaMode ? 1 : ROW));
-  };
-
   useLayoutEffect(() => {
     if (grid.current) Object.assign(grid.current, { scrollTop: top / ratio, scrollLeft: left });
   }, [pages, size.height, size.width]);
   useLayoutEffect(() => setPlace(top, left), [top, left]);
   useResize(grid, ({ children, clientWidth: width, clientHeight: height }) => {
-    const [head, , foot] = [...children] as HTMLElement[];
-    if (width) setSize({ width, height, around: head.offsetHeight + (foot?.offsetHeight ?? 0) });
+    const [head, , foot] = [...children].map((part) => (part as HTMLElement).offsetHeight);
+    if (width) setSize({ width, height, head, foot: foot ?? 0 });
   });
 
   return {
@@ -82,6 +106,7 @@ export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: ()
     top,
     left,
     width: size.width,
+    head: size.head,
     /** How many rows fit, with a part of one. */
     rows: room / ROW,
     tall,
@@ -91,6 +116,6 @@ export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: ()
     put,
     goto,
     onScroll,
-    onWheel,
+    onWheel: (event: WheelEvent) => wheel(event, ratio, (by) => goto(row.current + by)),
   };
 }

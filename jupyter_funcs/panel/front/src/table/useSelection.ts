@@ -1,5 +1,6 @@
 import { useRef } from "preact/hooks";
 import { clamp } from "../chart/scales";
+import { type Part, useDragged } from "./useDragged";
 import type { Layout } from "./useLayout";
 import type { Scroll } from "./useScroll";
 
@@ -42,29 +43,30 @@ export function useSelection(total: number, layout: Layout, scroll: Scroll, redr
     now.current = selected;
     redraw();
   };
-  const extend = (cell: Cell, selects: boolean) => {
-    const { cell: before, anchor } = now.current;
-    put({ cell, anchor: selects ? (anchor ?? before ?? cell) : null });
+  const last = { row: total - 1, place: layout.shown.length - 1 };
+  /** Select one, or as far as from the first one: cells, or their whole rows or columns. */
+  const select = (part: Part, to: Cell, extends_: boolean) => {
+    const { cell, anchor } = now.current;
+    const next = { row: clamp(to.row, 0, last.row), place: clamp(to.place, 0, last.place) };
+    const from = (extends_ && (anchor ?? cell)) || next;
+    if (part === "row")
+      put({ cell: { ...next, place: 0 }, anchor: { ...from, place: last.place } });
+    else if (part === "column")
+      put({ cell: { ...next, row: 0 }, anchor: { ...from, row: last.row } });
+    else put({ cell: next, anchor: extends_ ? from : null });
   };
-
-  const move = (to: Cell, selects: boolean) => {
-    const row = clamp(to.row, 0, total - 1);
-    const place = clamp(to.place, 0, layout.shown.length - 1);
-    extend({ row, place }, selects);
+  /** Scroll to the cell. */
+  const reveal = (part: Part) => {
+    const { row, place } = now.current.cell ?? last;
     const top = scroll.row.current;
-    if (row < top) scroll.goto(row);
-    else if (row > top + Math.floor(scroll.rows) - 1) scroll.goto(row - scroll.rows + 1);
-    layout.reveal(place);
+    const lowest = top + Math.floor(scroll.rows) - 1;
+    if (part !== "column" && row < top) scroll.goto(row);
+    else if (part !== "column" && row > lowest) scroll.goto(row - scroll.rows + 1);
+    if (part !== "row") layout.reveal(place);
   };
-  const selectAll = () => {
-    const last = { row: total - 1, place: layout.shown.length - 1 };
-    put({ anchor: { row: 0, place: 0 }, cell: last });
-  };
-  const onMouseDown = (event: MouseEvent) => {
-    const cell = (event.target as HTMLElement).closest<HTMLElement>(".jf-td");
-    if (!cell) return;
-    const { r, c } = cell.dataset;
-    extend({ row: Number(r), place: Number(c) }, event.shiftKey);
+  const move = (to: Cell, extends_: boolean) => {
+    select("cell", to, extends_);
+    reveal("cell");
   };
   /** The selected cells, or the one. */
   const area = () => {
@@ -76,8 +78,14 @@ export function useSelection(total: number, layout: Layout, scroll: Scroll, redr
     now,
     area,
     move,
-    selectAll,
-    onMouseDown,
+    selectAll: () => put({ anchor: { row: 0, place: 0 }, cell: last }),
+    /** Select the whole rows or columns of what is selected. */
+    widen: (part: Part) => {
+      const { from, to, left, right } = area();
+      now.current = { cell: { row: from, place: left }, anchor: null };
+      select(part, { row: to - 1, place: right }, true);
+    },
+    onMouseDown: useDragged(layout, scroll, select, reveal),
     /** Several cells, none without a second corner. */
     several: now.current.anchor && area(),
     unselect: () => put({ ...now.current, anchor: null }),
