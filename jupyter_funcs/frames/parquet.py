@@ -211,7 +211,6 @@ BROKEN = (
 )
 _FOOTER, _ATTRS = b"jupyter_funcs", b"jupyter_funcs.attrs"
 _FORMAT = 1
-_PACKED = pa.schema([("frame", pa.large_binary())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +233,11 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """One file, as its footer describes it. Without a layout, each result is packed together with its own."""
+    """One file, as its footer describes it."""
 
     path: Path
     size: int
-    layout: Layout | None
+    layout: Layout
     results: tuple[StoredResult, ...]
 
     @property
@@ -251,27 +250,14 @@ class Segment:
     ) -> dict[str, pd.DataFrame]:
         """Return some of the results by key, with all columns or those named here; raises one of `BROKEN`."""
         results = [self.results[at] for at in positions]
-        if self.layout is None:
-            table, starts, attrs = self._read(positions)
-            cells = table.column(0)
-            frames = [
-                _unpacked(cells[at].as_py(), result.rows)
-                for at, result in zip(starts, results, strict=True)
-            ]
-            if columns is not None:
-                frames = [frame[[name for name in frame if name in columns]] for frame in frames]
-        else:
-            layout = self.layout if columns is None else self.layout.select(columns)
-            # Arrow can't select a column whose name contains a null character.
-            selects = columns is not None and not any("\0" in name for name in layout.names)
-            table, starts, attrs = self._read(positions, layout.names if selects else None)
-            frames = from_arrow(
-                table,
-                layout,
-                [(at, result.rows) for at, result in zip(starts, results, strict=True)],
-            )
-        for frame, at in zip(frames, positions, strict=True):
-            frame.attrs = {"funcs": attrs[at]} if attrs[at] else {}
+        layout = self.layout if columns is None else self.layout.select(columns)
+        # Arrow can't select a column whose name contains a null character.
+        selects = columns is not None and not any("\0" in name for name in layout.names)
+        table, starts, attrs = self._read(positions, layout.names if selects else None)
+        rows = [result.rows for result in results]
+        frames = from_arrow(table, layout, list(zip(starts, rows, strict=True)))
+        for frame, about in zip(frames, attrs, strict=True):
+            frame.attrs = {"funcs": about} if about else {}
         return {result.key: frame for result, frame in zip(results, frames, strict=True)}
 
     def tables(
@@ -279,33 +265,28 @@ class Segment:
     ) -> Iterator[tuple[pa.Table, StoredResult, JsonObject]]:
         """Yield some of the results as they are stored, with their attrs; raises one of `BROKEN`."""
         table, starts, attrs = self._read(positions)
-        for start, at in zip(starts, positions, strict=True):
+        for start, at, about in zip(starts, positions, attrs, strict=True):
             result = self.results[at]
-            yield table.slice(start, self._row_count(result)), result, attrs[at]
-
-    def _row_count(self, result: StoredResult) -> int:
-        return 1 if self.layout is None else result.count
+            yield table.slice(start, result.count), result, about
 
     def _read(
         self, positions: Sequence[int], columns: list[str] | None = None
     ) -> tuple[pa.Table, list[int], list[JsonObject]]:
-        """Return the rows of some results, the row at which each starts, and the attrs of all."""
+        """Return the rows of some results, the row at which each starts, and their attrs."""
         with open_regular(self.path) as file:
             # On no thread of Arrow's: one that still holds what it read from Python as the interpreter ends aborts it.
             parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
             attrs = _unsealed(parquet.metadata.metadata[_ATTRS])
             table = parquet.read_row_groups(list(positions), columns, use_threads=False)
-        starts = [*accumulate((self._row_count(self.results[at]) for at in positions), initial=0)]
+        starts = [*accumulate((self.results[at].count for at in positions), initial=0)]
         # Without the footer, which would end up in the schema of the next file.
-        return table.replace_schema_metadata(), starts[:-1], attrs
+        return table.replace_schema_metadata(), starts[:-1], [attrs[at] for at in positions]
 
 
 class OpenSegment:
-    """A file that is being written. With `statistics`, readers that filter can skip row groups."""
+    """A file that is being written."""
 
-    def __init__(
-        self, folder: Path, layout: Layout | None, schema: pa.Schema, *, statistics: bool
-    ) -> None:
+    def __init__(self, folder: Path, layout: Layout, schema: pa.Schema) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{PREFIX}{uuid.uuid4().hex}{UNDONE}"
         self.layout = layout
@@ -317,11 +298,7 @@ class OpenSegment:
         try:
             # For small tables, dictionaries make files larger and writing twice as slow.
             self.parquet = pq.ParquetWriter(
-                self.file,
-                schema,
-                use_dictionary=False,
-                write_statistics=statistics,
-                write_page_checksum=True,
+                self.file, schema, use_dictionary=False, write_page_checksum=True
             )
         except BaseException:
             self.file.close()
@@ -342,8 +319,11 @@ class OpenSegment:
         self.attrs.append(attrs)
 
     def close(self) -> None:
-        layout = None if self.layout is None else asdict(self.layout)
-        footer = {"format": _FORMAT, "layout": layout, "results": list(map(astuple, self.results))}
+        footer = {
+            "format": _FORMAT,
+            "layout": asdict(self.layout),
+            "results": list(map(astuple, self.results)),
+        }
         # Attrs are separate, because finding a result doesn't need them.
         self.parquet.add_key_value_metadata({_FOOTER: _sealed(footer), _ATTRS: _sealed(self.attrs)})
         self.parquet.close()
@@ -363,8 +343,8 @@ def open_segment(path: Path) -> Segment:
         size = file.seek(0, io.SEEK_END)
     if footer["format"] != _FORMAT:
         raise ValueError
-    layout = None if footer["layout"] is None else Layout.from_json(**footer["layout"])
-    return Segment(path, size, layout, tuple(StoredResult(*result) for result in footer["results"]))
+    results = tuple(StoredResult(*result) for result in footer["results"])
+    return Segment(path, size, Layout.from_json(**footer["layout"]), results)
 
 
 def _sealed(value: Any) -> bytes:
@@ -377,21 +357,6 @@ def _unsealed(data: bytes) -> Any:
     if int(data[:8], 16) != zlib.crc32(data[8:]):
         raise ValueError
     return json.loads(data[8:])
-
-
-def packed(table: pa.Table, layout: Layout) -> pa.Table:
-    """Return a table of one cell that holds another table, for files of frames with different layouts."""
-    sink = io.BytesIO()
-    table = table.replace_schema_metadata({_FOOTER: json.dumps(asdict(layout)).encode()})
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return pa.table([pa.array([sink.getvalue()], type=pa.large_binary())], schema=_PACKED)
-
-
-def _unpacked(data: bytes, rows: pd.RangeIndex) -> pd.DataFrame:
-    table = pa.ipc.open_stream(data).read_all()
-    layout = Layout.from_json(**json.loads(table.schema.metadata[_FOOTER]))
-    return from_arrow(table, layout, [(0, rows)])[0]
 
 
 def remove(path: Path) -> None:

@@ -33,7 +33,6 @@ from jupyter_funcs.frames.parquet import (
     StoredResult,
     contains,
     open_segment,
-    packed,
     remove,
     to_arrow,
 )
@@ -51,8 +50,8 @@ SEGMENT_BYTES = 64 * 2**20
 SEGMENT_SECONDS = 30.0
 # Reading any result of a file means reading its whole footer.
 SEGMENT_RESULTS = 1000
-# Files open at once. Frames with yet other columns go as Arrow's own bytes into one shared file.
-_MAX_OPEN = 8
+# Files open at once, one for each kind of columns; beyond that, the oldest is closed.
+_MAX_OPEN = 32
 # More than 8 files with one layout, each smaller than a quarter of a full one, are merged.
 _MAX_SMALL, _SMALL = 8, 4
 
@@ -61,13 +60,12 @@ class Segments:
     """
     The results in a folder, by key.
 
-    With `plain`, each file has the columns of its frames, so that any tool can read it; else frames with rare columns
-    may be packed. With `repair`, broken files are removed. Files that a killed process left are removed at once.
+    Each file has the columns of its frames, so that any tool can read it. With `repair`, broken files are removed.
+    Files that a killed process left are removed at once.
     """
 
-    def __init__(self, folder: Path, *, plain: bool = False, repair: bool = False) -> None:
+    def __init__(self, folder: Path, *, repair: bool = False) -> None:
         self.folder = folder
-        self.plain = plain
         self._repair = repair
         self._lock = threading.Lock()
         self._segments: dict[str, Segment] = {}  # by file name
@@ -99,7 +97,7 @@ class Segments:
 
     def writer(self, **options: Any) -> SegmentWriter:
         """Return a writer with these options."""
-        return SegmentWriter(self.folder, self.plain, **options)
+        return SegmentWriter(self.folder, **options)
 
     @property
     def all(self) -> dict[str, StoredResult]:
@@ -132,7 +130,7 @@ class Segments:
 
     def tidy(self) -> None:
         """Merge small files with the same columns."""
-        small: defaultdict[Layout | None, list[Segment]] = defaultdict(list)
+        small: defaultdict[Layout, list[Segment]] = defaultdict(list)
         for segment in self._by_age():
             if (
                 segment.size < SEGMENT_BYTES / _SMALL
@@ -238,11 +236,10 @@ class SegmentWriter:
     """
 
     folder: Path
-    plain: bool
     forbidden: Callable[[], Sequence[str]] = tuple
     seconds: float = SEGMENT_SECONDS
     size: int = SEGMENT_BYTES
-    _open: dict[Layout | None, OpenSegment] = field(default_factory=dict)
+    _open: dict[Layout, OpenSegment] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, key: str, frame: pd.DataFrame) -> bool:
@@ -261,27 +258,17 @@ class SegmentWriter:
             self.put(layout, table, result, attrs)
         return True
 
-    def put(
-        self, layout: Layout | None, table: pa.Table, result: StoredResult, attrs: JsonObject
-    ) -> None:
+    def put(self, layout: Layout, table: pa.Table, result: StoredResult, attrs: JsonObject) -> None:
         """Write a table as it is stored in a file of this layout."""
-        if layout is not None and layout not in self._open and len(self._open) >= _MAX_OPEN:
-            if self.plain:
-                self._close(min(self._open, key=lambda layout: self._open[layout].opened))
-            else:
-                table, layout = packed(table, layout), None
         with self._discarding():
             if layout not in self._open:
-                self._open[layout] = OpenSegment(
-                    self.folder, layout, table.schema, statistics=self.plain
-                )
+                if len(self._open) == _MAX_OPEN:
+                    self._close(next(iter(self._open)))  # the oldest
+                self._open[layout] = OpenSegment(self.folder, layout, table.schema)
             self._open[layout].add(table, result, attrs)
             for other, file in list(self._open.items()):
-                if (
-                    file.size >= self.size
-                    or len(file.results) >= SEGMENT_RESULTS
-                    or file.age >= self.seconds
-                ):
+                is_full = file.size >= self.size or len(file.results) >= SEGMENT_RESULTS
+                if is_full or file.age >= self.seconds:
                     self._close(other)
 
     def close(self) -> None:
@@ -304,6 +291,6 @@ class SegmentWriter:
             file.discard()
         self._open.clear()
 
-    def _close(self, layout: Layout | None) -> None:
+    def _close(self, layout: Layout) -> None:
         self._open[layout].close()
         del self._open[layout]

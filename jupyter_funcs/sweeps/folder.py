@@ -65,7 +65,7 @@ class FolderResults:
             "swept": list(combos.swept),
         }
         self._folder = self._open()
-        self._segments = Segments(self._folder, plain=True)
+        self._segments = Segments(self._folder)
         self._writer: SegmentWriter | None = None
         self._keys: list[str] = []
         self._omitted: list[JsonObject] = []
