@@ -58,6 +58,7 @@ MOST_PROPERTIES = 200  # of an object that is a group of fields; a larger one is
 _MOST_TEMPLATES = 3  # levels of objects in a template
 _BLANK: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": []}
 _DEFINITIONS = ("$defs", "definitions")
+_ENDLESS: JsonObject = {"anyOf": []}  # in place of more parts than are read: any JSON value
 
 
 class Declaration(NamedTuple):
@@ -177,19 +178,17 @@ class Schemas(Once):
                     "parts", parts, lambda parts: reduce(self._merged, parts, JsonObject())
                 )
             else:
-                word = next(
-                    (word for word in ("anyOf", "oneOf") if _only_one(schema.get(word))), ""
-                )
-                if not word:
+                words = [word for word in ("anyOf", "oneOf") if _only_one(schema.get(word))]
+                if not words:
                     return schema
-                inner = _only_one(schema.pop(word))[0]
+                inner = _only_one(schema.pop(words[0]))[0]
             schema = self._merged(schema, inner)
-        return {"anyOf": []}  # any JSON value
+        return {**_ENDLESS}
 
     def _merged(self, own: JsonObject, other: Any) -> JsonObject:
         """Return a schema that accepts what both accept; where that is not simple, what `own` says."""
         if not isinstance(other, dict):
-            return {"anyOf": []}
+            return {**_ENDLESS}
         merged = _plain(other) | own
         for word in own.keys() & other.keys() & {"enum", "type"}:
             # Once for two lists, which many parameters may share.
@@ -223,15 +222,17 @@ class Schemas(Once):
         if options is not None:
             return options.kind
         types = self._types(schema)
-        if schema.get("format") == "decimal" and "number" in types:
+        form = schema.get("format")
+        if form == "decimal" and "number" in types:
             return "number"
         is_alternative = schema.get("anyOf") is not None or schema.get("oneOf") is not None
-        kind = (
-            _TYPES.get(str(types[0]), "json") if len(types) == 1 and not is_alternative else "json"
-        )
-        if kind == "list" and not only(dict, schema.get("items")):
+        if len(types) != 1 or is_alternative:
             return "json"
-        return "date" if kind == "text" and schema.get("format") == "date" else kind
+        if types == ["array"] and not only(dict, schema.get("items")):
+            return "json"
+        if types == ["string"] and form == "date":
+            return "date"
+        return _TYPES.get(str(types[0]), "json")
 
     @staticmethod
     def _types(schema: Values) -> list[Any]:
@@ -244,9 +245,9 @@ class Schemas(Once):
         if isinstance(schema.get("enum"), list):
             return self.once("options", schema["enum"], _options)
         alternatives = schema.get("anyOf") or schema.get("oneOf")
-        return (
-            self.once("either", alternatives, _either) if isinstance(alternatives, list) else None
-        )
+        if isinstance(alternatives, list):
+            return self.once("either", alternatives, _either)
+        return None
 
 
 def says(schema: Any) -> bool:
@@ -254,45 +255,50 @@ def says(schema: Any) -> bool:
     return isinstance(schema, dict) and bool(schema.keys() & _SAYING)
 
 
+def _with_parts(schema: Any, look_up: Callable[[Any], Any]) -> Iterator[JsonObject]:
+    """Yield a schema, then what it refers to, its parts and an only alternative to null, with theirs."""
+    schemas = [schema]
+    for _ in range(_MOST_STEPS):
+        if not schemas:
+            return
+        part = only(dict, schemas.pop(0))
+        yield part
+        parts = only(list, part.get("allOf"))[:_MOST_STEPS]
+        alternatives = [*_only_one(part.get("anyOf")), *_only_one(part.get("oneOf"))]
+        referred_to = [look_up(part["$ref"])] if "$ref" in part else []
+        schemas[:0] = [*referred_to, *parts, *alternatives]
+    yield _ENDLESS
+
+
+def _is_union(part: JsonObject) -> bool:
+    return any(word in part and not _only_one(part[word]) for word in ("anyOf", "oneOf"))
+
+
 def properties_of(schema: Any, look_up: Callable[[Any], Any]) -> tuple[JsonObject, set[str]]:
     """Return the properties of an object and which it requires; none if it may be anything else."""
     named: JsonObject = {}
     required: set[str] = set()
-    parts: list[Any] = [schema]
-    for _ in range(_MOST_STEPS):
-        if not parts:
-            return named, required
-        part = only(dict, parts.pop(0))
+    for part in _with_parts(schema, look_up):
         own = only(dict, part.get("properties"))
         if len(own) > MOST_PROPERTIES:
             return own, set()
-        needed = only(list, part.get("required"))
-        inner = _parts_of(part)
-        is_union = any(word in part and not _only_one(part[word]) for word in ("anyOf", "oneOf"))
-        is_object = all(
-            kind in ("object", "null") for kind in as_list(part.get("type", "object"))[:3]
-        )
-        if is_union or not is_object or {"not", "if"} & part.keys():
-            break
-        if len(needed) > MOST_PROPERTIES or len(inner) > _MOST_STEPS:
-            break
+        types = as_list(part.get("type", "object"))[:3]
+        is_object = all(kind in ("object", "null") for kind in types)
+        if _is_union(part) or not is_object or {"not", "if"} & part.keys():
+            return {}, set()
         named = {**own, **named}
-        required |= {name for name in needed if isinstance(name, str)}
-        parts += inner
-        if "$ref" in part:
-            parts.insert(0, look_up(part["$ref"]))
-    return {}, set()
+        required |= _texts(part.get("required"))
+    return named, required
+
+
+def _texts(values: Any) -> set[str]:
+    return {value for value in only(list, values) if isinstance(value, str)}
 
 
 def said_of(word: str, schema: Any, root: Any) -> Any:
     """Return what a schema, what it refers to or a part of it says by a word; ``None`` if none says anything."""
-    parts = [schema]
-    for _ in range(_MOST_STEPS):
-        part = only(dict, parts.pop(0) if parts else None)
-        if part.get(word) is not None:
-            return part[word]
-        parts += [referred(part.get("$ref"), root), *_parts_of(part)[:_MOST_STEPS]]
-    return None
+    parts = _with_parts(schema, partial(referred, root=root))
+    return next((part[word] for part in parts if part.get(word) is not None), None)
 
 
 def template_of(schema: Values) -> Any:
@@ -317,15 +323,6 @@ def _template(part: Any, root: Values, levels: int) -> Any:
         for name in named
         if name in required and levels
     }
-
-
-def _parts_of(schema: Values) -> list[Any]:
-    """Return the schemas that a schema consists of; null is left out."""
-    return (
-        only(list, schema.get("allOf"))
-        + _only_one(schema.get("anyOf"))
-        + _only_one(schema.get("oneOf"))
-    )
 
 
 def _plain(part: Values) -> JsonObject:
@@ -445,9 +442,8 @@ class ReplySchemas(Once):
             items, size = self._sized(whole.get("items"), levels - 1)
         elif kind == "object" and len(whole["properties"]) <= _MOST_MEMBERS:
             for name, member in whole["properties"].items():
-                members[name], count = (
-                    self._sized(member, levels - 1) if size < _MOST_MEMBERS else ({}, 1)
-                )
+                left = levels - 1 if size < _MOST_MEMBERS else 0
+                members[name], count = self._sized(member, left)
                 size += count
         is_decimal = only(str, whole.get("pattern")).startswith(_DECIMAL)
         is_nullable = None in only(list, whole.get("enum")) or "null" in as_list(whole.get("type"))
@@ -470,30 +466,19 @@ class ReplySchemas(Once):
     def _whole(self, part: JsonObject) -> JsonObject:
         """Return what a schema says with all its parts, its own words first; nothing if it is one of several."""
         whole: JsonObject = {"properties": {}, "required": set()}
-        parts: list[Any] = [part]
-        for _ in range(_MOST_STEPS):
-            if not parts:
-                return whole
-            own = only(dict, parts.pop(0))
-            either = only(list, own.get("anyOf") or own.get("oneOf"))
-            others = [other for other in either[:3] if other != _NULL]
-            if len(others) > 1:
-                break
-            parts[:0] = [*only(list, own.get("allOf"))[:_MOST_STEPS], *others]
-            if "$ref" in own:
-                parts.insert(0, referred(own["$ref"], self._root))
+        for own in _with_parts(part, partial(referred, root=self._root)):
+            if _is_union(own):
+                return {"properties": {}, "required": set(), "description": part.get("description")}
             before = whole["properties"]
             whole = {
                 **own,
                 **whole,
                 "properties": {**before, **only(dict, own.get("properties")), **before},
             }
-            whole["required"].update(
-                name for name in only(list, own.get("required")) if isinstance(name, str)
-            )
-            if len(others) < len(either):
+            whole["required"] |= _texts(own.get("required"))
+            if _NULL in only(list, own.get("anyOf") or own.get("oneOf")):
                 whole["nullable"] = True
-        return {"properties": {}, "required": set(), "description": part.get("description")}
+        return whole
 
 
 def _kind_of(schema: Values) -> tuple[str, list[str]]:

@@ -8,25 +8,26 @@ import re
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, FunctionError
 from jupyter_funcs.core.json_decoding import (
     JsonObject,
+    as_list,
     decode,
     decode_lines,
     exact_numbers,
     gc_paused,
     is_exact,
+    only,
     too_deep,
 )
 from jupyter_funcs.core.text import clip, distinct, inert, quote, some
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, warn_all
 from jupyter_funcs.frames import chunks
-from jupyter_funcs.frames.columns import Column, Table, are_objects, check_cells, frame_from, packed
+from jupyter_funcs.frames.columns import Table, are_objects, check_cells, frame_from, packed
 from jupyter_funcs.frames.dtypes import DECLARED, Declared, Listed, checked, inferred
 from jupyter_funcs.frames.pages import (
     DEEPEST,
@@ -74,17 +75,15 @@ def lines_of(reply: bytes | str, *, strict: bool) -> list[Any]:
     """Return the documents of an NDJSON reply, or raise the error that a function sends after some of them."""
     documents = decode_lines(reply, strict=strict)
     for document in documents:
-        if type(document) is dict and "error" in document and _is_bare_envelope(document):
+        if _is_bare_envelope(document):
             _raise_error(document)
     return documents
 
 
 def _warn_of_more(rows: int, more: Following) -> None:
-    has = (
-        f"{rows:,} rows, and more follow"
-        if more.total is None
-        else f"{rows:,} of {more.total:,} rows"
-    )
+    has = f"{rows:,} rows, and more follow"
+    if more.total is not None:
+        has = f"{rows:,} of {more.total:,} rows"
     warn(MissingRowsWarning(f"The reply has {has} ({quote(more.word)}). {ALL_PAGES}"))
 
 
@@ -92,8 +91,13 @@ def _beside(page: Page) -> JsonObject:
     """Return what is beside the rows of a reply, and warn of rows that are not in its table."""
     attrs: dict[str, Any] = {"page": _rounded(page.beside)} if page.beside else {}
     if page.others:
-        attrs["beside"] = {name: _kept(_rounded(rows)) for name, rows in page.others.items()}
-        told = some([f"{quote(name)} ({len(rows):,} rows)" for name, rows in page.others.items()])
+        others = {name: _rounded(rows) for name, rows in page.others.items()}
+        sizes = {name: f"{len(rows):,} rows" for name, rows in others.items()}
+        attrs["beside"] = {
+            name: rows if len(json.dumps(rows)) <= _MOST_BESIDE else sizes[name]
+            for name, rows in others.items()
+        }
+        told = some([f"{quote(name)} ({size})" for name, size in sizes.items()])
         warn(
             f"The table has one of the reply's lists; the others are in df.attrs['funcs']['beside']: {told}."
         )
@@ -109,10 +113,6 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [*map(_rounded, value)]
     return float(value) if isinstance(value, Decimal) else value
-
-
-def _kept(rows: list[Any]) -> Any:
-    return rows if len(json.dumps(rows)) <= _MOST_BESIDE else f"{len(rows):,} rows"
 
 
 def _page(body: Any, listed: ListedReply) -> Page:
@@ -152,9 +152,7 @@ def _is_bare_envelope(document: Any) -> bool:
 def _is_envelope(document: Any) -> bool:
     if not isinstance(document, dict):
         return False
-    is_failure = isinstance(
-        document.get("error"), str
-    )  # without a body too, it must not become a table
+    is_failure = isinstance(document.get("error"), str)  # with or without a body
     return is_failure or {"error", "body"} <= document.keys() or _is_bare_envelope(document)
 
 
@@ -297,7 +295,7 @@ def to_frame(
     MissingRowsWarning
         A page says that there are more rows.
     """
-    return _read(reply, schema, _Format(strict=strict, lines=lines, envelope=envelope))
+    return page_to_frame(reply, {}, schema=schema, strict=strict, lines=lines, envelope=envelope)
 
 
 class _Said(dict[str, Any]):
@@ -356,9 +354,9 @@ class ListedReply:
         """Return the rows of a document if they are where the catalog says; an empty list may be null or left out."""
         rows = document
         for name in self.path:
-            if not isinstance(rows, dict) or not (
-                rows.get(name) is not None or all(map(is_about, rows.keys() - {name}))
-            ):
+            if not isinstance(rows, dict):
+                return None
+            if rows.get(name) is None and not all(map(is_about, rows.keys() - {name})):
                 return None
             rows = rows.get(name)
         rows = [] if rows is None else rows
@@ -369,12 +367,8 @@ class ListedReply:
         self, table: Table, page: Page, *, in_envelope: bool
     ) -> tuple[Table, dict[str, Listed]]:
         """Return a table without what its columns stand for, and their types; none if it isn't the declared one."""
-        is_record = isinstance(page.rows, dict)
-        if (
-            page.path != self.path
-            or table.shape not in _LISTED
-            or not (in_envelope or is_record == self.is_record)
-        ):
+        is_as_listed = in_envelope or isinstance(page.rows, dict) == self.is_record
+        if page.path != self.path or table.shape not in _LISTED or not is_as_listed:
             return table, {}
         named = dict(zip(table.names, table.columns, strict=True))
         empty = {name for name in self.objects & named.keys() if named[name].kind == "null"}
@@ -447,29 +441,6 @@ def _listed(part: JsonObject, is_required: bool) -> Listed:  # noqa: FBT001  # a
     )
 
 
-class _Format(NamedTuple):
-    strict: bool = False
-    lines: bool = False
-    envelope: bool = True
-    headers: Mapping[str, str] = MappingProxyType({})
-    listed: ListedReply = UNLISTED
-
-
-def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
-    reply: bytes,
-    headers: Mapping[str, str],
-    *,
-    schema: Mapping[str, str] | None,
-    lines: bool,
-    envelope: bool = False,
-    listed: ListedReply = UNLISTED,
-) -> pd.DataFrame:
-    """Read a reply; its headers, with its status as ``:status``, may say that more rows follow."""
-    return _read(
-        reply, schema, _Format(lines=lines, envelope=envelope, headers=headers, listed=listed)
-    )
-
-
 class AllPages:
     """The pages of a list so far."""
 
@@ -510,12 +481,12 @@ class AllPages:
 
     def frame(self, schema: Mapping[str, str] | None, why_not_all: str) -> pd.DataFrame:
         """Return the rows of all pages, and warn if they are not all."""
-        given = checked({} if schema is None else schema)
+        own = checked({} if schema is None else schema)
         with gc_paused(), exact_numbers(is_on=self.listed.is_exact):
             table, kinds = self.listed.fitted(
                 as_table(self._rows, self.size), self._first, in_envelope=False
             )
-            frame = frame_of(table, {**kinds, **given})
+            frame = frame_of(table, {**kinds, **own})
         about = {**_beside(self._first), **self.listed.attrs(frame), "pages": self.number}
         frame.attrs["funcs"] = {"shape": "page", **about}
         if why_not_all:
@@ -527,51 +498,60 @@ class AllPages:
         return frame
 
 
-def _read(reply: bytes | str, schema: Mapping[str, str] | None, form: _Format) -> pd.DataFrame:
-    given = checked({} if schema is None else schema)
+def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
+    reply: bytes | str,
+    headers: Mapping[str, str],
+    *,
+    schema: Mapping[str, str] | None,
+    lines: bool,
+    strict: bool = False,
+    envelope: bool = False,
+    listed: ListedReply = UNLISTED,
+) -> pd.DataFrame:
+    """Read a reply; its headers, with its status as ``:status``, may say that more rows follow."""
+    own = checked({} if schema is None else schema)
     reply = _text(reply)
-    has_decimals = form.listed.is_exact or any(
-        column.kind == "decimal" for column in given.values()
-    )
+    has_decimals = listed.is_exact or any(column.kind == "decimal" for column in own.values())
     with gc_paused(), exact_numbers(is_on=has_decimals):
-        return _table(reply, given, form)
-
-
-def _table(reply: bytes | str, given: Mapping[str, Declared], form: _Format) -> pd.DataFrame:
-    strict, lines, envelope, headers, listed = form
-    try:
-        is_text = not envelope and reply[:1] in {'"', b'"'}
-        body: Any = None if strict or is_text or is_exact.get() else _long(reply, lines=lines)
-        if body is None:
-            read = body_of if envelope else decode
-            body = lines_of(reply, strict=strict) if lines else read(reply, strict=strict)
-        declaration = _declaration(body)
+        try:
+            body = _body(reply, strict=strict, lines=lines, envelope=envelope)
+            declaration = _declaration(body)
+            if declaration:
+                body = decoded_text(body["data"], strict=strict)
+            page = Page(body) if envelope or declaration else _page(body, listed)
+            is_row = not envelope and _in_one_row(page.rows)
+            table = as_table([page.rows] if is_row else page.rows, len(reply))
+        except RecursionError as error:
+            raise too_deep("reply") from error
+        attrs = {"shape": "lines" if lines else table.shape, **_beside(page)}
+        if page.is_found:
+            attrs["shape"] = "page"
+        if more := following(page, headers):
+            _warn_of_more(len(page.rows), more)
+            attrs["more"] = more.word
         if declaration:
-            body = decoded_text(body["data"], strict=strict)
-        page = Page(body) if envelope or declaration else _page(body, listed)
-        table = as_table(
-            [page.rows] if not envelope and _in_one_row(page.rows) else page.rows, len(reply)
-        )
-    except RecursionError as error:
-        raise too_deep("reply") from error
-    attrs: dict[str, Any] = {"shape": "lines" if lines else table.shape, **_beside(page)}
-    if page.is_found:
-        attrs["shape"] = "page"
-    if more := following(page, headers):
-        _warn_of_more(len(page.rows), more)
-        attrs["more"] = more.word
-    kinds: Mapping[str, Declared] = declaration.columns if declaration else {}
-    if not declaration:
-        table, kinds = listed.fitted(table, page, in_envelope=envelope)
-    check_cells(table.rows, len({*given, *kinds, *table.names}), len(reply))
-    if declaration is None:
-        frame = frame_of(table, {**kinds, **given})
-        attrs |= listed.attrs(frame)
-    else:
-        frame = declaration.frame(table, given)
-        attrs |= {"shape": declaration.shape, **declaration.attrs}
+            check_cells(table.rows, len({*own, *declaration.columns, *table.names}), len(reply))
+            frame = declaration.frame(table, own)
+            attrs |= {"shape": declaration.shape, **declaration.attrs}
+        else:
+            table, kinds = listed.fitted(table, page, in_envelope=envelope)
+            check_cells(table.rows, len({*own, *kinds, *table.names}), len(reply))
+            frame = frame_of(table, {**kinds, **own})
+            attrs |= listed.attrs(frame)
     frame.attrs["funcs"] = attrs
     return frame
+
+
+def _body(reply: bytes | str, *, strict: bool, lines: bool, envelope: bool) -> Any:
+    """Return the decoded body of a reply; a long one may be a `Table` already."""
+    is_text = not envelope and reply[:1] in {'"', b'"'}
+    if not (strict or is_text or is_exact.get()):
+        body = _long(reply, lines=lines)
+        if body is not None:
+            return body
+    if lines:
+        return lines_of(reply, strict=strict)
+    return (body_of if envelope else decode)(reply, strict=strict)
 
 
 def _text(reply: Any) -> bytes | str:
@@ -607,10 +587,10 @@ class _Declaration:
     keys: list[str]
     attrs: dict[str, Any]
 
-    def frame(self, table: Table, given: Mapping[str, Declared]) -> pd.DataFrame:
+    def frame(self, table: Table, own: Mapping[str, Declared]) -> pd.DataFrame:
         if table.shape == "rows" and len(table.names) == len(self.columns):
             table = replace(table, names=list(self.columns))
-        frame = frame_of(table, {**self.known(), **given})
+        frame = frame_of(table, {**self.readable(), **own})
         keys = [key for key in self.keys if key in frame.columns]
         values = chain.from_iterable(frame[key] for key in keys if frame[key].dtype == object)
         # A MultiIndex can't hold lists and objects.
@@ -621,19 +601,20 @@ class _Declaration:
             frame.index.name = None
         return frame
 
-    def known(self) -> dict[str, Declared | None]:
+    def readable(self) -> dict[str, Declared | None]:
         """Return the declarations by column; ``None``, with a warning, for an unknown type."""
-        columns: dict[str, Declared | None] = {}
+        columns: dict[str, Declared | None] = {**self.columns}
         for name, column in self.columns.items():
-            is_known = column.kind in DECLARED and column.kind not in _OF_CALLERS
-            columns[name] = column if is_known else None
-            if not is_known:
+            if column.kind not in DECLARED or column.kind in _OF_CALLERS:
+                columns[name] = None
+                kind = quote(column.kind)
                 warn(
-                    f"The reply declares column {quote(name)} as {quote(column.kind)}, an unknown type: ignored."
+                    f"The reply declares column {quote(name)} as {kind}, an unknown type: ignored."
                 )
         return columns
 
 
+_UNDECLARED = Declared("any")
 # Types that callers and catalogs may declare, and replies themselves don't.
 _OF_CALLERS = {"category", "decimal"}
 # The types of pandas' table schema.
@@ -648,24 +629,17 @@ _TABLE_TYPES = {
 
 
 def _declaration(body: Any) -> _Declaration | None:
-    if not (
-        isinstance(body, dict)
-        and {"schema", "data"} <= body.keys()
-        and isinstance(body["schema"], dict)
-    ):
+    schema = body.get("schema") if isinstance(body, dict) and "data" in body else None
+    if not isinstance(schema, dict):
         return None
-    schema = body["schema"]
     attrs = {"retrievalTime": body["retrievalTime"]} if "retrievalTime" in body else {}
     fields = schema.get("fields")
     if isinstance(fields, list) and all(isinstance(column, dict) for column in fields):
         kinds = {str(column.get("name") or ""): str(column.get("type", "any")) for column in fields}
         columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
-        keys = schema.get("primaryKey")
-        names = dict.fromkeys(
-            key for key in (keys if isinstance(keys, list) else [keys]) if isinstance(key, str)
-        )
-        return _Declaration("table", columns, [*names], attrs)
-    if not all(isinstance(column, dict) and "type" in column for column in schema.values()):
+        keys = [key for key in as_list(schema.get("primaryKey")) if isinstance(key, str)]
+        return _Declaration("table", columns, [*dict.fromkeys(keys)], attrs)
+    if not all("type" in only(dict, column) for column in schema.values()):
         return None
     columns = {}
     for name, column in schema.items():
@@ -695,21 +669,16 @@ def frame_of(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFr
     arrays = {}
     contradicting: list[str] = []
     for unique, (name, column) in zip(names, named, strict=True):
-        kind = declared.get(name)
-        if column.kind == "object" and is_exact.get() and (kind is None or kind.kind != "decimal"):
-            arrays[unique] = _array(name, packed(_rounded(column.to_list())), kind, contradicting)
-        else:
-            arrays[unique] = _array(name, column, kind, contradicting)
+        kind = declared.get(name) or _UNDECLARED
+        is_rounded = column.kind == "object" and is_exact.get() and kind.kind != "decimal"
+        values = packed(_rounded(column.to_list())) if is_rounded else column
+        array = kind.array(name, values)
+        if array is None:
+            contradicting.append(f"{quote(name)} ({kind.kind})")
+            array = inferred(values)
+        arrays[unique] = array
     if contradicting:
         warn(
             f"Values that aren't as the catalog declares them stay as they came, in {some(contradicting, _MOST_NAMED)}."
         )
     return frame_from(arrays, _index(table))
-
-
-def _array(name: str, column: Column, kind: Declared | None, contradicting: list[str]) -> Any:
-    """Return the array of a column; if its values contradict its type, by their own types, and note its name."""
-    array = kind.array(name, column) if kind else None
-    if kind and array is None:
-        contradicting.append(f"{quote(name)} ({kind.kind})")
-    return inferred(column) if array is None else array

@@ -160,17 +160,10 @@ def is_mapping(value: JsonObject) -> bool:
     if len(value) < 2 or set(map(type, value.values())) != {dict}:
         return False
     names, *others = (row.keys() for row in value.values())
-    if (
-        not names
-        or any(names != other for other in others)
-        or (all(map(str.isdecimal, names)) and not _counts(value))
-    ):
+    are_columns = all(map(str.isdecimal, names)) and not all(map(str.isdecimal, value))
+    if not names or any(names != other for other in others) or are_columns:
         return False
     return len(value) > _MOST_NAMED or all(map(_VALUE.fullmatch, value))
-
-
-def _counts(value: JsonObject) -> bool:
-    return all(map(str.isdecimal, value))
 
 
 def keyed(value: Mapping[str, JsonObject]) -> list[JsonObject]:
@@ -237,18 +230,16 @@ def _is_alone(document: Values, but: Collection[Path]) -> bool:
 def _empty(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
     """Return which list are the rows, of which there are none."""
     empty = [path for path, values in lists.items() if not values and not _is_about(path)]
-    usual = [path for path in empty if plain(path[-1]) in _USUAL]
-    found = usual or empty
-    return (
-        found[0]
-        if len(found) == 1 and len(empty) == len(lists) and _is_alone(document, found)
-        else None
-    )
+    likely = [path for path in empty if plain(path[-1]) in _USUAL] or empty
+    is_clear = len(likely) == 1 and len(empty) == len(lists) and _is_alone(document, likely)
+    return likely[0] if is_clear else None
 
 
 def _is_part(document: JsonObject, path: Path) -> bool:
     """Return whether a list is a part of one thing, and not the rows of a page."""
-    if path[0] == "properties":
+    beside = document.keys() - {"properties"}
+    is_page = all(map(is_about, beside)) and _PLAIN.isdisjoint(map(plain, beside))
+    if path[0] == "properties" and not is_page:
         return True
     for name in path:
         names = {plain(other) for other in document if other != name}
@@ -328,21 +319,19 @@ def _said(beside: Values, path: Path = ()) -> Iterator[tuple[str, Any]]:
     """Yield what a page says of itself, by names; also beside its rows, to which `path` leads."""
     for name, value in beside.items():
         word = plain(name)
+        is_object = isinstance(value, dict)
         if isinstance(value, bool):
             if word in _MORE | _LAST:
                 yield name, value
-        elif _NEXT.fullmatch(word) and not (word == "cursor" and isinstance(value, dict)):
+        elif _NEXT.fullmatch(word) and not (word == "cursor" and is_object):
             yield name, value
-        elif isinstance(value, dict) and word == "total":
+        elif is_object and word == "total":
             yield name, value.get("value")
-        elif isinstance(value, dict) and (word in _SPEAKING or name in path[:1]):
+        elif is_object and (word in _SPEAKING or name in path[:1]):
             yield from _said(value, path[1:])
-        elif isinstance(value, list) and name in _LINKS:
-            yield from (
-                (link["rel"], link)
-                for link in value
-                if isinstance(link, dict) and link.get("rel") == "next"
-            )
+        elif name in _LINKS:
+            links = [link for link in only(list, value) if only(dict, link).get("rel") == "next"]
+            yield from (("next", link) for link in links)
         elif type(value) is int or (
             isinstance(value, str) and value.isdecimal() and len(value) < 16
         ):
@@ -352,12 +341,10 @@ def _said(beside: Values, path: Path = ()) -> Iterator[tuple[str, Any]]:
 def _said_by(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Yield what headers say of a page."""
     if link := headers.get("link"):
-        yield (
-            "next",
-            next((found["url"] for found in _LINK.finditer(link) if found["rel"] == "next"), ""),
-        )
-    if (number := headers.get("x-next-page")) is not None:
-        yield "next-page", number
+        links = {part["rel"]: part["url"] for part in _LINK.finditer(link)}
+        yield "next", links.get("next", "")
+    if "x-next-page" in headers:
+        yield "next-page", headers["x-next-page"]
     for name, word in (("x-total-count", "total"), ("x-total-pages", "pages"), ("x-page", "page")):
         if headers.get(name, "").isdecimal():
             yield word, int(headers[name])
@@ -370,26 +357,26 @@ def _said_by(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 def _lead(value: Any) -> str:
     """Return the link or cursor in what a page says of the next one."""
     if isinstance(value, dict):
-        value = next(
-            (value[name] for name in _HREFS if value.get(name)), json.dumps(value) if value else ""
-        )
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return ""
-    return str(value).strip() if value else ""
+        links = [value[name] for name in _HREFS if value.get(name)]
+        value = links[0] if links else value and json.dumps(value)
+    return str(value).strip() if value and type(value) in {str, int} else ""
 
 
 def _counted(rows: int, numbers: Mapping[str, int]) -> Following | None:
     """Return what the numbers of a page say: how many pages there are, or rows."""
     by_word = {plain(word): number for word, number in numbers.items()}
 
-    def one_of(words: Collection[str]) -> int | None:
-        return next((by_word[word] for word in by_word if word in words), None)
+    def number_of(words: Collection[str]) -> int | None:
+        return next((number for word, number in by_word.items() if word in words), None)
 
-    page, pages, size = one_of(_PAGE), one_of(_PAGES), one_of(_SIZES)
-    before = one_of(_OFFSETS) or by_word.get("startindex", 1) - 1
+    page = number_of(_PAGE)
+    pages = number_of(_PAGES)
+    size = number_of(_SIZES)
+    before = number_of(_OFFSETS) or by_word.get("startindex", 1) - 1
     if page is not None and pages is not None:
-        last = pages - ("nbpages" in by_word)
-        return Following("pages") if page < last else None
+        if "nbpages" in by_word:  # which counts from 0
+            page += 1
+        return Following("pages") if page < pages else None
     if page and size and not before:
         before = (page - 1) * size
     for word, total in numbers.items():

@@ -36,6 +36,8 @@ def told_of_more(document: Any, headers: dict[str, str] = NO_HEADERS) -> list[st
 
 PAGES: dict[str, Any] = {
     "alone": {"pets": ROWS},
+    "in properties alone": {"properties": {"entries": ROWS}},
+    "in properties beside a null link": {"properties": {"entries": ROWS}, "nextLink": None},
     "beside a total": {"total_count": 2, "workflow_runs": ROWS},
     "beside status words": {
         "ok": True,
