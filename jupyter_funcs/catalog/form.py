@@ -131,9 +131,8 @@ class Form:
         self.choices: Callable[[Field, Args], Choices] = lambda _field, _args: Choices()
         self.shows_labels = False
         self.watchers: list[Callable[[str], None]] = []
-        self._converted: dict[
-            str, tuple[Each, list[Any], list[str]]
-        ] = {}  # the last result by field
+        # The last values of swept fields, with what was read from them.
+        self._converted: dict[str, tuple[Each, list[Any], list[str]]] = {}
         self._by_name = by_name(self.fields)
         self._by_identifier = {field.identifier: field for field in self.fields}
         self._spellings = spellings(self._by_name)
@@ -155,24 +154,20 @@ class Form:
         ArgumentError
             The function has no such parameter; the message suggests similar names.
         """
-        spelt = self._spellings.get(folded(name), "")
-        found = (
+        field = (
             self._by_name.get(name)
             or self._by_identifier.get(name)
             or part_named(self.fields, name)
+            or self._by_name.get(self._spellings.get(folded(name), ""))
         )
-        found = found or self._by_name.get(spelt)
-        if found is None:
-            known = [
-                field.name for field in (with_parts(self.fields) if "." in name else self.fields)
-            ]
-            hint = (
-                did_you_mean(name, known)
-                or f"It takes {listed(known or ['no parameters'], 'and')}."
-            )
-            text = f"{self.function} has no parameter {quote(name)}."
-            raise ArgumentError(text, hint, errors={name: [f"{text} {hint}"]})
-        return found
+        if field:
+            return field
+        fields = with_parts(self.fields) if "." in name else self.fields
+        names = [other.name for other in fields]
+        hint = did_you_mean(name, names)
+        hint = hint or f"It takes {listed(names or ['no parameters'], 'and')}."
+        text = f"{self.function} has no parameter {quote(name)}."
+        raise ArgumentError(text, hint, errors={name: [f"{text} {hint}"]})
 
     def __getitem__(self, name: str) -> Any:
         """Return the value as it was set; ``None`` if it is not set (see `is_set`)."""
@@ -238,30 +233,28 @@ class Form:
             Some names are not parameters of the function, two are spellings of one, or an object and its part
             contradict each other; all of them are listed.
         """
-        errors = {}
-        given: dict[tuple[str | int, ...], str] = {}
+        errors: Messages = {}
+        names: dict[tuple[str | int, ...], str] = {}
+        clash = "{} {} {}. Pass only one of them."
         for name in values:
             try:
-                first = given.setdefault(self.field(name).steps, name)
-                if first != name:
-                    errors[name] = [
-                        f"{quote(name)} is the same parameter as {quote(first)}. Pass only one of them."
-                    ]
+                first = names.setdefault(self.field(name).steps, name)
             except ArgumentError as error:
                 errors.update(error.errors)
-        for steps, name in given.items():
+                continue
+            if first != name:
+                errors[name] = [clash.format(quote(name), "is the same parameter as", quote(first))]
+        for steps, name in names.items():
             for end in range(1, len(steps)):
-                whole = given.get(steps[:end])
+                whole = names.get(steps[:end])
                 if whole and not self._agree(
                     values[whole], steps[end:], values[name], self.field(whole)
                 ):
-                    errors[name] = [
-                        f"{quote(name)} contradicts {quote(whole)}. Pass only one of them."
-                    ]
+                    errors[name] = [clash.format(quote(name), "contradicts", quote(whole))]
         if errors:
             raise ArgumentError(errors=errors)
-        for name in sorted(given.values(), key=lambda name: len(self.field(name).inside)):
-            self[name] = values[name]
+        for steps in sorted(names, key=len):
+            self[names[steps]] = values[names[steps]]
 
     @staticmethod
     def _agree(whole: Any, steps: Sequence[str | int], part: Any, field: Field) -> bool:
@@ -308,11 +301,8 @@ class Form:
         whole = held = self.values.get(field.name, UNSET)
         special: JsonObject = {}
         for part, value in parts_in(field, held) if field.fields and has_special(held) else ():
-            if (
-                part.inside
-                and isinstance(value, Each | Variable)
-                and isinstance(part.inside[-1], str)
-            ):
+            is_special = isinstance(value, Each | Variable)
+            if is_special and part.inside and isinstance(part.inside[-1], str):
                 special[part.name] = value
                 whole = with_part(whole, part.inside, UNSET)
         return whole, special
@@ -351,8 +341,8 @@ class Form:
 
     def warnings_of(self, args: Args, *, compare_listed: bool = True) -> Messages:
         """Return the warnings for arguments, of which swept fields may have several values."""
-        found = self.warnings_of_values(args, self.swept, compare_listed=compare_listed)
-        warnings = {name: shorten(texts) for name, texts in found.items()}
+        by_value = self.warnings_of_values(args, self.swept, compare_listed=compare_listed)
+        warnings = {name: shorten(texts) for name, texts in by_value.items()}
         for name, texts in self.warnings_between(args).items():
             warnings.setdefault(name, []).extend(texts)
         return warnings
@@ -363,18 +353,17 @@ class Form:
         """Return the warnings for each value by itself; swept fields have lists of values."""
         warnings = {}
         for name, value in args.items() if self.validate else ():
-            several = value if name in swept else [value]
             field = self.field(name)
-            parts = (
-                [pair for held in several for pair in parts_in(field, held)] if field.fields else []
-            )
-            found: dict[str, tuple[Field, list[Any]]] = {name: (field, several)}
-            for part, item in parts:
-                if part is not field and item is not UNSET:
-                    found.setdefault(part.name, (part, []))[1].append(item)
-            for own, (part, items) in found.items():
+            values: dict[str, tuple[Field, list[Any]]] = {}
+            for several in value if name in swept else [value]:
+                for part, item in parts_in(field, several):
+                    if item is not UNSET:
+                        values.setdefault(part.name, (part, []))[1].append(item)
+            for own, (part, items) in values.items():
                 texts = [f"{self._called(part)} {text}" for text in contradictions(part, items)]
-                if texts := texts or (self._unlisted(part, items, args) if compare_listed else []):
+                if compare_listed and not texts:
+                    texts = self._unlisted(part, items, args)
+                if texts:
                     warnings[own] = list(dict.fromkeys(texts))
         return warnings
 
@@ -382,7 +371,12 @@ class Form:
         """Return the warnings for what is missing, and for dates in the wrong order."""
         if not self.validate:
             return {}
-        warnings = self._between(args, Evidence.DESCRIBED)
+        warnings = {
+            name: [self._required(field)]
+            for name, field in self._by_name.items()
+            if field.required and name not in args and not missing(field)
+        }
+        self._compare(args, warnings, Evidence.DESCRIBED)
         unmet: dict[tuple[str, ...], str] = {}  # with the text of the first field that has the rule
         for rule in (field.rule for field in self._by_name.values()):
             if rule and args.keys().isdisjoint(rule.names):
@@ -401,10 +395,11 @@ class Form:
         """Return the first values that another function doesn't list, if similar ones are listed."""
         if field.options or not field.source:
             return []
-        known = self.choices(field, args)
-        unlike = [text for value in several for text in texts_in(value) if text not in known.values]
+        choices = self.choices(field, args)
+        texts = [text for value in several for text in texts_in(value)]
+        unlike = [text for text in texts if text not in choices.values]
         # A comparison with thousands of listed values takes a while.
-        near = [(text, known.nearest(text)) for text in unlike[:_MOST_COMPARED]]
+        near = [(text, choices.nearest(text)) for text in unlike[:_MOST_COMPARED]]
         return [
             f"{quote(value)} isn't in the list. {meant(close)}" for value, close in near if close
         ]
@@ -447,26 +442,18 @@ class Form:
             "properties": {
                 field.name: _property(field, validate=self.validate) for field in fields
             },
-            "required": [field.name for field in fields if self.validate and _must(field)],
+            "required": [field.name for field in fields if self.validate and missing(field)],
             "additionalProperties": False,
         }
 
     def errors_of(self, args: Args) -> Messages:
         """Return the errors of arguments that are each valid on their own, in the same form as `errors`."""
-        return self._between(args, Evidence.DECLARED)
-
-    def _between(self, args: Args, known: Evidence) -> Messages:
-        """Return what is missing and which dates are in the wrong order, as far as it is known by this evidence."""
-        unset = [
-            field for name, field in self._by_name.items() if field.required and name not in args
-        ]
-        if known is Evidence.DECLARED:
-            unset = [needed for field in unset for needed in missing(field)]
-        else:
-            unset = [field for field in unset if not _must(field)]
-        found = {field.name: [self._required(field)] for field in unset}
-        self._compare(args, found, known)
-        return found
+        unset = [field for name, field in self._by_name.items() if name not in args]
+        errors = {
+            needed.name: [self._required(needed)] for field in unset for needed in missing(field)
+        }
+        self._compare(args, errors)
+        return errors
 
     def _read(self) -> tuple[Args, Messages]:
         args: Args = {}
@@ -563,22 +550,14 @@ def with_json(form: Form, values: Values) -> JsonObject:
     return typed
 
 
-def _must(field: Field) -> bool:
-    return field.required and field.is_declared("required")
-
-
 def _property(field: Field, *, validate: bool) -> JsonObject:
+    schema = _value(field, validate=validate)
     if field.is_json and validate:
-        schema = {
-            word: part
-            for word, part in (field.schema or {}).items()
-            if word not in {"default", "description"}
-        }
+        about = {"default", "description"}
+        schema = {word: part for word, part in (field.schema or {}).items() if word not in about}
         if "$ref" in str(schema):
             # References start at the root of a document; this makes the property one of its own.
             schema["$id"] = f"urn:parameter:{quote_url(field.name, errors='replace')}"
-    else:
-        schema = _value(field, validate=validate)
     if field.is_list:
         schema = {"type": "array", "items": schema} | ({"minItems": 1} if field.required else {})
     if not field.is_json and takes(field, None):
@@ -592,28 +571,22 @@ def _property(field: Field, *, validate: bool) -> JsonObject:
 def _value(field: Field, *, validate: bool) -> JsonObject:
     """Return the schema of one value, or of one item of a list."""
     kind = field.value_kind if validate and field.is_declared() else Kind.TEXT
-    enforced = validate and field.is_declared("options")
     options = list(allowed(field))
     if kind is Kind.TEXT:
         options = [text_of(option) for option in options]
-    one: JsonObject = {"type": "string"}
+    is_enum = bool(options) and validate and field.is_declared("options")
+    schema: JsonObject = {"type": "string"}
     if kind in {Kind.INTEGER, Kind.NUMBER}:
-        one = {"type": str(kind)}
+        schema = {"type": str(kind)}
+        bounds = {"minimum": field.minimum, "maximum": field.maximum}
         if field.is_declared("bounds"):
-            bounds = {"minimum": field.minimum, "maximum": field.maximum}
-            one |= {name: bound for name, bound in bounds.items() if bound is not None}
+            schema |= {name: bound for name, bound in bounds.items() if bound is not None}
     elif kind is Kind.DATE:
-        one["format"] = "date"
-    elif (
-        field.required and not (enforced and options) and not field.is_list and not takes(field, "")
-    ):
-        one["minLength"] = 1  # an empty value does not satisfy a requirement
-    if options and enforced:
-        one["enum"] = options
-        if kind not in {Kind.INTEGER, Kind.NUMBER} and not all(
-            isinstance(option, str) for option in options
-        ):
-            del one["type"]  # of true and false, or of options of several types
-    elif options:
-        one["examples"] = options
-    return one
+        schema["format"] = "date"
+    elif field.required and not (is_enum or field.is_list or takes(field, "")):
+        schema["minLength"] = 1  # an empty value does not satisfy a requirement
+    if options:
+        schema["enum" if is_enum else "examples"] = options
+    if is_enum and schema["type"] == "string" and set(map(type, options)) != {str}:
+        del schema["type"]  # of true and false, or of options of several types
+    return schema
