@@ -128,11 +128,9 @@ class ResultVariable:
         before = self.name
         self.name = name
         self._assign(name, frame)
-        if name == before:
-            return ""
-        if before in self._named and _assigned_by(before):
-            return f"{before} keeps the run before."
-        if name == wanted:
+        if before in self._named and name != before and _assigned_by(before):
+            return f"In {name}; {before} keeps the run before."
+        if name in {before, wanted}:
             return ""
         return f"You already have a variable {wanted}, so this result is {name}."
 
@@ -160,9 +158,9 @@ class ResultVariable:
             raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
         if name == before or _shell() is None:
             return ""
-        held = variables().get(name, shown)
-        if held is not shown and not (replace or self._is_of_rerun(name)):
-            kind = type(held).__name__
+        value = variables().get(name, shown)
+        if value is not shown and not (replace or self._is_of_rerun(name)):
+            kind = type(value).__name__
             return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
         if hasattr(builtins, name) and not replace:
             return f"{name} is a Python built-in, which this variable would hide."

@@ -270,6 +270,8 @@ def panel(line: Line) -> Any:
         print(_NO_PANEL)
     opened.recipe = "df = %funcs result"
     line.sessions.panel = opened
+    if line.options.run:
+        opened.run()
     if not is_waiting:
         return opened
     # For front ends that show nothing once a cell has ended, such as Colab.

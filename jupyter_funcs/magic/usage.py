@@ -200,6 +200,7 @@ OPTIONS = {
     "--background": Option(
         "", "return a Job at once: job.result() waits for the DataFrame", ("call", "sweep")
     ),
+    "--run": Option("", "run it at once, as a cell of Run All does", ("panel",)),
     "--wait": Option(
         "", "run the panel's function in the cell and return its DataFrame", ("panel",)
     ),

@@ -248,8 +248,8 @@ class FormView:
             }
         return shown | {name: self.form.field(name) for name in more if name not in shown}
 
-    def values(self, ran: Args | None = None) -> Json:
-        """Return the values, what is wrong, and whether they changed since `ran`, as the `Values` of the protocol."""
+    def values(self, ran: Args | None = None, named: Args | None = None) -> Json:
+        """Return the values, what is wrong, and whether they aren't those that `ran` or a cell named, as `Values`."""
         with self._lock:
             form = self.form
             args = form.args
@@ -276,6 +276,7 @@ class FormView:
                 ],
                 "preset": name if same_args(preset, args) else "",
                 "changed": ran is not None and not same_args(ran, args),
+                "differs": named is None or not same_args(named, args),
             }
 
     def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> Json:

@@ -271,7 +271,8 @@ class Panel(anywidget.AnyWidget):
 
     def _ipython_display_(self, **_: Any) -> None:
         if self._is_open:
-            _open[self].append(notebook.this_cell())
+            self._state.cell = notebook.this_cell()
+            _open[self].append(self._state.cell)
             notebook.show(self._repr_mimebundle_()[0])
         notebook.publish_html(self._state.still_html(), self._state.runs.still)
 

@@ -63,6 +63,10 @@ _MOST_KEPT = 10
 _MOST_COLUMNS = 12
 _LONGEST_TABLE = 60_000
 _LONGEST_TEXT = 2_000
+# JupyterLab says "Loading widget…" and "model not found" in place of a panel whose kernel has ended.
+_STYLE = """<style>
+.jp-OutputArea:has(.jf-still):not(:has(.jf)) .jp-OutputArea-child:has(> .lm-Panel) { display: none }
+</style>"""
 _MOST_CHARTS = 16  # kept
 _MOST_SHOWN = 10 * 2**20  # bytes of a file
 _PICTURES = {
@@ -408,7 +412,7 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
     head = f"<p><b>{escaped(name) if name else 'Functions'}</b>: {what}</p>"
     if not result:
-        return f'<div class="jf-still">{head}</div>'
+        return f'<div class="jf-still">{_STYLE}{head}</div>'
     frame = result.reply_frame
     function = result.function
     session = function.session
@@ -442,9 +446,7 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
         table = "<p>It is too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
     kept = f'<div class="jf-kept"><p>{"<br>".join(lines)}</p>{table}</div>'
-    return (
-        f'<div class="jf-still">{head}{kept}{svg(result.picture) if result.picture else ""}</div>'
-    )
+    return f'<div class="jf-still">{_STYLE}{head}{kept}{svg(result.picture) if result.picture else ""}</div>'
 
 
 def _file_html(file: ResultFile) -> str:

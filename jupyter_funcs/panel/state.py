@@ -21,6 +21,7 @@ from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import inert, listed, quote, some
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import run_view
+from jupyter_funcs.panel.chart_svg import LONGEST_TEXT
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
 from jupyter_funcs.panel.history_view import HELD, HistoryView, result_of, values_of
@@ -64,6 +65,9 @@ class Visit:
     form: Form
     keeper: notebook.ResultVariable
     runs: PanelRuns
+    named: Args | None = field(
+        init=False, default=None
+    )  # what the panel's cell names, if it names this function
     inputs: FormView = field(init=False)  # the form as the page shows it
     is_listed: bool = True
     state: str = "form"
@@ -84,9 +88,14 @@ class Visit:
 
     def values(self) -> Json:
         """Return the `Values` of the protocol."""
-        values = self.inputs.values(self.result.args if self.result else None)
+        values = self.inputs.values(self.result.args if self.result else None, self.named)
         if not self.is_listed:
             values["advice"].append(_UNLISTED)
+        values["line"] = ""
+        if "%funcs" in self.runs.recipe():  # else a line could run on another service
+            line = snippets.line(self.function, self.form.args)
+            if len(line) <= LONGEST_TEXT:
+                values["line"] = line
         return values
 
     # What begins a run
@@ -179,14 +188,15 @@ class Visit:
         question = self.keeper.rename(name, before, shown, result.args, replace=replace)
         if question:
             return {"variable": before, "note": question, "exists": True}
-        result.note = ""
+        note = ""
         if before and before not in notebook.variables():
-            result.note = f"{before} is now {name}."
+            note = f"{before} is now {name}."
+        result.note = ""
         result.variable = name
         result.frame = shown
         result.is_changed = False
         background.start(self.runs.keep_still(self))
-        return {"variable": name, "note": result.note, "exists": False}
+        return {"variable": name, "note": note, "exists": False}
 
 
 @dataclass(eq=False)
@@ -345,6 +355,7 @@ class PanelState:
         with self.lock:
             visit = self._visits.get(function.slug)
             if not visit:
+                is_named = form is not None
                 form = form or function.form()
                 for name in list(form.values):  # %funcs panel F Symbol=[a, b]
                     for part, value in list(parts_in(form.field(name), form[name])):
@@ -352,6 +363,8 @@ class PanelState:
                             form[part.name] = as_several(part, value)
                 keeper = notebook.ResultVariable(function.slug, self.cell)
                 visit = Visit(function, form, keeper, self.runs)
+                if is_named:
+                    visit.named = form.args
                 self._visits[function.slug] = visit
             self._presets = self.header.presets(visit.function.name)
             if visit is not self.visit or visit.inputs.form is not visit.form:
@@ -503,6 +516,7 @@ class PanelState:
         return {
             "panel": self.runs.still,
             "trusted": self.trusted,
+            "cell": {"id": self.cell.id, "names": bool(visit and visit.named)},
             "function": self.header.card(visit.function) if visit else None,
             "fields": visit.inputs.fields if visit else [],
             "presets": self._presets if visit else [],

@@ -7,13 +7,17 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.steps import run, run_python, wait_for
+from tests.browser.conftest import _IDLE, _RUN_ALL
+from tests.browser.steps import at, box, look, pick, run, run_python, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from playwright.sync_api import Page
+
+    from tests.browser.fronts import Front
 
 OPEN = """import jupyter_funcs as jf
 panel = jf.connect().panel("Get Panels")
@@ -49,3 +53,70 @@ def test_two_views_of_a_panel_show_the_same(open_notebook: Callable[..., Page]) 
     page.wait_for_function(
         "document.querySelectorAll('[data-jf=\"code:magic\"]').length === 2", timeout=60_000
     )
+
+
+SOURCES = (
+    "window.jupyterapp.shell.currentWidget.context.model.sharedModel.cells.map(cell => cell.source)"
+)
+RESTART = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+DAILY = "%funcs panel get_panel_daily PanelName='Demo Card Panel' Symbol="
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["lab", "notebook"])
+def test_what_was_found_survives_restart_and_run_all(
+    fronts: Callable[[str], Front], open_in: Callable[..., Page], kind: str
+) -> None:
+    """Names keep their data, a run becomes a cell, the panel's cell gets new values; a saved notebook is whole."""
+    front = fronts(kind)
+    page = open_in(front, "%load_ext jupyter_funcs", f"{DAILY}'BKQU US EQUITY' --run")
+
+    def change(symbol: str) -> None:
+        box(page, "Symbol").click()
+        page.keyboard.press("Control+a")
+        page.keyboard.type(symbol)
+        expect(page.locator('[role="option"].is-on')).to_contain_text(symbol)
+        page.keyboard.press("Enter")
+
+    wait_for(page, "done", 1)
+    expect(at(page, "unsaved")).to_have_count(0)
+    at(page, "var-name").click()
+    page.keyboard.type("bkqu")
+    page.keyboard.press("Enter")
+    expect(at(page, "var-name")).to_have_text("bkqu")
+    change("KORD")
+    expect(at(page, "unsaved")).to_contain_text(
+        "The form differs from this cell: Update cell · Copy"
+    )
+    run(page, number=2)
+    expect(at(page, "var-note")).to_have_text("In panel_daily; bkqu keeps the run before.")
+    look(page, f"unsaved-{kind}")
+    pick(page, "cell-insert")
+    line = 'get_panel_daily PanelName="Demo Card Panel" Symbol="KORD LN EQUITY"'
+    expect(at(page, "unsaved")).to_have_count(0)
+    assert page.evaluate(SOURCES)[2] == f"panel_daily = %funcs call {line}"
+    change("MCHQ")
+    pick(page, "cell-update")
+    expect(at(page, "unsaved")).to_have_count(0)
+    assert page.evaluate(SOURCES)[1] == f"%funcs panel {line.replace('KORD LN', 'MCHQ US')} --run"
+
+    page.evaluate(RESTART)
+    page.wait_for_function(_IDLE)
+    page.evaluate(f"window.ranAll = false; {_RUN_ALL}")
+    page.wait_for_function("window.ranAll")
+    wait_for(page, "done", 1)
+    expect(at(page, "field:Symbol")).to_contain_text("MCHQ US EQUITY")
+    assert run_python(page, "print(len(panel_daily), panel_daily.attrs['funcs']['args']['Symbol'])")
+
+    at(page, "history").focus()
+    page.keyboard.press("Control+s")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    page.goto("about:blank")
+    front.stop_kernels()
+    page.goto(front.address("test_what_was_found_survives_restart_and_run_all.ipynb"))
+    still = page.locator(".jf-still")
+    expect(still).to_contain_text("Symbol = MCHQ US EQUITY")
+    page.wait_for_timeout(2_000)  # for the word of a widget without its model
+    expect(page.get_by_text("Loading widget")).to_be_hidden()
+    expect(page.get_by_text("model not found")).to_be_hidden()
+    look(page, f"still-{kind}")

@@ -140,16 +140,16 @@ def test_a_name_that_a_person_gave_keeps_its_data(shell: InteractiveShell) -> No
     held = shell.user_ns
     keeper.assign(first, ARGS)
     keeper.rename("bvqs", "panels", first, ARGS)
-    assert keeper.assign(other, OTHERS) == "bvqs keeps the run before."
+    assert keeper.assign(other, OTHERS) == "In panels; bvqs keeps the run before."
     assert held["bvqs"] is first
     assert held["panels"] is other
     keeper.rename("kord", "panels", other, OTHERS)
-    assert keeper.assign(again, ARGS) == "kord keeps the run before."
+    assert keeper.assign(again, ARGS) == "In bvqs; kord keeps the run before."
     assert held["bvqs"] is again
     assert held["kord"] is other
     assert "panels" not in held
     assert "bvqs already exists" in keeper.rename("bvqs", "kord", other, OTHERS)
-    assert keeper.assign(third, {}) == "bvqs keeps the run before."
+    assert keeper.assign(third, {}) == "In panels; bvqs keeps the run before."
     assert held["panels"] is third
     keeper.rename("panels_2", "panels", third, {})
     shell.run_cell("panels = 5")

@@ -647,6 +647,14 @@ def test_waiting_runs_the_panel_in_the_cell(run: Any, capsys: pytest.CaptureFixt
         run("%funcs --wait")
 
 
+def test_a_panel_that_runs_at_once_makes_run_all_whole(run: Any) -> None:
+    """--run opens the panel with a run of its values, for which the next cell waits."""
+    panel = run(f"%funcs panel {DAILY} --run")
+    pd.testing.assert_frame_equal(run("%funcs result"), panel.result(60))
+    with pytest.raises(jf.ArgumentError, match="Panel Name is required"):
+        run("%funcs panel get_panel_daily --run")
+
+
 def test_force_sends_to_a_service_that_is_left_alone(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

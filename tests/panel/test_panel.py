@@ -15,7 +15,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel import form_view
 from jupyter_funcs.panel.panel import Panel
-from tests.conftest import tasks, wait_until
+from tests.conftest import PANEL, tasks, wait_until
 from tests.panel.conftest import DAILY
 from tests.panel.page import Page
 
@@ -160,6 +160,28 @@ def test_the_value_that_was_entered_last_counts_in_every_function(page: Page) ->
     choose("get_panel_daily", Symbol=None)
     assert choose("get_panel_fq")["Symbol"] == both[0]  # no value was entered later
     assert choose("get_kpis")["Symbol"] == both[0]
+
+
+def test_a_form_says_whether_its_cell_names_it(funcs: Session) -> None:
+    """By its values and in whatever words; a cell that names nothing names no form, and only the magic has a line."""
+    page = Page(funcs.panel("Get Panel Daily", Symbol=["BVQS US EQUITY", "NVRA US EQUITY"]))
+
+    def told() -> tuple[bool, bool, str]:
+        values = page.state("_values")
+        return page.state("_view")["cell"]["names"], values["differs"], values["line"]
+
+    assert told() == (True, False, "")
+    page.panel.recipe = "df = %funcs result"
+    page.ask("set", seq=1, field="PanelName", value=PANEL)
+    line = f'get_panel_daily PanelName="{PANEL}" Symbol=["BVQS US EQUITY", "NVRA US EQUITY"]'
+    assert told() == (True, True, line)
+    page.ask("set", seq=2, field="PanelName", value=None)
+    assert not told()[1]
+    page.ask("set", seq=3, field="Symbol", value={"each": [f"S{at}" for at in range(1_000)]})
+    assert told() == (True, True, "")  # too long for a cell
+    page.ask("choose", function="get_panels")
+    assert told() == (False, True, "get_panels")
+    page.panel.close()
 
 
 def test_a_new_status_of_the_service_goes_alone(page: Page) -> None:

@@ -878,6 +878,13 @@ export const STATES = {
     await point(0.4)(page);
   }),
   bars: at({ tab: "chart" }, click("chart-kind:bars")),
+  unsaved: {
+    ...at({
+      view: { ...view, cell: { id: "", names: true } },
+      values: { ...FILLED, differs: true, line: "get_panel_daily Symbol=NVRA" },
+      run: { ...done, result: { ...RESULT, note: "In panel_daily; bvqs keeps the run before." } },
+    }),
+  },
   "many-lines": at({ tab: "chart", run: { ...done, partial } }, undefined, { chart: manyLines }),
   json: at({ tab: "json" }),
   "json-find": at({ tab: "json" }, async ({ $, pause }) => {

@@ -4,7 +4,7 @@ export interface Model {
   on(name: string, callback: (...args: any[]) => void): void;
   off(name: string, callback: (...args: any[]) => void): void;
   send(content: any): void;
-  widget_manager?: { kernel?: Kernel };
+  widget_manager?: { kernel?: Kernel; context?: { model?: { sharedModel?: any } } };
 }
 
 export interface Kernel {

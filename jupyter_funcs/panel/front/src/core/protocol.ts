@@ -16,6 +16,8 @@ export interface View {
   panel: string;
   /** In Voila without `trusted=True`, what touches files and variables is off. */
   trusted: boolean;
+  /** The panel's own cell, and whether it names values of this function. */
+  cell: { id: string; names: boolean };
   /** `null` while nothing is chosen. */
   function: FunctionView | null;
   fields: FieldView[];
@@ -176,6 +178,10 @@ export interface Values {
   preset: string;
   /** The values differ from those of the result shown. */
   changed: boolean;
+  /** They are not those that the panel's cell names, if it names any. */
+  differs: boolean;
+  /** The same as `%funcs call` and `panel` have it; "" where those don't reach this service. */
+  line: string;
 }
 
 export interface FieldState {

@@ -5,6 +5,7 @@ import type * as P from "../core/protocol";
 import { Field } from "./field";
 import { Fold } from "./fold";
 import { Foot } from "./foot";
+import { Kept } from "./kept";
 import { isWithin } from "./parts";
 import { Running } from "./running";
 import { useFocusOfRun } from "./useFocusOfRun";
@@ -64,6 +65,7 @@ function Inputs() {
     >
       <Fold fields={fields} edit={edit} />
       <Fields red={red} isMore={isMore} setMore={setMore} onHelp={show} />
+      <Kept />
       <div class="jf-foot" onFocusOut={left}>
         {run.state === "running" ? <Running /> : <Foot help={help} isRed={isRed} go={go} />}
       </div>
