@@ -1,8 +1,8 @@
 """
 The service's queries, its listing and its wire against what a person would write instead.
 
-    python -m tests.benchmarks.service            # all parts, about five minutes
-    python -m tests.benchmarks.service daily fq   # some of them: daily, fq, cold, frame, rows, listing, http
+    python -m tests.benchmarks.service            # all parts, about eight minutes
+    python -m tests.benchmarks.service daily fq   # some: daily, fq, cold, frame, rows, own, engines, listing, http
 
 Each part runs in a process of its own, both sides in turn, and prints medians, their ratio, the ratio that
 PERFORMANCE.md aims at, and the most memory that the process held. What is generated is deleted. No test runs this.
@@ -22,23 +22,26 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jupyter_funcs.service.accounts.records import Asset
 from jupyter_funcs.service.builtin import card_functions, companies, demo, synthesis
+from jupyter_funcs.service.config import settings, team_data
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.remote import RemoteEngine
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.publishing.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pyarrow as pa
 
     Rows = list[dict[str, Any]]
 
@@ -135,7 +138,10 @@ def quarters(engine: DuckDBEngine) -> Any:
 class Raw:
     """DuckDB with nothing around it: a connection kept open, a cursor a query, records as dictionaries."""
 
-    def __init__(self, path: Path, *, tuned: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, tuned: bool = False, panel: str = PANEL, symbol: str = SYMBOL
+    ) -> None:
+        self._values = {"panel": panel, "symbol": symbol}
         self._con = duckdb.connect()
         if tuned:
             self._con.execute("SET GLOBAL parquet_metadata_cache = true")
@@ -145,7 +151,7 @@ class Raw:
         with self._con.cursor() as cursor:
             for name, table in tables.items():
                 cursor.register(name, table)
-            cursor.execute(sql, {"panel": PANEL, "symbol": SYMBOL})
+            cursor.execute(sql, self._values)
             names = [column[0] for column in cursor.description or ()]
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
@@ -317,6 +323,76 @@ def rows() -> list[Measured]:
     return [Measured(f"daily, of {more}", ours, fewer, theirs, 1.5)]
 
 
+OWN_CONFIGURATION = """
+organisation = "Acme"
+[data]
+parquet = "{path}"
+[data.columns]
+date = "day"
+symbol = "ticker"
+spend = "usd"
+transactions = "tx"
+cards = "accounts"
+[data.dimensions]
+Brand = "brand"
+Region = "state"
+[data.calendar]
+rule = "December"
+"""
+OWN_ROWS = """
+COPY (
+    SELECT 'S' || lpad(s::text, 5, '0') || ' US EQUITY' AS ticker, date '2020-01-01' + d::int AS day,
+        'Brand ' || s || '-' || b AS brand, 'State ' || r AS state,
+        hash(s * 1000003 + d * 31 + b * 7 + r) % 1000000 / 100.0::DOUBLE AS usd,
+        (hash(s + d * 17 + b * 5 + r) % 500 + 1)::BIGINT AS tx,
+        (hash(s * 3 + d + b + r * 11) % 300 + 1)::BIGINT AS accounts
+    FROM range({symbols}) t(s), range(1460) u(d), range(2) v(b), range(4) w(r) ORDER BY ticker, day
+) TO '{path}'
+"""
+
+
+def own() -> list[Measured]:
+    """Compare the daily query with growth over a team's own files, whose columns are mapped, with DuckDB's SQL."""
+    return [_own(millions) for millions in (1, 20)]
+
+
+def _own(millions: int) -> Measured:
+    with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
+        path, config = Path(folder) / "own.parquet", Path(folder) / "service.toml"
+        duckdb.sql(OWN_ROWS.format(symbols=millions * 1_000_000 // (1460 * 8), path=path))
+        config.write_text(OWN_CONFIGURATION.format(path=path), encoding="utf-8")
+        read = settings.load(config)
+        assert read.data
+        reference, cards = team_data.load(read, read.data)
+        engine, panel = DuckDBEngine(reference, cards), reference.panels[0].name
+        symbol = reference.companies[len(reference.companies) // 2].symbol
+        raw = Raw(path, tuned=True, panel=panel, symbol=symbol)
+        sql = DAILY.format(kind="::BIGINT")
+        for before, after in {
+            "SELECT date,": "SELECT day AS date,",
+            "spend_cents": "floor(usd * 100 + 0.5)::BIGINT",
+            "sum(transactions)": "sum(tx)",
+            "sum(cards)": "sum(accounts)",
+            "panel = $panel AND symbol": f"'{panel}' = $panel AND ticker",
+            "GROUP BY date": "GROUP BY day",
+        }.items():
+            sql = sql.replace(before, after)
+
+        def ours() -> Rows:
+            call = engine.call()
+            return call.fetch(card_functions.get_panel_daily(call, panel, symbol, PoPGrowth="Yes"))
+
+        def theirs() -> Rows:
+            return raw(sql)
+
+        assert ours() == theirs()
+        first, second = medians(40, ours, theirs)
+        engine.close()
+    return Measured(
+        f"own data of {millions} million rows, daily, growth", first, "raw DuckDB SQL", second, 1.5
+    )
+
+
 def engine_over(path: Path) -> DuckDBEngine:
     return DuckDBEngine(companies.reference(), lambda: Cards.parquet(path))
 
@@ -344,6 +420,100 @@ def generate(path: Path, copies: int) -> int:
                 writer.write_table(table, row_group_size=synthesis._ROWS_PER_GROUP)
                 count += len(table)
     return count
+
+
+def engines() -> list[Measured]:
+    """Compare daily rows and quarters on PostgreSQL and on ClickHouse in process with SQL written for these."""
+    from tests.service.engine import test_engines
+
+    measured = []
+    with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
+        stored = Path(folder) / "cards.parquet"
+        rows = pq.read_table(
+            demo.spend_file(), filters=[("symbol", "in", [SYMBOL, "NVRA US EQUITY"])]
+        )
+        texts = {
+            column.name: pa.string()
+            for column in rows.schema
+            if pa.types.is_dictionary(column.type)
+        }
+        schema = pa.schema(
+            {column.name: texts.get(column.name, column.type) for column in rows.schema}
+        )
+        pq.write_table(rows.cast(schema), stored)
+        for name, start, table in (
+            ("PostgreSQL", test_engines.postgres, ("spend", "cards")),
+            ("ClickHouse", test_engines.clickhouse, ("team", "cards")),
+        ):
+            with start(stored) as url:
+                cards = Cards.parquet(stored)._replace(files=(), table=table)
+                engine = RemoteEngine(url, companies.reference(), lambda cards=cards: cards)  # type: ignore[misc]
+                measured += _measured_on(name, engine, ".".join(table))
+                engine.close()
+    return measured
+
+
+# What a person would write on another engine, before the last part of the two above.
+ELSEWHERE = """
+WITH counted AS (
+    SELECT date, sum(spend_cents) AS c, sum(transactions) AS n, sum(cards) AS k
+    FROM {table} WHERE panel = '{panel}' AND symbol = '{symbol}' GROUP BY date
+), days AS (
+    SELECT date, CAST(c AS DOUBLE PRECISION) / 100 AS spend, CAST(n AS DOUBLE PRECISION) AS transactions,
+        CAST(k AS DOUBLE PRECISION) AS cards
+    FROM counted
+)"""
+QUARTERS_ELSEWHERE = """, periods AS (SELECT * FROM {periods}), sums AS (
+    SELECT PeriodLabel, PeriodToDate, PeriodStartDate, PeriodEndDate, IsCurrentQuarter, compared,
+        sum(days.spend) AS spend, sum(days.transactions) AS transactions,
+        avg(days.transactions / nullif(days.cards, 0)) AS per_card,
+        sum(days.transactions) / nullif(avg(days.transactions / nullif(days.cards, 0)), 0) AS cardholders
+    FROM days JOIN periods ON date >= PeriodStartDate AND date <= PeriodEndDate
+    GROUP BY PeriodLabel, PeriodToDate, PeriodStartDate, PeriodEndDate, IsCurrentQuarter, compared
+)"""
+
+
+def _measured_on(name: str, engine: RemoteEngine, table: str) -> list[Measured]:
+    """Compare the service on an engine with SQL written for it and sent by its driver; the quarters are given."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, bool):
+            return str(value).lower()
+        return f"DATE '{value}'" if isinstance(value, date) else f"'{value}'"
+
+    given = quarters(engine).tables["periods"]
+    rows = ", ".join(f"({', '.join(map(cell, row.values()))})" for row in given.to_pylist())
+    names = given.column_names
+    kinds = zip(names, ("String", "Bool", "Date32", "Date32", "Bool", "String"), strict=True)
+    is_clickhouse = name == "ClickHouse"
+    periods = f"(VALUES {rows}) AS given({', '.join(names)})"
+    if is_clickhouse:
+        periods = f"values('{', '.join(map(' '.join, kinds))}', {rows})"
+    head = ELSEWHERE.format(table=table, panel=PANEL, symbol=SYMBOL)
+    asked = {
+        "daily": head + DAILY[DAILY.index("SELECT\n    a.date") :],
+        "quarters": head
+        + QUARTERS_ELSEWHERE.format(periods=periods)
+        + QUARTERS[QUARTERS.index("SELECT a.PeriodLabel") :],
+    }
+    with engine.connections.borrow() as connection:
+        driver: Any = connection.backend.con
+
+    def written(sql: str) -> Any:
+        if is_clickhouse:
+            return driver.query(sql).result_rows
+        return driver.execute(sql).fetchall()
+
+    ours: dict[str, Callable[[], Any]] = {
+        "daily": lambda: fetched(engine),
+        "quarters": lambda: engine.call().fetch(quarters(engine)),
+    }
+    measured = []
+    for part, sql in asked.items():
+        assert len(ours[part]()) == len(written(sql)) > 0
+        first, second = medians(20, ours[part], partial(written, sql))
+        measured.append(Measured(f"{part}, growth, on {name}", first, "SQL by hand", second, 2))
+    return measured
 
 
 def listing() -> list[Measured]:
@@ -382,6 +552,8 @@ PARTS: dict[str, Callable[[], list[Measured]]] = {
     "cold": cold,
     "frame": frame,
     "rows": rows,
+    "own": own,
+    "engines": engines,
     "listing": listing,
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ibis
 import ibis.expr.operations as ops
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.service.engine.tables import Reference
 
+_COUNTING = (ops.IntegerRange, ops.Unnest)
 MOST_LITERAL_ROWS = 500
 """The most rows of a table in memory that become literals; the backend loads a larger one into a temporary table."""
 
 
-def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
-    """Return an expression that every engine executes alike."""
+def portable(expression: ir.Expr, reference: Reference, backend: Any = None) -> ir.Table:
+    """Return an expression that every engine executes alike, and one with ibis's `backend` without much reading."""
     named = {ibis.table(schema, name=name).op(): name for name, schema in tables.SCHEMAS.items()}
     node = expression.as_table().op()
     node = node.replace(
@@ -32,9 +33,10 @@ def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
             if table in named
         }
     )
+    can_count = backend is not None and all(map(backend.has_operation, _COUNTING))
     node = node.replace(
         {
-            table: _literal_rows(table).op()
+            table: (_counted_rows if can_count else _literal_rows)(table).op()
             for table in node.find(ops.InMemoryTable)
             if len(_arrow(table)) <= MOST_LITERAL_ROWS
         }
@@ -46,16 +48,43 @@ def _arrow(table: ops.InMemoryTable) -> pa.Table:
     return table.data.to_pyarrow(table.schema)
 
 
+def _counted_rows(table: ops.InMemoryTable) -> ir.Table:
+    """
+    Return a table in memory as numbers, and by these what is in each column.
+
+    ClickHouse takes a second to read the union of forty rows, and a tenth for this.
+    """
+    rows = _arrow(table).to_pylist()
+    if not rows:
+        return _literal_rows(table)
+    counted = ibis.range(len(rows)).unnest().name("row").as_table()
+
+    def column(name: str, kind: Any) -> ir.Value:
+        values = [row[name] for row in rows]
+        texts = list(map(repr, values))
+        usual = max(texts, key=texts.count)
+        rest = _literal(values[texts.index(usual)], kind)
+        cells = [
+            (number, _literal(value, kind))
+            for number, value in enumerate(values)
+            if texts[number] != usual
+        ]
+        return counted.row.cases(*cells, else_=rest) if cells else rest
+
+    return counted.select(**{name: column(name, kind) for name, kind in table.schema.items()})
+
+
+def _literal(value: Any, kind: Any) -> ir.Value:
+    if value is None:
+        return ibis.null(kind)
+    return _double(ibis.literal(value, type=kind).op()).to_expr()
+
+
 def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
     """Return a table in memory as a union of literal rows; ibis would create a temporary table and leave it behind."""
 
     def row(values: Values) -> ir.Table:
-        cells = {
-            name: ibis.null(kind)
-            if values[name] is None
-            else _double(ibis.literal(values[name], type=kind).op())
-            for name, kind in table.schema.items()
-        }
+        cells = {name: _literal(values[name], kind) for name, kind in table.schema.items()}
         return ops.DummyTable(cells).to_expr()
 
     rows = _arrow(table).to_pylist()

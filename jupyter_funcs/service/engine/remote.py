@@ -8,8 +8,11 @@ them as literal rows, so a read-only account is enough.
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
+import uuid
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +23,22 @@ from jupyter_funcs.service.engine.calls import Compiled, Query, check_bytes, che
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine, EngineData
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator, Mapping
 
     import ibis.expr.types as ir
     import pyarrow as pa
 
     from jupyter_funcs.service.engine.tables import Cards, Reference
 
+    Run = Callable[[EngineConnection], pa.Table]
+
 IN_MEMORY = "duckdb://"
 """The URL of an in-memory DuckDB."""
 
+# What stands for a text where a query is compiled, with its name: nothing that a caller can know.
+_MARK = uuid.uuid4().hex
+_MARKED = re.compile(rf"'{_MARK}(\w+)'")
+_MOST_SHAPES = 256
 # Servers and proxies drop idle connections, which shows only when a query fails.
 _MOST_IDLE_SECONDS = 60
 
@@ -88,6 +97,38 @@ class ConnectionPool:
             connection.close()
 
 
+class QueryShape:
+    """What queries have in common that differ in their texts only: SQL, compiled for the first of them."""
+
+    def __init__(self, query: Query, texts: Mapping[str, Any], engine: RemoteEngine) -> None:
+        import ibis
+
+        values, _ = query.bound()
+
+        def bound(name: str, kind: str) -> ir.Value:
+            return ibis.literal(f"{_MARK}{name}" if name in texts else values[name], kind)
+
+        expression = query.expression(engine.table, bound=bound)
+        self.reads_cards = engine.reads_cards(expression)
+        self._expression = expression
+        self._sql = ""
+
+    def run(
+        self, reference: Reference, texts: Mapping[str, str], connection: EngineConnection
+    ) -> pa.Table:
+        import sqlglot.expressions as sge
+
+        backend = connection.backend
+        if not self._sql:
+            from jupyter_funcs.service.engine.portable import portable
+
+            self._sql = backend.compile(portable(self._expression, reference, backend))
+        sql = _MARKED.sub(
+            lambda mark: str(sge.convert(texts[mark[1]]).sql(backend.dialect)), self._sql
+        )
+        return connection.run(sql, self._expression.schema())
+
+
 class RemoteEngine(DuckDBEngine):
     """Runs queries over card spend on another engine, and all others on DuckDB."""
 
@@ -97,6 +138,7 @@ class RemoteEngine(DuckDBEngine):
         self._address = EngineURL(url)
         self.dialect = "pyspark" if self._address.scheme == SPARK_CONNECT else self._address.scheme
         self._cards: tuple[ir.Table, ir.Table] | None = None
+        self._shapes: dict[Hashable, QueryShape] = {}
 
     @property
     def version(self) -> None:
@@ -130,6 +172,23 @@ class RemoteEngine(DuckDBEngine):
         return self._cards is not None and self._cards[0].op() in expression.op().find(
             ops.UnboundTable
         )
+
+    def compiled(self, query: Query) -> Run | None:
+        """Return what runs a query on the other engine; `None` if it reads no card spend."""
+        values, types = query.bound()
+        texts = {name: value for name, value in values.items() if isinstance(value, str)}
+        others = [item for item in values.items() if item[0] not in texts]
+        own = [
+            tuple(column)
+            for table in query.tables.values()
+            for column in table.to_pydict().values()
+        ]
+        key = (query.build, query.shape, types, *others, *own)
+        if (shape := self._shapes.get(key)) is None:
+            if len(self._shapes) >= _MOST_SHAPES:
+                self._shapes.clear()
+            shape = self._shapes[key] = QueryShape(query, texts, self)
+        return partial(shape.run, self.reference, texts) if shape.reads_cards else None
 
     def card_spend(self) -> tuple[ir.Table, ir.Table]:
         """Return card spend as stored, and mapped to our columns."""
@@ -168,39 +227,40 @@ class RemoteEngineCall(DuckDBCall):
 
     def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> Any:  # noqa: ARG002 - see below
         # Always rows: the columns of another engine may be of any type.
-        build = self._remote(result)
-        return super()._fetched(result) if build is None else self._run(build).to_pylist()
+        run = self._remote(result)
+        return super()._fetched(result) if run is None else self._run(run).to_pylist()
 
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
         """Execute an expression or a query and return an Arrow table."""
-        build = self._remote(result)
-        return super().arrow(result) if build is None else self._run(build)
+        run = self._remote(result)
+        return super().arrow(result) if run is None else self._run(run)
 
-    def _remote(
-        self, result: ir.Expr | Query | Compiled
-    ) -> Callable[[EngineConnection], ir.Table] | None:
-        """Return what makes an expression for a connection; `None` if the other engine isn't needed."""
+    def _remote(self, result: ir.Expr | Query | Compiled) -> Run | None:
+        """Return what runs something on the other engine; `None` if that isn't needed."""
         import ibis
 
         from jupyter_funcs.service.engine.portable import portable
 
+        if isinstance(result, Query):
+            return self.engine.compiled(result)
         if isinstance(result, Compiled):
             schema = ibis.Schema.from_pyarrow(result.schema)
             return (
-                (lambda to: to.backend.sql(result.sql, schema=schema)) if result.is_remote else None
+                (lambda to: to.arrow(to.backend.sql(result.sql, schema=schema)))
+                if result.is_remote
+                else None
             )
-        expression = result.expression(self.table) if isinstance(result, Query) else result
         return (
-            (lambda _: portable(expression, self.reference))
-            if self.engine.reads_cards(expression)
+            (lambda to: to.arrow(portable(result, self.reference, to.backend)))
+            if self.engine.reads_cards(result)
             else None
         )
 
-    def _run(self, build: Callable[[EngineConnection], ir.Table]) -> pa.Table:
+    def _run(self, run: Run) -> pa.Table:
         try:
             with self.engine.connections.borrow() as connection:
                 with self._interruptible(connection.interrupt):
-                    table = connection.arrow(build(connection))
+                    table = run(connection)
                 # A late interrupt would stop the query of the next call.
                 self.check_cancelled()
         except SetupError as error:  # from opening a connection; callers can't fix it

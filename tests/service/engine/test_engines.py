@@ -27,10 +27,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.service.builtin import card_functions, companies, demo
+from jupyter_funcs.service.builtin import card_functions, companies, demo, queries
 from jupyter_funcs.service.engine import remote
 from jupyter_funcs.service.engine.backends import EngineURL
-from jupyter_funcs.service.engine.calls import CallCancelledError
+from jupyter_funcs.service.engine.calendar import Window
+from jupyter_funcs.service.engine.calls import CallCancelledError, Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.portable import portable
 from jupyter_funcs.service.engine.remote import RemoteEngine
@@ -250,6 +251,24 @@ def test_a_function_answers_the_same_as_on_duckdb(
         pa.ipc.open_stream(ask(each, ARROW).content).read_all() for each in (engine, duckdb)
     )
     assert found.equals(wanted)
+
+
+def test_a_query_is_compiled_once_for_all_texts(engine: RemoteEngine, duckdb: DuckDBEngine) -> None:
+    """Each text is inserted as a literal, whatever it looks like."""
+
+    def quarters(asked: Any, brand: str, panel: str = P) -> Any:
+        call = asked.call()
+        rows = {"panel": panel, "symbols": (NVRA,), "brands": (brand,)}
+        windows = [Window("FQ1 2024", False, FIRST, date(2024, 6, 1), False, ODD)]
+        own = {"periods": queries.periods(windows)}
+        return call.arrow(Query(queries.panel_fq, ((), True), rows, own))
+
+    assert quarters(engine, "Tidewisp").equals(quarters(duckdb, "Tidewisp"))
+    before = dict(engine._shapes)
+    for text in (ODD, "O'Brien", "", "\\'", "$symbols_0", "' OR 1 = 1 --"):
+        assert quarters(engine, text).equals(quarters(duckdb, text))
+        assert not len(quarters(engine, ODD, text))
+    assert engine._shapes == before
 
 
 PUBLISHED = """
