@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_funcs.api import Session, connect
+    from jupyter_funcs.api import Session, connect, kept
     from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.core.errors import (
@@ -48,6 +48,7 @@ _MODULES = {
     "Session": "api",
     "connect": "api",
     "diff": "frames.diff",
+    "kept": "api",
     "to_frame": "frames.frame",
 }
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "Session",
     "connect",
     "diff",
+    "kept",
     "to_frame",
 ]
 

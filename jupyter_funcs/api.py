@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.core.json_decoding import JsonObject, Values
     from jupyter_funcs.panel.panel import Panel
     from jupyter_funcs.sweeps.job import SweepJob
@@ -87,6 +88,25 @@ def connect(  # noqa: PLR0913  # each names one thing, and few calls need more t
     if transport is None:  # that of the demo takes 5 ms: its engine is imported by its first run
         session.list_early()
     return session
+
+
+def kept(id: str, profile: str | None = None) -> Job:  # noqa: A002  # as a job has it
+    """
+    Return the job of a kept run, from any kernel.
+
+    Parameters
+    ----------
+    id
+        The ``id`` of the job that started it, or as ``%funcs history`` shows it.
+    profile
+        The profile or address of the service; by default, the one that `connect` uses.
+
+    Raises
+    ------
+    NotFoundError
+        You have no such run.
+    """
+    return _connected(profile).kept(id)
 
 
 def _connected(

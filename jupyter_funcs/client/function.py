@@ -8,6 +8,7 @@ import itertools
 import sys
 from contextlib import suppress
 from dataclasses import fields
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Self
 
 from jupyter_funcs.catalog.changes import drift
@@ -140,6 +141,23 @@ class RemoteCall:
         `can_ask` is whether the caller looks for questions to the user.
         """
         progress = Progress(keep_reply=keep_reply, can_ask=can_ask)
+        remote = self.session.remote
+        wants_kept = self.options.keep
+        if wants_kept is None:
+            wants_kept = remote.transport.connection.keep
+        if remote.keeps_runs:
+            progress.kept_id = token_hex(16)
+            progress.is_kept = wants_kept
+        job = self._started(args, progress)
+        if wants_kept and not progress.is_kept:
+            job.note(f"{self.session.service} keeps no runs: the result is only in this kernel.")
+        return job
+
+    def kept(self, id_: str, args: Args) -> Job:
+        """Return a job for a run that the service keeps."""
+        return self._started(args, Progress(kept_id=id_, is_kept=True, has_begun=True))
+
+    def _started(self, args: Args, progress: Progress) -> Job:
         job = Job(self.name, args, self._run(args, progress), progress)
         self.notify_started(job)
         return job

@@ -95,6 +95,11 @@ class Job:
         return "failed" if self.future.exception() else "done"
 
     @property
+    def id(self) -> str:
+        """The id of the run on a service that can keep runs, for `jupyter_funcs.kept`; empty on others."""
+        return self.progress.kept_id
+
+    @property
     def elapsed(self) -> float:
         """Seconds from the start to the end, or until now."""
         if self.future.done():  # the callback that stops the clock may still be to come

@@ -16,7 +16,6 @@ from jupyter_funcs.core.text import did_you_mean, listed, quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-RUN_SECONDS = 300.0
 CACHED_SECONDS = 3600.0
 CONCURRENCY = 32
 MOST_RUNS = 10_000
@@ -33,7 +32,11 @@ class CallOptions:
     Attributes
     ----------
     timeout
-        Seconds for the whole run: connecting, waiting, reading and decoding.
+        Seconds for the whole run: connecting, waiting, reading and decoding. By default, what the profile says, else a
+        little more than the service allows, else 300.
+    keep
+        Whether the service keeps the run and its result: it continues if this kernel ends, and `jupyter_funcs.kept`
+        gets it by the id of the job. By default, what the profile says.
     max_bytes
         The largest reply accepted, in bytes.
     schema
@@ -70,7 +73,8 @@ class CallOptions:
         Whether to show a progress bar.
     """
 
-    timeout: float = RUN_SECONDS
+    timeout: float | None = None
+    keep: bool | None = None
     max_bytes: int = MAX_BYTES
     schema: Mapping[str, str] | None = None
     validate: bool = True
@@ -124,6 +128,7 @@ _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
         lambda value: type(value) is int and 0 <= value <= MAX_RETRIES,
     ),
     "cache": _BOOL,
+    "keep": _BOOL,
     "max_age": _SECONDS,
     "pages": ('"all" or None', lambda value: value == "all"),
     "most_pages": (

@@ -17,10 +17,10 @@ from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import NoSecret, redacted_values
 from jupyter_funcs.connection.transport import KeptReplies, Terms, Transport
 from jupyter_funcs.core.background import Progress, loop_time, with_deadline
-from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
+from jupyter_funcs.core.errors import DeadlineError, NotFoundError, ReplyTooLargeError
 from jupyter_funcs.core.json_decoding import Once
 from jupyter_funcs.core.text import utc_text
-from jupyter_funcs.sources.source import detected, read_listing, source_of
+from jupyter_funcs.sources.source import ServiceSource, detected, read_listing, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Catalog, Function
     from jupyter_funcs.client.options import CallOptions
     from jupyter_funcs.core.errors import FuncsError
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.frames.frame import ListedReply
 
 LIST_SECONDS = 20.0
+RUN_SECONDS = 300.0
+_WAITING_SECONDS = 30.0  # for its turn, beside what a service allows a run
 MAX_RAW_REPLY = 64 * 2**20  # bytes; a larger reply isn't kept beside the frame made of it
 _MOST_GROUPS = 50  # of listed values
 _SMALL = 64 * 1024  # bytes; read in about a millisecond
@@ -104,7 +107,8 @@ class Remote:
     ) -> pd.DataFrame:
         """Run a listed function on the background loop, and report to `progress`."""
         started, began = time.time(), time.monotonic()
-        until = loop_time() + options.timeout
+        seconds = self.seconds(options)
+        until = loop_time() + seconds
         purpose = Purpose.CHANGE if function.changes_data else purpose
         terms = Terms(purpose, until, options.max_bytes, options.retries, force=options.force)
         if options.pages is None or self.source.kind in {"", "service", "python"}:
@@ -115,7 +119,7 @@ class Remote:
             read = partial(self._read, function)
             run = PagedRun(self.source, function, terms, progress, read)
             work = run.frame(args, options, self.listed(function))
-        frame = await with_deadline(options.timeout, work, function.name, progress, until)
+        frame = await with_deadline(seconds, work, function.name, progress, until)
         told = frame.attrs.get("funcs", {})
         frame.attrs["funcs"] = {
             **told,
@@ -132,6 +136,28 @@ class Remote:
         }
         self.choices.hold(function.name, args, frame)
         return frame
+
+    def seconds(self, options: CallOptions) -> float:
+        """Return how long a run may take: as the user says, else the profile, else the service."""
+        source = self.source
+        allowed = source.run_seconds if isinstance(source, ServiceSource) else 0
+        usual = allowed + _WAITING_SECONDS if allowed else RUN_SECONDS
+        return options.timeout or self.transport.connection.timeout or usual
+
+    @property
+    def keeps_runs(self) -> bool:
+        """Whether the service can keep runs."""
+        return isinstance(self.source, ServiceSource) and self.source.keeps_runs
+
+    async def kept(self, id_: str = "") -> JsonObject:
+        """Return what the service knows of a kept run; of all of them if there is no id."""
+        if not isinstance(self.source, ServiceSource) or not self.source.keeps_runs:
+            raise NotFoundError(
+                f"{self.transport.connection.name} keeps no runs.",
+                "Connect to the service that does.",
+            )
+        terms = Terms(Purpose.LISTING, loop_time() + LIST_SECONDS)
+        return await with_deadline(LIST_SECONDS, self.source.look(id_, terms), "The kept run")
 
     async def identity(self, function: Function, cache: Cache, *, is_stored: bool = True) -> str:
         """Return who asks whom, for the keys of the cache; this asks the token's source."""

@@ -137,8 +137,11 @@ class Exchange:
                 if status == HTTPStatus.NOT_MODIFIED and IF_CHANGED in request.headers:
                     return Reply(b"", secrets, lines=False, is_known=True)
                 leads_on = status == HTTPStatus.SEE_OTHER and "location" in response.headers
-                if status == HTTPStatus.OK or (
-                    request.is_operation and (response.is_success or leads_on)
+                is_accepted = status == HTTPStatus.ACCEPTED and "Prefer" in request.headers
+                if (
+                    status == HTTPStatus.OK
+                    or is_accepted
+                    or (request.is_operation and (response.is_success or leads_on))
                 ):
                     return await read_reply(
                         response, max_bytes, secrets, progress, may_be_empty=request.is_operation

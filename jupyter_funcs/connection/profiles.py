@@ -44,7 +44,10 @@ _VARIABLES = {"FUNCS_TOKEN": "token", "FUNCS_API_KEY": "api_key"}
 _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _ORIGINS = ("env", "file", "command", "keyring")
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in _ORIGINS] + ["login"]
-_KEYS = {"url", "file", "keep", "kind", "allow_server", "allow_http", "server", "auth", *_SOURCES}
+_KEYS = {
+    *("url", "file", "keep", "kind", "timeout", "allow_server", "allow_http", "server", "auth"),
+    *_SOURCES,
+}
 # The keys of a scheme in a profile's `auth`, and what each of its secrets is used with.
 _USED_WITH = {"password": "user", "client_secret": "client_id"}
 _AUTH_SOURCES = [f"{kind}_{origin}" for kind in ("token", *_USED_WITH) for origin in _ORIGINS]
@@ -60,7 +63,7 @@ _INHERITED = re.compile(
 _KINDS = ("service", "openapi", "mcp", "python")
 _PROFILE_HINT = (
     "A profile has url (or file) and one of token_env, token_file, token_command, token_keyring (or api_key_…), login; "
-    "also kind, keep, server, allow_server, allow_http, auth. "
+    "also kind, keep, timeout, server, allow_server, allow_http, auth. "
     'With kind = "mcp" it may have command and env; with kind = "python", it has module.'
 )
 _DOCUMENTS = (".json", ".yaml", ".yml")
@@ -81,7 +84,8 @@ class Connection:
     Python module, functions, or the command of a server. `allow_server` is the other origin that a document may name,
     or one's own deployment of it; `server` is the one of its servers, or the values of their variables. `auth` has the
     sources of its schemes by `auth_name`. `location` is the file of a document, or the address with all that `base_url`
-    leaves out. `env` names the variables that a command gets beside those that all get.
+    leaves out. `env` names the variables that a command gets beside those that all get. `keep` is whether the service
+    keeps runs unless told, and `timeout` how many seconds they may take.
     """
 
     name: str
@@ -98,6 +102,8 @@ class Connection:
     server: str | tuple[tuple[str, str], ...] = ""
     allow_http: bool = False
     auth: Mapping[str, TokenSource] = field(default_factory=dict)
+    keep: bool = False
+    timeout: float = 0.0
 
     @property
     def credentials(self) -> tuple[Credential, ...]:
@@ -359,6 +365,8 @@ def _from_profile(name: str, given: TokenSource | None) -> Connection:
         server=_server(profile.get("server", "")),
         allow_http=profile.get("allow_http", False),
         auth=auth,
+        keep=profile.get("keep") is True,
+        timeout=profile.get("timeout", 0.0),
     )
 
 
@@ -506,6 +514,9 @@ def _profile_problem(profile: _Table) -> str:
     if unknown := profile.keys() - ({"kind", runs, "env" * (runs == "command")} if runs else _KEYS):
         which = "a command and the" if runs == "command" else "the unknown"
         return f"has {which} key {quote(min(unknown))}"
+    timeout = profile.get("timeout", 1)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        return "has a timeout that is not a positive number of seconds"
     if not runs:
         return _address_problem(profile) or _document_problem(profile)
     if not _is_words(profile.get("env", [])):
@@ -526,10 +537,11 @@ def _address_problem(profile: _Table) -> str:
         is_known = key.endswith("_env") or is_command or (key == "login" and value is True)
         if not is_known and not (isinstance(value, str) and value):
             return f"has a{'n' * (key[0] == 'a')} {key} that is not text"
-    if "keep" in profile and (
-        profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)
+    has_email = isinstance(profile.get("login"), str)
+    if not isinstance(keep := profile.get("keep", False), bool) and not (
+        keep == "keyring" and has_email
     ):
-        return 'has a keep; it can only be "keyring", and only with login = "EMAIL"'
+        return 'has a keep; it can only be true, or "keyring" with login = "EMAIL"'
     if "file" in profile and (others := {"url", "login"} & profile.keys()):
         return f"has a file and a {min(others)}"
     is_document = "file" not in profile or profile.get("kind", "openapi") == "openapi"

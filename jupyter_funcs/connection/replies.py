@@ -53,6 +53,7 @@ T = TypeVar("T")
 # The requests that replies answer.
 LIST_PATH = "/api/function/ListUserFunctions"
 RUN_PATH = "/api/function/runFunction"
+RUNS_PATH = "/api/runs"
 ARROW = "application/vnd.apache.arrow.stream"
 # A listing with this header is of a service that takes arguments with JSON's types, from requests that have it too.
 TAKES_JSON = {"Funcs-Args": "json"}
@@ -72,6 +73,7 @@ _NDJSON = {
 }
 _KEPT_HEADERS = (
     *("content-range", "link", "x-next-page", "x-page", "x-total-count", "x-total-pages"),
+    *("funcs-runs", "funcs-run-seconds"),
     *("location", "operation-location", "azure-asyncoperation", "retry-after", "date", "etag"),
 )
 _FRAMING = {"content-length", "transfer-encoding"}
@@ -315,22 +317,23 @@ async def read_failure(
             what, "Connect with token=…, or name the token's source in a profile."
         )
     error.status = status
-    return Failure(
-        error, proof_of_status(status), retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED
-    )
+    # What a kept run has ended with, and not what became of the request.
+    proof = Proof.FINAL if "funcs-run" in response.headers else proof_of_status(status)
+    return Failure(error, proof, retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED)
 
 
 def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
     status = response.status_code
     text, by_argument = _refusal(body)
     url = response.request.url.copy_with(query=None, fragment=None)
+    is_ours = body.lstrip()[:1] == b"{"
     if status == HTTPStatus.NOT_FOUND:
         # A wrong address is answered in plain text or HTML, an unknown function in the service's JSON.
-        if url.path.endswith(RUN_PATH) and body.lstrip()[:1] == b"{":
-            return NotFoundError(
-                text or "The service has no such function.",
-                "List yours with %funcs find, after %funcs refresh.",
-            )
+        is_kept = f"{RUNS_PATH}/" in url.path
+        if is_ours and (is_kept or url.path.endswith(RUN_PATH)):
+            list_them = "List yours with %funcs find, after %funcs refresh."
+            hint = "See %funcs history." if is_kept else list_them
+            return NotFoundError(text or "The service has no such function.", hint)
         is_service = url.path.endswith((LIST_PATH, RUN_PATH))
         what = (
             "no login"
@@ -345,7 +348,8 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
             text or f"The service rejects the arguments ({status}).", errors=by_argument
         )
     if make := _BY_STATUS.get(status):
-        return make(text, again)
+        is_of_gateway = status == HTTPStatus.GATEWAY_TIMEOUT and not is_ours
+        return make("" if is_of_gateway else text, again)
     if status >= 500:
         return ServerError(
             f"The service failed ({status}){_after_colon(text)}", again or "Try again later."
@@ -376,6 +380,9 @@ _BY_STATUS: dict[int, Callable[[str, str], FuncsError]] = {
         "The service waited too long for the request (408).", "Try again."
     ),
     409: lambda text, _: FunctionError(text or "The service is busy with the same request (409)."),
+    410: lambda text, _: ServerError(
+        text or "The service no longer has it (410).", "Run it again."
+    ),
     413: lambda text, _: ReplyTooLargeError(
         text or "The request is too large for the service.", "Send fewer values."
     ),
@@ -384,9 +391,9 @@ _BY_STATUS: dict[int, Callable[[str, str], FuncsError]] = {
         text or "The service accepts no more requests for now (429).",
         again or "Try again in a minute.",
     ),
-    504: lambda *_: DeadlineError(
-        "The service's gateway stopped waiting (504); the run may still be running.",
-        "Try again later.",
+    504: lambda text, _: DeadlineError(
+        text or "The service's gateway stopped waiting (504); the run may still be running.",
+        "" if text else "Try again later.",
     ),
 }
 

@@ -52,12 +52,13 @@ class Purpose(StrEnum):
     RUN = "run"
     SWEEP = "a run of a sweep, which paces its runs itself"
     CHANGE = "a run that changes data, alone or in a sweep"
+    KEPT = "a run that is looked for before it is sent again"
 
 
 # How often a request is sent again, at most; what isn't here is not.
 _RETRIES = {
     Proof.NOT_SENT: dict.fromkeys(Purpose, 2),
-    Proof.REFUSED: {Purpose.LISTING: 2, Purpose.RUN: 2},
+    Proof.REFUSED: {Purpose.LISTING: 2, Purpose.RUN: 2, Purpose.KEPT: 2},
     Proof.BROKEN: {Purpose.LISTING: 2, Purpose.RUN: 1, Purpose.SWEEP: 1},
     Proof.UNANSWERED: {Purpose.LISTING: 1},
     Proof.FAILED: {Purpose.LISTING: 1},
@@ -123,6 +124,11 @@ def pause(  # noqa: PLR0913  # the decision depends on all of them
         draw() * min(_MAX_PAUSE, _FIRST_PAUSE * 2**done) if retry_after is None else retry_after
     )
     return seconds if left - seconds >= MIN_TIME_LEFT else None
+
+
+def pause_after(number: int, draw: Draw = DRAW) -> float:
+    """Return the seconds to wait after that many failures in a row of a request that changes nothing."""
+    return min(_MAX_PAUSE, _FIRST_PAUSE * 1.5**number) * (0.5 + draw() / 2)
 
 
 class Budget:

@@ -250,11 +250,10 @@ class Transport:
             if isinstance(reply, Reply):
                 return reply
             error, proof, retry_after, _ = reply
-            error.attempts, error.refused, error.retry_after = (
-                done + 1,
-                proof is Proof.REFUSED,
-                retry_after,
-            )
+            error.attempts = done + 1
+            error.refused = proof is Proof.REFUSED
+            error.proof = proof
+            error.retry_after = retry_after
             left = terms.until - loop_time()
             seconds = pause(
                 proof,

@@ -56,8 +56,9 @@ class Progress:
     """
     The progress of one run: bytes received, requests sent, what the server says, and the raw reply if wanted.
 
-    `pages` keeps the pages of a run that asks for all, so that it can go on later. `can_ask` is whether somebody looks
-    for a `question`; meanwhile the time limit of the run doesn't count.
+    `pages` keeps the pages of a run that asks for all, so that it can go on later. `kept_id` is the id of a run that
+    the service can keep, from its start if `is_kept`; it has said that it has it if `has_begun`. `can_ask` is whether
+    somebody looks for a `question`; meanwhile the time limit of the run doesn't count.
     """
 
     keep_reply: bool = False
@@ -68,6 +69,9 @@ class Progress:
     reply: bytes | None = None
     on_answer: Callable[[], object] | None = None
     pages: Any = None
+    kept_id: str = ""
+    is_kept: bool = False
+    has_begun: bool = False
     can_ask: bool = False
     question: Question | None = None
     limit: asyncio.Timeout | None = None
@@ -250,9 +254,10 @@ async def with_deadline(
             f"{what} was not sent within {seconds:g} s: no token was available, or no free connection.",
             "Check where the token comes from and your other runs, then try again.",
         )
-    error = DeadlineError(
-        f"{what} did not finish within {seconds:g} s; it may still be running.",
-        "Allow more time with --timeout or with_options(timeout=…), or ask for less.",
-    )
+    state = "is still" if progress.has_begun else "may still be"
+    hint = "Allow more time with --timeout or with_options(timeout=…), or ask for less."
+    if progress.kept_id:
+        hint = f'Wait for it with jf.kept("{progress.kept_id}").result(), or allow more time.'
+    error = DeadlineError(f"{what} did not finish within {seconds:g} s; it {state} running.", hint)
     error.attempts = progress.attempts
     raise error

@@ -63,6 +63,8 @@ class FuncsError(Exception):
         Seconds until the service accepts requests again, if known.
     status
         The HTTP status of the reply; 0 if there was none.
+    proof
+        What the failure proves about the request; empty if it proves nothing.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class FuncsError(Exception):
     refused = False
     retry_after: float | None = None
     status = 0
+    proof = ""
 
     def __init__(self, what: str, hint: str = "") -> None:
         self.what = clip(inert(what), _MAX_LINE)

@@ -178,6 +178,7 @@ OPTIONS = {
     "--timeout": Option(
         "SECONDS", "time limit of a run, or of waiting for a result", (*_RUN, "result")
     ),
+    "--keep": Option("", "let the service keep the run and its result: jf.kept(job.id)", ("call",)),
     "--force": Option("", "send even while requests are paused after repeated failures", _RUN),
     "--pairs": Option("", "pair the lists item by item instead of combining them", ("sweep",)),
     "--to": Option(

@@ -118,6 +118,17 @@ class History:
             hint = "See %funcs history --all." if is_earlier else "See %funcs history."
         raise NotFoundError(f"There is no run {quote(label)} in the history.", hint)
 
+    @property
+    def on_service(self) -> list[Run]:
+        """The runs that the service keeps, oldest first, without those of this kernel; none if it can't say."""
+        remote = self._session.remote
+        try:
+            kept = background.run(remote.kept())["runs"] if remote.keeps_runs else []
+        except FuncsError:
+            return []
+        own = {run.kept_id for run in self.runs}
+        return [Run.from_service(run) for run in reversed(kept) if run["id"] not in own]
+
     def add(self, function: RemoteCall, job: Job) -> Run:
         """Add a run that has started; its end is recorded later."""
         session = function.session
@@ -198,7 +209,7 @@ class History:
 
     def table(self, *, earlier: bool = False) -> pd.DataFrame:
         """
-        Return the runs as a table.
+        Return the runs as a table, with those that the service keeps.
 
         Parameters
         ----------
@@ -213,9 +224,9 @@ class History:
         """
         from jupyter_funcs.frames.tables import Listing
 
-        runs = [*(self.earlier if earlier else ()), *self.runs]
+        runs = [*(self.earlier if earlier else ()), *self.on_service, *self.runs]
         table = Listing(list(map(_row, runs)), columns=_COLUMNS)
-        if not any(run.kernel for run in runs):
+        if all(run.number and not run.kernel for run in runs):
             table["number"] = table["number"].astype("int64")
         table["rows"] = table["rows"].astype("Int64")
         if not any(table["error"]):
@@ -397,6 +408,19 @@ class RecordedClient(Client[CallT_co]):
     def presets(self) -> Presets:
         """The presets of this profile: named values for forms."""
         return Presets("demo" if self._connection.synthetic else self.service, presets_file())
+
+    def kept(self, id_: str) -> Job:
+        """
+        Return the job of a run that the service keeps, by its id; it may be of another kernel.
+
+        Raises
+        ------
+        NotFoundError
+            You have no such run.
+        """
+        self.catalog  # noqa: B018  # lists the functions, which says whether the service keeps runs
+        run = background.run(self.remote.kept(id_))
+        return self[str(run["FunctionName"])].kept(id_, run["Args"])
 
     def on_run(self, function: RemoteCall, job: Job) -> None:
         """Add a run that has started to the history; note how its function differs from the lock."""

@@ -81,6 +81,8 @@ class Run:
         The function's entry in the catalog when it ran, and its options; only for runs of this kernel.
     load_cached
         Returns the result from the cache.
+    kept_id
+        Its id on a service that can keep runs. A run that only the service has is number 0.
     """
 
     number: int
@@ -101,6 +103,7 @@ class Run:
     entry: Function | None = None
     options: CallOptions | None = None
     load_cached: Callable[[Run], pd.DataFrame | None] | None = None
+    kept_id: str = ""
     _status: str = ""
     _elapsed: float = 0.0
     _rows: int | None = None
@@ -113,6 +116,7 @@ class Run:
         """Follow a job to its end."""
         progress = job.progress
         self._job = job
+        self.kept_id = job.id
         if isinstance(progress, SweepProgress):
             self.is_sweep = True
             self.runs = progress.total
@@ -124,6 +128,7 @@ class Run:
         if job is None or job.status == "running":
             return
         progress = job.progress
+        self.kept_id = job.id
         if isinstance(progress, SweepProgress) and progress.failed:
             self.failed = progress.failed
             self._error = f"{progress.failed:,} of {progress.total:,} runs failed."
@@ -149,7 +154,9 @@ class Run:
 
     @property
     def label(self) -> str:
-        """Its number for `History.get`: ``3``, or ``14/3`` for the third run of an earlier kernel."""
+        """Its number for `History.get`, ``3``, or ``14/3`` if an earlier kernel ran it; else its id on the service."""
+        if not self.number:
+            return self.kept_id
         return f"{self.kernel}/{self.number}" if self.kernel else str(self.number)
 
     # A job's waiter may continue before the callback that ends this run, so each of these properties calls `end`.
@@ -241,6 +248,21 @@ class Run:
             saved["args"] = {name: _sent(value) for name, value in values["args"].items()}
         saved["started"] = dt.datetime.fromisoformat(values["started"])
         return cls(**saved, kernel=kernel)
+
+    @classmethod
+    def from_service(cls, kept: JsonObject) -> Run:
+        """Return a run as the service describes it."""
+        return cls(
+            number=0,
+            function=kept["FunctionName"],
+            args=kept["Args"],
+            started=dt.datetime.fromisoformat(kept["made"]),
+            kept_id=kept["id"],
+            _status=kept["state"],
+            _elapsed=kept["seconds"] or 0.0,
+            _rows=kept["rows"],
+            _error=kept["note"] or "",
+        )
 
     def __repr__(self) -> str:
         rows = "" if self.rows is None else f", {plural(self.rows, 'row')}"

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
+from http import HTTPStatus
 from importlib.util import find_spec
+from itertools import count
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_funcs.catalog.fields import Kind, schema_problems, unknown_codes
@@ -17,21 +21,48 @@ from jupyter_funcs.catalog.listing import (
     parse_listing,
 )
 from jupyter_funcs.catalog.schemas import Schemas, text_of
+from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import NO_TOKEN
-from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH, TAKES_JSON, Reply
+from jupyter_funcs.connection.replies import (
+    ARROW,
+    LIST_PATH,
+    RUN_PATH,
+    RUNS_PATH,
+    TAKES_JSON,
+    Reply,
+)
+from jupyter_funcs.connection.retries import Proof, Purpose, pause_after
+from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core.background import Progress, in_thread, loop_time
-from jupyter_funcs.core.errors import ConfigError, FuncsError, ProtocolError, ReplyTooLargeError
-from jupyter_funcs.core.json_decoding import gc_paused
+from jupyter_funcs.core.errors import (
+    ConfigError,
+    FuncsError,
+    NotFoundError,
+    ProtocolError,
+    ReplyTooLargeError,
+    RunCancelledError,
+    ServerError,
+    ServiceConnectionError,
+)
+from jupyter_funcs.core.json_decoding import gc_paused, read_object
 from jupyter_funcs.core.text import some
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
     from jupyter_funcs.catalog.form import Args
-    from jupyter_funcs.connection.transport import Terms, Transport
+    from jupyter_funcs.connection.transport import Transport
     from jupyter_funcs.core.json_decoding import JsonObject
 
+_SOON = 10  # seconds, after which a run is kept
+_LONG = 20.0  # seconds; how long a request may wait for the end of a run
+_SILENT_SECONDS = 35.0
+_CANCEL_SECONDS = 5.0
+_MISSES = 3  # looks for a run, after which there is none
+_UNANSWERED = {Proof.BROKEN, Proof.UNANSWERED}
 _FINAL = {401, 403, 408, 429}  # statuses that say nothing about the kind
 _AS_MCP = {400, 405, 406}  # how an MCP server may answer a GET
 
@@ -86,18 +117,165 @@ class ServiceSource:
         self._transport = transport
         self._offers_arrow = False
         self.headers: dict[str, str] = {}  # of each run
+        self.keeps_runs = False
+        self.run_seconds = 0.0  # as far as the service says
+        self._cancelling: set[asyncio.Task[None]] = set()
 
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
         reply = await self._transport.post(LIST_PATH, {}, terms, progress)
         self._offers_arrow = reply.offers_arrow
         self.headers = TAKES_JSON if reply.takes_json else {}
+        self.keeps_runs = reply.headers.get("funcs-runs") == "kept"
+        with suppress(ValueError):
+            self.run_seconds = float(reply.headers.get("funcs-run-seconds", "0"))
         return partial(reply.read, partial(parse_listing, takes_json=reply.takes_json))
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         terms = terms._replace(takes_arrow=terms.takes_arrow and self._offers_arrow)
-        return await self._transport.post(
-            RUN_PATH, self.request(function, args), terms, progress, self.headers
+        if not self.keeps_runs:
+            return await self._transport.post(
+                RUN_PATH, self.request(function, args), terms, progress, self.headers
+            )
+        progress.kept_id = progress.kept_id or token_hex(16)
+        purpose = Purpose.KEPT if terms.purpose is Purpose.RUN else Purpose.CHANGE
+        terms = terms._replace(purpose=purpose)
+        try:
+            if not progress.has_begun:
+                reply = await self._begun(function, self.request(function, args), terms, progress)
+                if reply is not None:
+                    return reply
+            return await self._ended(function.name, terms, progress)
+        except asyncio.CancelledError:
+            if loop_time() < terms.until:  # by the user: at the deadline it goes on
+                task = asyncio.ensure_future(self._cancel(progress.kept_id))
+                self._cancelling.add(task)
+                task.add_done_callback(self._cancelling.discard)
+            raise
+
+    async def _begun(
+        self, function: Function, body: JsonObject, terms: Terms, progress: Progress
+    ) -> Reply | None:
+        """Start a run that may be kept; return its reply if it is there soon, or nothing."""
+        id_ = progress.kept_id
+        headers = {**self.headers, "Prefer": f"respond-async, wait={_SOON}", "Idempotency-Key": id_}
+        path = RUNS_PATH if progress.is_kept else RUN_PATH
+        # A run that is kept from its start is the same run if it is started again.
+        is_safe = progress.is_kept or bool(function.model_extra.get("readOnly"))
+        for number in count():
+            try:
+                begun = {**body, "key": id_} if progress.is_kept else body
+                reply = await self._asked(f"POST {path}", terms, progress, begun, headers)
+            except FuncsError as error:
+                if error.proof not in _UNANSWERED:
+                    raise
+                missing = error
+            else:
+                if reply.headers[":status"] == str(HTTPStatus.OK):
+                    return reply
+                progress.has_begun = True
+                return None
+            with suppress(NotFoundError):
+                await self._state(terms, progress, _MISSES)
+                return None
+            if not is_safe:
+                what = f"{missing.what} The service has no record of the run, which may have begun."
+                raise type(missing)(what, "Check what it has done before you run it again.")
+            await asyncio.sleep(pause_after(number))
+        raise AssertionError  # count() has no end
+
+    async def _ended(self, name: str, terms: Terms, progress: Progress) -> Reply:
+        """Wait for the end of a run that the service keeps, and fetch its result."""
+        state, note = await self._state(terms, progress, 0, until_end=True)
+        if state == "cancelled":
+            raise RunCancelledError(f"{name} was cancelled on the service.", "Run it again.")
+        if state == "lost":
+            raise ServerError(
+                f"{name} was lost. {note}", "Check what it has done, then run it again."
+            )
+        path = f"{RUNS_PATH}/{progress.kept_id}/result"
+        for number in count():
+            try:
+                return await self._asked(f"GET {path}", terms, progress)
+            except FuncsError as error:
+                if error.proof in {"", Proof.FINAL}:
+                    raise
+            await asyncio.sleep(pause_after(number))
+        raise AssertionError  # count() has no end
+
+    async def _state(
+        self, terms: Terms, progress: Progress, misses: int, *, until_end: bool = False
+    ) -> tuple[str, str]:
+        """Look at a kept run, until it has ended if wanted, however often the line breaks; return its state, a note."""
+        wait = _LONG
+        number = 0
+        while True:
+            path = f"{RUNS_PATH}/{progress.kept_id}?wait={wait if until_end else 0:g}"
+            try:
+                reply = await self._asked(f"GET {path}", terms, progress)
+            except FuncsError as error:
+                is_missing = isinstance(error, NotFoundError) and number < misses
+                if error.proof in {"", Proof.FINAL} and not is_missing:
+                    raise
+                wait = max(1.0, wait / 2)  # a proxy may give up earlier
+                progress.said = "looking for the run" if is_missing else "the line is broken"
+                await asyncio.sleep(pause_after(number))
+                number += 1
+                continue
+            run = read_object(reply.data)
+            state = str(run.get("state"))
+            progress.has_begun = True
+            progress.said = f"{state} on the service"
+            number = 0
+            if not until_end or state not in {"waiting", "running"}:
+                return state, str(run.get("note") or "")
+
+    async def look(self, id_: str, terms: Terms) -> JsonObject:
+        """Return what the service knows of a kept run; of all of them if there is no id."""
+        path = f"{RUNS_PATH}/{id_}" if id_ else RUNS_PATH
+        return read_object((await self._asked(f"GET {path}", terms, Progress())).data)
+
+    async def _cancel(self, id_: str) -> None:
+        with suppress(FuncsError, TimeoutError):
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                terms = Terms(Purpose.CHANGE, loop_time() + _CANCEL_SECONDS, force=True)
+                path = f"{RUNS_PATH}/{id_}/cancel"
+                await self._asked(f"POST {path}", terms, Progress(), {})
+
+    async def _asked(
+        self,
+        place: str,
+        terms: Terms,
+        progress: Progress,
+        body: JsonObject | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Send a request to a place, such as "GET /path"; if nothing comes for long, the line is broken."""
+        method, _, path = place.partition(" ")
+        headers = headers or {}
+        if body is None:  # it only looks
+            terms = terms._replace(retries=0, force=True)
+        sent = (
+            {**headers, "Accept": f"{ARROW}, application/json;q=0.9"}
+            if terms.takes_arrow
+            else headers
         )
+        connection = self._transport.connection
+        url = connection.base_url + path
+        request = Request(method, url, body, sent, connection.credentials)
+        task = asyncio.ensure_future(self._transport.request(request, terms, progress))
+        try:
+            while True:
+                before = progress.received
+                await asyncio.wait({task}, timeout=_SILENT_SECONDS)
+                if task.done():
+                    return task.result()
+                if progress.received == before:
+                    break
+        finally:
+            task.cancel()
+        silent = ServiceConnectionError(f"{connection.name} did not answer.", "Try again.")
+        silent.proof = Proof.UNANSWERED
+        raise silent
 
     def request(self, function: Function, args: Args) -> JsonObject:
         params = {param.name: param for param in reversed(function.params)}

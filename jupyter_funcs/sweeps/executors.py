@@ -66,7 +66,7 @@ class ExecutorRunner:
 
     async def _run(self, request: RunRequest) -> RunOutcome:
         clock = asyncio.get_running_loop().time
-        patience = request.options.timeout + START_SECONDS
+        patience = (request.options.timeout or 0) + START_SECONDS
         begun = clock()
         outcome = Future[RunOutcome]()
         self._submitting.submit(self._submit, request, outcome)
@@ -217,7 +217,11 @@ def run_request(function: RemoteCall, service: ServiceAddress, args: Args) -> Ru
     """Return a request for one run, without the options that can't leave this process."""
     options = function.options
     carried = replace(
-        options, schema=dict(options.schema) if options.schema else None, executor=None, to=None
+        options,
+        schema=dict(options.schema) if options.schema else None,
+        executor=None,
+        to=None,
+        timeout=function.session.remote.seconds(options),
     )
     return RunRequest(service, function.function, args, carried)
 

@@ -415,9 +415,10 @@ BROKEN: list[tuple[str | bytes, str]] = [
     (f'[profiles.work]\nurl = "{HOST}"\nlogin = false', "a login that is not text"),
     (
         f'[profiles.work]\nurl = "{HOST}"\nlogin = true\nkeep = "keyring"',
-        'a keep; it can only be "keyring"',
+        'a keep; it can only be true, or "keyring"',
     ),
     (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\nkeep = "{CANARY}"', "a keep; it"),
+    (f'[profiles.work]\nurl = "{HOST}"\nlogin = true\ntimeout = 0', "a timeout that is not"),
     ('[profiles.work]\nurl = "http://funcs.example.org"\ntoken_env = "A"', "unencrypted"),
     ('[profiles.work]\nurl = "sub/shop.yaml"', "not the address of a service"),
     (

@@ -47,21 +47,21 @@ def date(seconds: float) -> str:
 
 
 @pytest.mark.parametrize(
-    ("proof", "listing", "run", "sweep", "change"),
+    ("proof", "listing", "run", "sweep", "change", "kept"),
     [
-        (Proof.NOT_SENT, 2, 2, 2, 2),
-        (Proof.REFUSED, 2, 2, 0, 0),
-        (Proof.BROKEN, 2, 1, 1, 0),
-        (Proof.UNANSWERED, 1, 0, 0, 0),
-        (Proof.FAILED, 1, 0, 0, 0),
-        (Proof.FINAL, 0, 0, 0, 0),
+        (Proof.NOT_SENT, 2, 2, 2, 2, 2),
+        (Proof.REFUSED, 2, 2, 0, 0, 2),
+        (Proof.BROKEN, 2, 1, 1, 0, 0),
+        (Proof.UNANSWERED, 1, 0, 0, 0, 0),
+        (Proof.FAILED, 1, 0, 0, 0, 0),
+        (Proof.FINAL, 0, 0, 0, 0, 0),
     ],
 )
 def test_what_a_failure_proves_decides_how_often_it_is_sent_again(
-    proof: Proof, listing: int, run: int, sweep: int, change: int
+    proof: Proof, listing: int, run: int, sweep: int, change: int, kept: int
 ) -> None:
     """The table of FAULTS.md, "Retrying", row by row; a sweep resends refused runs itself, except for changes."""
-    for purpose, times in zip(Purpose, (listing, run, sweep, change), strict=True):
+    for purpose, times in zip(Purpose, (listing, run, sweep, change, kept), strict=True):
         allowed = [
             done for done in range(5) if pause(proof, purpose, done=done, left=100) is not None
         ]

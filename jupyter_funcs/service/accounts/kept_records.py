@@ -10,6 +10,7 @@ import os
 import secrets
 import time
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,8 +35,8 @@ _MOST_STEP = 3600
 _MOST_LISTED = 1000
 _MOST_UNFINISHED = 1000
 _LOST = (
-    "The service ended while the run was running. It isn't started again by itself, because it may "
-    "have changed data."
+    "The service ended before {:%Y-%m-%d %H:%M} UTC, while the run was running. It isn't started again by itself, "
+    "because it may have changed data."
 )
 
 
@@ -227,7 +228,7 @@ class KeptRecords:
             return CANCELLED, None
         if run.state == WAITING or (run.function in safe and run.starts < 2):
             return WAITING, None
-        return LOST, _LOST
+        return LOST, _LOST.format(datetime.now(UTC))
 
     def _make_room(self, sql: sqlite3.Connection, number: int, size: int) -> str | None:
         """Delete results that were fetched, the oldest first, until another one fits; else return why it doesn't."""

@@ -106,6 +106,7 @@ class FunctionFacts(msgspec.Struct):
     place: str
     author: str | None
     returns: Any
+    read_only: bool
     parameters: tuple[Parameter, ...]
     rules: tuple[AtLeastOne, ...]
     is_notebook: bool

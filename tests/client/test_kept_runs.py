@@ -1,0 +1,239 @@
+"""Runs that the service keeps: they outlive connections, proxies' patience and kernels (FAULTS.md 164)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.records import history
+from jupyter_funcs.service.publishing.registry import function
+from jupyter_funcs.sources import source
+from tests.servers import serving
+from tests.service.conftest import becomes
+from tests.service.web.test_kept_runs import QUICK, Held, Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+class Proxy:
+    """A proxy that gives up on requests whose path begins with `path`, as often as it is told."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.path = ""
+        self.times = 0
+        self.status = 504
+        self.seen: list[str] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.seen.append(f"{scope['method']} {scope['path']}")
+        if not self.path or not scope["path"].startswith(self.path) or not self.times:
+            await self.app(scope, receive, send)
+            return
+        self.times -= 1
+        body = await receive()
+        sent = iter([body])
+
+        async def leaving() -> Any:
+            with contextlib.suppress(StopIteration):
+                return next(sent)
+            await asyncio.sleep(0.3)
+            return {"type": "http.disconnect"}
+
+        async def nowhere(_: Any) -> None:
+            pass
+
+        await self.app(scope, leaving, nowhere)
+        headers = [(b"content-type", b"text/html")]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"<h1>504 Gateway Time-out</h1>"})
+
+
+class Service(Kept):
+    """A service that keeps runs, behind a proxy."""
+
+    proxy: Proxy
+
+    def connect(self, **options: Any) -> jf.Session:
+        return jf.connect(self.url, token=self.tokens["t"], **options)
+
+
+@pytest.fixture
+def keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Service]]:
+    monkeypatch.setattr(source, "_SOON", 0.5)
+    with contextlib.ExitStack() as ends:
+
+        def serve(*functions: Any) -> Service:
+            kept = Service(tmp_path, *functions)
+            kept.proxy = Proxy(kept.app)
+            ends.callback(kept.records.close)
+            kept.url = ends.enter_context(serving(kept.proxy))
+            return kept
+
+        yield serve
+
+
+def after(held: Held, seconds: float = 1) -> None:
+    """Let a function go on in a while."""
+    threading.Timer(seconds, held.go.set).start()
+
+
+def test_a_run_that_takes_longer_is_kept_by_itself(keeping: Callable[..., Service]) -> None:
+    held = Held()
+    service = keeping(held.published(), QUICK)
+    funcs = service.connect()
+    assert funcs.quick()["n"].tolist() == [1]
+    assert not any("/api/runs" in path for path in service.proxy.seen)
+    after(held)
+    job = funcs.held.submit()
+    assert job.result(60)["n"].tolist() == [1]
+    assert service.look(job.id)["state"] == "done"
+    assert held.runs == 1
+
+
+@pytest.mark.parametrize("status", [502, 504])
+@pytest.mark.parametrize("path", ["/api/function/runFunction", "/api/runs/"])
+def test_a_proxy_that_gives_up_is_answered_by_looking_again(
+    keeping: Callable[..., Service], path: str, status: int
+) -> None:
+    held = Held()
+    service = keeping(held.published())
+    funcs = service.connect()
+    assert funcs.names == ["Held"]
+    service.proxy.path = path
+    service.proxy.status = status
+    service.proxy.times = 2
+    after(held, 1.5)
+    assert funcs.held()["n"].tolist() == [1]
+    assert service.proxy.times < 2
+    assert held.runs == 1
+
+
+def test_what_never_reached_the_service_is_not_started_again_if_it_may_change_data(
+    keeping: Callable[..., Service],
+) -> None:
+    """The service has no record of it: only a function that changes nothing is started again."""
+    runs = []
+
+    @function(asset="a", name="Changes")
+    def changes() -> int:
+        """Change something."""
+        runs.append("Changes")
+        return 1
+
+    @function(asset="a", name="Reads", read_only=True)
+    def reads() -> int:
+        """Read something."""
+        runs.append("Reads")
+        return 1
+
+    service = keeping(changes, reads)
+    funcs = service.connect()
+    assert len(funcs.names) == 2
+
+    async def lost(scope: Any, _: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 502, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+        service.proxy.app = service.app
+
+    service.proxy.app = lost
+    with pytest.raises(jf.FuncsError, match="has no record of the run") as caught:
+        funcs.changes()
+    assert caught.value.hint == "Check what it has done before you run it again."
+    service.proxy.app = lost
+    assert funcs.reads().iloc[0, 0] == 1
+    assert runs == ["Reads"]
+
+
+def test_another_kernel_gets_the_result_by_the_id_of_the_job(
+    keeping: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held()
+    service = keeping(held.published())
+    job = service.connect().held.with_options(keep=True).submit()
+    assert held.begun.wait(60)
+    history._logs.clear()  # another kernel
+    monkeypatch.setenv("FUNCS_BASE_URL", service.url)
+    monkeypatch.setenv("FUNCS_TOKEN", service.tokens["t"])
+    table = jf.connect().history.table()
+    assert table[["number", "function", "status"]].to_numpy().tolist() == []
+    other = jf.kept(job.id)
+    after(held, 0.1)
+    assert other.result(60)["n"].tolist() == [1]
+    assert job.result(60)["n"].tolist() == [1]
+    assert jf.kept(job.id).result(60).attrs["funcs"]["function"] == "Held"
+    monkeypatch.setenv("FUNCS_TOKEN", service.tokens["u"])
+    with pytest.raises(jf.NotFoundError, match="no kept run"):
+        jf.kept(job.id)
+    assert held.runs == 1
+
+
+def test_the_history_lists_the_runs_of_other_kernels(keeping: Callable[..., Service]) -> None:
+    service = keeping(QUICK)
+    funcs = service.connect()
+    job = funcs.quick.with_options(keep=True).submit()
+    job.result(60)
+    assert funcs.history.table()["number"].tolist() == [1]
+    history._logs.clear()
+    table = funcs.history.table()
+    assert table["number"].tolist() == [job.id]
+    assert table["status"].tolist() == ["done"]
+
+
+def test_a_cancel_ends_the_run_on_the_service(keeping: Callable[..., Service]) -> None:
+    held = Held()
+    service = keeping(held.published())
+    job = service.connect().held.submit()
+    assert held.begun.wait(60)
+    job.cancel()
+    assert becomes(lambda: service.look(job.id, 0).get("state") == "cancelled")
+    held.go.set()
+
+
+def test_a_time_limit_ends_only_the_wait(keeping: Callable[..., Service]) -> None:
+    held = Held()
+    service = keeping(held.published())
+    funcs = service.connect()
+    job = funcs.held.with_options(timeout=1.5).submit()
+    with pytest.raises(jf.DeadlineError, match="is still running") as caught:
+        job.result(60)
+    assert job.id in caught.value.hint
+    after(held, 0.1)
+    assert funcs.kept(job.id).result(60)["n"].tolist() == [1]
+
+
+def test_a_service_that_keeps_no_runs_gets_what_it_always_got() -> None:
+    job = jf.connect().get_panels.with_options(keep=True).submit()
+    with pytest.warns(UserWarning, match="keeps no runs"):
+        job.result(60)
+    assert job.id == ""
+
+
+def test_a_profile_says_how_long_runs_may_take_and_whether_they_are_kept(
+    keeping: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held()
+    service = keeping(held.published(), QUICK)
+    profiles = tmp_path / "profiles.toml"
+    profiles.write_text(
+        f'[profiles.work]\nurl = "{service.url}"\ntoken_env = "WORK"\nkeep = true\ntimeout = 1\n'
+    )
+    monkeypatch.setenv("FUNCS_CONFIG", str(profiles))
+    monkeypatch.setenv("WORK", service.tokens["t"])
+    funcs = jf.connect("work")
+    assert funcs.names == ["Held", "Quick"]
+    with pytest.raises(jf.DeadlineError, match="within 1 s"):
+        funcs.held()
+    held.go.set()
+    job = funcs.quick.submit()
+    job.result(60)
+    assert service.look(job.id, 0)["state"] == "done"
+    other = service.connect()
+    assert other.remote.seconds(other.quick.options) == 330
