@@ -57,14 +57,14 @@ class KeptRun(NamedTuple):
     id: str
     function: str
     args: str
-    form: Any
-    typed: int
-    address: str | None
     state: str
-    owner: str
-    starts: int
-    wants_cancel: int
     made: float
+    form: Any = None
+    typed: int = 0
+    address: str | None = None
+    owner: str = ""
+    starts: int = 0
+    wants_cancel: int = 0
     began: float | None = None
     ended: float | None = None
     seconds: float | None = None

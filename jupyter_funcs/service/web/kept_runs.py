@@ -63,11 +63,9 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _WAIT = re.compile(r"[0-9]{1,4}(\.[0-9]{1,3})?")
 # The longest that a request waits; proxies give up after a minute or less.
 _MOST_WAIT = 20.0
-# Between two looks at a run of another process, at what others want to cancel, and at processes that have ended.
+# Between two looks: at a run, at what others want to cancel, at processes that have ended, and for a place.
 _LOOK_SECONDS = 0.5
-_WATCH_SECONDS = 1.0
 _PRUNE_SECONDS = 600.0
-_FULL_SECONDS = 1.0
 _RUNS_AT_ONCE = 64
 # Results without a file stay here for a while.
 _MOST_HELD = 100
@@ -195,9 +193,10 @@ class KeptRuns:
         live = self._live.get(key)
         if live is None and await self._found(*key):
             return await self._after(request, user, preference)
+        live = self._live.get(key)  # another request may have started it meanwhile
         if live is None:
             live = self._started(_Live(user, preference.key, wanted, self._address(request)))
-            live.facts |= {"request_id": request.scope["facts"]["request_id"]}
+            live.facts["request_id"] = request.scope["facts"]["request_id"]
         assert live.task
         left = asyncio.ensure_future(gone(request))
         try:
@@ -285,22 +284,29 @@ class KeptRuns:
 
     async def _fetch(self, request: Request) -> Response:
         user, id_ = self._named(request, "/result")
-        return await self._result(request, await self._kept(user, id_))
+        run = await self._found(user.id, id_)
+        if run is None:
+            raise self._no_run(id_)
+        return await self._result(request, run)
 
     async def _cancel(self, request: Request) -> Response:
         user, id_ = self._named(request, "/cancel")
-        run = await self._kept(user, id_)
+        run = await self._found(user.id, id_)
+        if run is None:
+            raise self._no_run(id_)
         if not run.has_ended:
             if live := self._live.get((user.id, id_)):
                 live.cancelled.set()
             else:
                 await asyncio.to_thread(self._records.ask_to_cancel, run)
-            run = await self._awaited(user.id, id_, 2 * _WATCH_SECONDS) or run
+            run = await self._awaited(user.id, id_, 4 * _LOOK_SECONDS) or run
         return JSONResponse(self._description(run))
 
     async def _forget(self, request: Request) -> Response:
         user, id_ = self._named(request)
-        run = await self._kept(user, id_)
+        run = await self._found(user.id, id_)
+        if run is None:
+            raise self._no_run(id_)
         if live := self._live.get((user.id, id_)):
             live.cancelled.set()
         self._held.pop((user.id, id_), None)
@@ -329,18 +335,12 @@ class KeptRuns:
         return JSONResponse(document, 202, {"Location": f"{_PATH}/{run.id}"})
 
     async def _found(self, user: int, id_: str) -> KeptRun | None:
-        spare = self._held.get((user, id_))
-        return spare[0] if spare else await asyncio.to_thread(self._records.find, user, id_)
-
-    async def _kept(self, user: User, id_: str) -> KeptRun:
         """Return a run that somebody asks for, which keeps it."""
-        live = self._live.get((user.id, id_))
+        live = self._live.get((user, id_))
         if live and live.number is None:
             await asyncio.to_thread(self._keep, live)
-        run = await self._found(user.id, id_)
-        if run is None:
-            raise self._no_run(id_)
-        return run
+        spare = self._held.get((user, id_))
+        return spare[0] if spare else await asyncio.to_thread(self._records.find, user, id_)
 
     @staticmethod
     def _no_run(id_: str) -> RequestError:
@@ -349,21 +349,16 @@ class KeptRuns:
     async def _awaited(self, user: int, id_: str, seconds: float) -> KeptRun | None:
         """Return a run when it has ended, or as it is after some seconds."""
         until = time.monotonic() + seconds
-        live = self._live.get((user, id_))
-        if live and live.number is None:
-            await asyncio.to_thread(self._keep, live)
         while True:
             run = await self._found(user, id_)
-            left = until - time.monotonic()
+            left = min(_LOOK_SECONDS, until - time.monotonic())
             if run is None or run.has_ended or left <= 0 or self._is_stopping:
                 return run
             live = self._live.get((user, id_))
-            pause = asyncio.sleep(min(left, _LOOK_SECONDS))
             if live and live.task:
-                pause.close()
-                await asyncio.wait({live.task}, timeout=min(left, _WATCH_SECONDS))
-            else:
-                await pause
+                await asyncio.wait({live.task}, timeout=left)
+            else:  # it runs in another process
+                await asyncio.sleep(left)
 
     async def _result(self, request: Request, run: KeptRun) -> Response:
         """Return what `runFunction` would have answered; the header tells it from an answer about the request."""
@@ -445,7 +440,9 @@ class KeptRuns:
             is_stopping = error.status_code == 503
             if not is_stopping or live.number is None:  # else the next process takes it over
                 refusal = failure(error.status_code, str(error.detail), error.headers)
-                await asyncio.to_thread(self._end, live, kept_records.FAILED, refusal)
+                is_over = live.began is not None or live.number is not None
+                answer = refusal if is_over else None  # else it may be started again
+                await asyncio.to_thread(self._end, live, kept_records.FAILED, answer)
             raise
         else:
             is_done = reply.status_code == 200 and not live.facts.get("failed")
@@ -468,8 +465,7 @@ class KeptRuns:
             except RequestError as error:
                 if error.status_code != 429 or live.number is None or live.began is not None:
                     raise
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(live.cancelled.wait(), _FULL_SECONDS)
+            await asyncio.sleep(_LOOK_SECONDS)
             if live.cancelled.is_set():
                 raise ClientDisconnect
 
@@ -516,13 +512,7 @@ class KeptRuns:
             id=live.id,
             function=live.wanted.function,
             args=live.wanted.args.decode(),
-            form=live.wanted.form,
-            typed=live.wanted.typed,
-            address=live.address,
             state=state,
-            owner="",
-            starts=1,
-            wants_cancel=False,
             made=now,
             ended=now,
             note=text,
@@ -551,7 +541,7 @@ class KeptRuns:
                     self._started(_Live(user, run.id, wanted, run.address, run.number))
             except SetupError as error:
                 log.warning("The kept runs can't be looked at: %s", error)
-            await asyncio.sleep(_WATCH_SECONDS)
+            await asyncio.sleep(_LOOK_SECONDS)
 
 
 def _utc(seconds: float | None) -> str | None:

@@ -42,8 +42,9 @@ class Kept:
         auth = Auth(SigningKeys.in_memory(), self.grants)
         engine = DuckDBEngine(companies.reference(), demo.cards)
         registry = Registry(functions, author="t")
+        limits_of_runs = Limits(runs_a_user=2)
         self.app = create_app(
-            registry, auth, self.grants, engine, limits=Limits(), kept=self.records
+            registry, auth, self.grants, engine, limits=limits_of_runs, kept=self.records
         )
         self.tokens = {name: auth.issue(name, 1) for name in ("t", "u")}
         self.url = ""
@@ -151,6 +152,22 @@ def test_a_run_whose_caller_left_goes_on_and_a_repeated_start_is_the_same_run(
     held.go.set()
     assert kept.look("key-00000001")["state"] == "done"
     assert held.runs == 1
+
+
+def test_runs_above_the_limit_wait_if_they_are_kept_else_they_may_be_sent_again(
+    keeping: Callable[..., Kept],
+) -> None:
+    held = Held()
+    kept = keeping(held.published(), QUICK)
+    for number in range(2):
+        kept.begin("Held", f"key-0000000{number}")
+    assert becomes(lambda: held.runs == 2)
+    waiting = kept.begin("Quick", "key-00000002").json()
+    assert (waiting["state"], waiting["position"]) == ("waiting", 1)
+    assert kept.prefer("Quick", "key-00000003", 20).status_code == 429
+    held.go.set()
+    assert kept.look("key-00000002")["state"] == "done"
+    assert kept.prefer("Quick", "key-00000003", 20).json()["body"] == '[{"n":1}]'
 
 
 def test_nobody_else_sees_a_run(keeping: Callable[..., Kept]) -> None:
