@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import JsonObject
 
 _SOON = 10  # seconds, after which a run is kept
-_LONG = 20.0  # seconds; how long a request may wait for the end of a run
 _SILENT_SECONDS = 35.0
 _CANCEL_SECONDS = 5.0
 _MISSES = 3  # looks for a run, after which there is none
@@ -119,6 +118,9 @@ class ServiceSource:
         self.headers: dict[str, str] = {}  # of each run
         self.keeps_runs = False
         self.run_seconds = 0.0  # as far as the service says
+        self._patience = (
+            20.0  # seconds that a request may wait; less behind a proxy that gives up earlier
+        )
         self._cancelling: set[asyncio.Task[None]] = set()
 
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
@@ -175,7 +177,7 @@ class ServiceSource:
                 progress.has_begun = True
                 return None
             with suppress(NotFoundError):
-                await self._state(terms, progress, _MISSES)
+                await self._answered(f"{RUNS_PATH}/{id_}", terms, progress, _MISSES)
                 return None
             if not is_safe:
                 what = f"{missing.what} The service has no record of the run, which may have begun."
@@ -185,49 +187,38 @@ class ServiceSource:
 
     async def _ended(self, name: str, terms: Terms, progress: Progress) -> Reply:
         """Wait for the end of a run that the service keeps, and fetch its result."""
-        state, note = await self._state(terms, progress, 0, until_end=True)
-        if state == "cancelled":
-            raise RunCancelledError(f"{name} was cancelled on the service.", "Run it again.")
-        if state == "lost":
-            raise ServerError(
-                f"{name} was lost. {note}", "Check what it has done, then run it again."
-            )
-        path = f"{RUNS_PATH}/{progress.kept_id}/result"
-        for number in count():
-            try:
-                return await self._asked(f"GET {path}", terms, progress)
-            except FuncsError as error:
-                if error.proof in {"", Proof.FINAL}:
-                    raise
-            await asyncio.sleep(pause_after(number))
-        raise AssertionError  # count() has no end
-
-    async def _state(
-        self, terms: Terms, progress: Progress, misses: int, *, until_end: bool = False
-    ) -> tuple[str, str]:
-        """Look at a kept run, until it has ended if wanted, however often the line breaks; return its state, a note."""
-        wait = _LONG
-        number = 0
-        while True:
-            path = f"{RUNS_PATH}/{progress.kept_id}?wait={wait if until_end else 0:g}"
-            try:
-                reply = await self._asked(f"GET {path}", terms, progress)
-            except FuncsError as error:
-                is_missing = isinstance(error, NotFoundError) and number < misses
-                if error.proof in {"", Proof.FINAL} and not is_missing:
-                    raise
-                wait = max(1.0, wait / 2)  # a proxy may give up earlier
-                progress.said = "looking for the run" if is_missing else "the line is broken"
-                await asyncio.sleep(pause_after(number))
-                number += 1
-                continue
+        path = f"{RUNS_PATH}/{progress.kept_id}"
+        state = "running"
+        while state in {"waiting", "running"}:
+            reply = await self._answered(path, terms, progress, waits=True)
             run = read_object(reply.data)
             state = str(run.get("state"))
             progress.has_begun = True
             progress.said = f"{state} on the service"
-            number = 0
-            if not until_end or state not in {"waiting", "running"}:
-                return state, str(run.get("note") or "")
+        if state == "cancelled":
+            raise RunCancelledError(f"{name} was cancelled on the service.", "Run it again.")
+        if state == "lost":
+            what = f"{name} was lost. {run.get('note') or ''}"
+            raise ServerError(what, "Check what it has done, then run it again.")
+        return await self._answered(f"{path}/result", terms, progress)
+
+    async def _answered(
+        self, path: str, terms: Terms, progress: Progress, misses: int = 0, *, waits: bool = False
+    ) -> Reply:
+        """Ask for a kept run until there is an answer, however often the line breaks."""
+        for number in count():
+            query = f"?wait={self._patience:g}" if waits else ""
+            try:
+                return await self._asked(f"GET {path}{query}", terms, progress)
+            except FuncsError as error:
+                is_missing = isinstance(error, NotFoundError) and number < misses
+                if error.proof in {"", Proof.FINAL} and not is_missing:
+                    raise
+                if error.status == HTTPStatus.GATEWAY_TIMEOUT:
+                    self._patience = max(1.0, self._patience / 2)
+            progress.said = "looking for the run"
+            await asyncio.sleep(pause_after(number))
+        raise AssertionError  # count() has no end
 
     async def look(self, id_: str, terms: Terms) -> JsonObject:
         """Return what the service knows of a kept run; of all of them if there is no id."""

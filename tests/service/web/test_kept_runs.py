@@ -325,3 +325,85 @@ def test_requests_are_checked(keeping: Callable[..., Kept], path: str, status: i
     kept = keeping(QUICK)
     assert kept.ask("GET", path).status_code == status
     assert kept.begin("Quick", "short").status_code == 400
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[Kept, Kept, Held]]:
+    """Two processes of a service, as far as they can tell."""
+    held = Held()
+
+    @function(asset="a", name="Read", read_only=True)
+    def read() -> int:
+        """Read something."""
+        return 1
+
+    first, second = (Kept(tmp_path, held.published(), QUICK, read) for _ in range(2))
+    with served(first.app) as first.url, served(second.app) as second.url:
+        yield first, second, held
+        held.go.set()
+    first.records.close()
+    second.records.close()
+
+
+def test_processes_of_a_service_answer_for_each_other(pair: tuple[Kept, Kept, Held]) -> None:
+    first, second, held = pair
+    first.begin("Held", "key-00000001")
+    assert held.begun.wait(60)
+    assert second.look("key-00000001", 0)["state"] == "running"
+    assert second.begin("Held", "key-00000001").json()["state"] == "running"
+    second.ask("POST", f"{RUNS}/key-00000001/cancel")
+    assert second.look("key-00000001")["state"] == "cancelled"
+    first.begin("Quick", "key-00000002")
+    assert second.look("key-00000002")["state"] == "done"
+    reply = second.ask("GET", f"{RUNS}/key-00000002/result")
+    assert reply.json()["body"] == '[{"n":1}]'
+    assert held.runs == 1
+
+
+def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept, Held]) -> None:
+    """What waited waits on; what ran is started again once if it changes nothing, else it is lost."""
+    first, second, _ = pair
+    expected = {
+        ("Quick", "waiting", 0): "done",
+        ("Quick", "running", 0): "lost",
+        ("Read", "running", 0): "done",
+        ("Read", "running", 1): "lost",
+    }
+    for number, (name, state, more) in enumerate(expected):
+        about = (name, "{}", "json", 0, None)
+        row = first.records.add(1, f"key-0000000{number}", *about, state=state)
+        for _ in range(more):
+            first.records.begin(row)
+    done = first.records.add(1, "key-00000009", "Held", "{}", "json", 0, None, state="running")
+    unnoted = {"status": 200, "media_type": "application/json", "warning": None, "rows": 1}
+    with pytest.MonkeyPatch.context() as patch:
+        # It ends after the file was written, before the row says so.
+        patch.setattr(kept_records, "_END", "nothing")
+        with pytest.raises(SetupError):
+            first.records.end(done, "done", {**unnoted, "seconds": 1.0}, b"{}")
+    first.records.close()
+    states = [second.look(f"key-0000000{number}")["state"] for number in range(len(expected))]
+    assert states == [*expected.values()]
+    lost = second.look("key-00000001")
+    assert lost["ended"]
+    assert "may have changed data" in lost["note"]
+    assert second.look("key-00000009")["state"] == "done"
+    assert second.ask("GET", f"{RUNS}/key-00000009/result").content == b"{}"
+
+
+def test_rows_and_files_are_brought_in_line_at_the_start(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    about = {"status": 200, "media_type": "application/json", "warning": None, "rows": 1}
+    for number in range(2):
+        what = ("Quick", "{}", "json", 0, None)
+        row = kept.records.add(1, f"key-0000000{number}", *what, state="running")
+        kept.records.end(row, "done", {**about, "seconds": 1.0}, b"{}")
+    kept.records.close()
+    (kept.folder / "1").unlink()
+    (kept.folder / "77").write_bytes(b"{}")
+    (kept.folder / "78.part").write_bytes(b"{")
+    again = kept.grants.kept_records(kept.folder, KeptLimits())
+    assert [run.id for run in again.of_user(1, None, None, None)] == ["key-00000001"]
+    assert {path.name for path in kept.folder.iterdir() if path.suffix != ".lock"} == {"2"}
+    assert oct((kept.folder / "2").stat().st_mode & 0o777) == "0o600"
+    again.close()
