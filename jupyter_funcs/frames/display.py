@@ -15,8 +15,8 @@ from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import (
     are_days,
     flat,
+    is_fraction,
     is_growth,
-    is_growth_fraction,
     is_identifier,
     is_key,
     words,
@@ -161,8 +161,8 @@ def _number_format(column: pd.Series[Any], about: str) -> tuple[str, Callable[[A
     whole = integers or (largest < 2**53 and _are_whole(known.head(_SAMPLE)) and _are_whole(known))
     if whole and is_identifier(name):
         return "id", str if integers else "{:.0f}".format
-    if is_growth_fraction(known, name, about):
-        return "percent", "{:+,.1%}".format
+    if is_fraction(known, name, about):
+        return "percent", ("{:+,.1%}" if is_growth(name) else "{:,.1%}").format
     if not MONEY.isdisjoint(words(name)) and not is_growth(name):
         return "money", "{:,}".format if integers else "{:,.2f}".format
     if whole:

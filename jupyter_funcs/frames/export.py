@@ -29,7 +29,7 @@ from jupyter_funcs.core.text import (
 )
 from jupyter_funcs.frames.columns import MAX_EXACT, labelled
 from jupyter_funcs.frames.media import file_of
-from jupyter_funcs.frames.roles import are_days, flat
+from jupyter_funcs.frames.roles import are_days, flat, is_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -256,11 +256,18 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
     with xlsxwriter.Workbook(file, options) as book:
         sheet = book.add_worksheet("Data")
         sheet.freeze_panes(1, 0)
+        sheet.autofilter(0, 0, rows, max(columns - 1, 0))
         bold = book.add_format({"bold": True})
         texts = {dt.date: "yyyy-mm-dd", dt.datetime: "yyyy-mm-dd hh:mm:ss.000"}
-        formats = {kind: book.add_format({"num_format": text}) for kind, text in texts.items()}
+        formats: dict[type, Any] = {
+            kind: book.add_format({"num_format": text}) for kind, text in texts.items()
+        }
+        percent = book.add_format({"num_format": "0.0%"})
         for place, name in enumerate(frame.columns):
             sheet.write_string(0, place, _excel_cell(str(name), 0, place), bold)
+            column = frame.iloc[:, place]
+            is_percent = column.dtype.kind in "iuf" and is_fraction(column, name)
+            formats[float] = percent if is_percent else None
             for row, cell in enumerate(_excel_cells(frame, place), start=1):
                 if cell is not None:
                     write = sheet.write_string if isinstance(cell, str) else sheet.write

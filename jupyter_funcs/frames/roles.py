@@ -207,7 +207,8 @@ def is_growth(name: object) -> bool:
 
 def adds_up(name: object) -> bool:
     """Return whether the numbers of a column with this name can be summed."""
-    return not is_growth(name) and _NOT_ADDITIVE.isdisjoint(words(name))
+    is_picked = str(name).endswith(("(first)", "(last)"))  # one value of each group of a pivot
+    return not is_picked and not is_growth(name) and _NOT_ADDITIVE.isdisjoint(words(name))
 
 
 def is_to_date(name: object) -> bool:
@@ -220,9 +221,9 @@ def is_in_percent(name: object, about: str) -> bool:
     return bool(_IN_PERCENT.search(f"{name} {about}")) and "fraction" not in about.casefold()
 
 
-def is_growth_fraction(column: Series, name: object, about: str = "") -> bool:
-    """Return whether a column holds growth as a fraction, to be shown in percent."""
-    return (
+def is_fraction(column: Series, name: object, about: str = "") -> bool:
+    """Return whether a column holds growth as a fraction, or shares of a pivot, to be shown in percent."""
+    return str(name).endswith("(share)") or (
         is_growth(name)
         and not is_in_percent(name, about)
         and not bool(column.abs().median() > _USUAL_GROWTH)
@@ -326,7 +327,7 @@ def _measure(name: str, values: Coded, skipped: int = 0) -> ChartColumn:
     if whole and is_identifier(name):
         return _named(name, values.astype("Int64"))
     if is_growth(name):
-        percent = is_growth_fraction(known, name)
+        percent = is_fraction(known, name)
     else:
         percent = not whole and not _SHARE.isdisjoint(words(name)) and bool(known.abs().max() <= 1)
     note = f"{skipped:,} of the values of {name} can't be drawn as numbers." if skipped else ""

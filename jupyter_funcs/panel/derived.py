@@ -177,6 +177,7 @@ def pivot(columns: dict[str, TableColumn], wish: Pivot) -> Pivoted:
         raise ArgumentError("There is nothing to group by: no column has categories or dates.")
     varying = [name for name in keys if columns[name].distinct > 1] or keys
     times = [name for name in varying if columns[name].is_time]
+    times.sort(key=lambda name: columns[name].type == "date")
     others = [name for name in varying if name not in times]
     rows = [*dict.fromkeys(wish.rows)] or (others or times)[:1]
     few = [name for name in times if columns[name].distinct <= _USUALLY_ACROSS]

@@ -83,7 +83,6 @@ class Contains(Part, frozen=True, tag_field="kind", tag="text"):
 
 Filter = Range | OneOf | Contains
 Columns = Annotated[list[Number], Meta(max_length=100_000)]
-Names = Annotated[list[Name], Meta(max_length=1_000)]
 Sorts = Annotated[list[Sort], Meta(max_length=8)]
 Filters = Annotated[list[Filter], Meta(max_length=100)]
 

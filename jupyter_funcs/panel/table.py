@@ -25,7 +25,6 @@ from jupyter_funcs.panel.requests import (
     Contains,
     Json,
     JsonPath,
-    Names,
     Number,
     OneOf,
     Pivot,
@@ -191,14 +190,9 @@ class TableView:
         return (rows + np.uint32(self.rows) * values[:, np.newaxis]).ravel()
 
     @answers()
-    def shape(self, names: Names) -> Json:
-        """Return the view of the table, what was chosen for a pivot, and the places of some columns."""
-        places = self.flat.columns.get_indexer(pd.Index(names))
-        return {
-            "table": self.view(),
-            "pivot": self.pivoted and self.pivoted.chosen,
-            "places": [int(at) if at >= 0 else None for at in places],
-        }
+    def shape(self) -> Json:
+        """Return the view of the table, and what was chosen for a pivot."""
+        return {"table": self.view(), "pivot": self.pivoted and self.pivoted.chosen}
 
     def view(self) -> Json:
         """Return the size, the first columns, and the first page."""

@@ -25,7 +25,14 @@ from jupyter_funcs.frames.display import (
     short_text,
     with_minus,
 )
-from jupyter_funcs.frames.roles import FRAME, adds_up, as_float, is_identifier, order_of_periods
+from jupyter_funcs.frames.roles import (
+    FRAME,
+    adds_up,
+    as_float,
+    is_growth,
+    is_identifier,
+    order_of_periods,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -143,7 +150,9 @@ class TableColumn:
 
     @property
     def is_time(self) -> bool:
-        return self.of_time or self.type == "date"
+        """Whether it has dates, or names periods."""
+        names_periods = self.kind == "text" and order_of_periods(self.factorized()[1])
+        return self.type == "date" or bool(names_periods)
 
     @property
     def is_measure(self) -> bool:
@@ -422,8 +431,12 @@ class TableColumn:
             return {}
         ends = present.min(), present.max()
         minimum, maximum = map(self.cell, ends)
-        written = _whole_percent if self.type == "percent" else short_number
-        short = [str(end)[:10] if self.kind == "date" else written(as_float(end)) for end in ends]
+        whole = "{:+,.0%}" if is_growth(self.role) else "{:,.0%}"
+        written = whole.format if self.type == "percent" else short_number
+        short = [
+            str(end)[:10] if self.kind == "date" else with_minus(written(as_float(end)))
+            for end in ends
+        ]
         return {"minimum": minimum, "maximum": maximum, "short": short, "histogram": self.part()}
 
     def _bins(self) -> Codes:
@@ -463,7 +476,7 @@ class TableColumn:
                 *(value["text"] for value in shown["top"]),
             ]
             if self.kind == "date":
-                texts.append(f"{shown['minimum']} –")
+                texts.append("2025-12 – 2025-12")
             if self.type in {"money", "count"}:  # a sum that is cut would look like another number
                 texts.append(f"{self.sum(self.data)} ")
         # Capital letters are wide.
@@ -477,10 +490,6 @@ class TableColumn:
             "width": width,
             "summary": shown,
         }
-
-
-def _whole_percent(value: float) -> str:
-    return with_minus(f"{value:+,.0%}")
 
 
 def total_facts(columns: Sequence[TableColumn], rows: Any) -> list[tuple[str, str, str]]:

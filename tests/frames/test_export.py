@@ -397,6 +397,22 @@ def test_excel_holds_numbers_dates_and_truth_as_such_and_nothing_for_null() -> N
     assert not [at for at in found if at.endswith("3")]
 
 
+def test_excel_shows_growth_in_percent_below_a_header_that_stays_and_filters() -> None:
+    """Fractions stay numbers; growth that is in percent already is as it is."""
+    frame = pd.DataFrame({"Spend Growth": [0.097, -0.02], "Growth (%)": [9.5, 5.0], "x": [0.5, 1]})
+    found = cells(frame)
+    assert [found[f"{column}2"][1:] for column in "ABC"] == [
+        ("0.097", "0.0%"),
+        ("9.5", ""),
+        ("0.5", ""),
+    ]
+    save(frame, stream := io.BytesIO(), "xlsx")
+    with zipfile.ZipFile(stream) as parts:
+        sheet = parts.read("xl/worksheets/sheet1.xml").decode()
+    assert '<autoFilter ref="A1:C3"/>' in sheet
+    assert 'state="frozen"' in sheet
+
+
 def test_excel_holds_dates_of_python_as_dates() -> None:
     """As a database sends them; beyond the calendar of Excel, or with times of several zones, they are texts."""
     day, noon = dt.date(2024, 1, 2), pd.Timestamp("2024-01-02 12:00").to_pydatetime()

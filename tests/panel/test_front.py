@@ -82,6 +82,8 @@ def test_the_guide_lists_each_hook_and_no_other() -> None:
         (FRONT / path).read_text("utf-8") for path in sources() if path.endswith((".ts", ".tsx"))
     )
     known = {
+        "assign-name",
+        "assign-now",
         "preset-name",
         "preset-save-now",
         "save-name",

@@ -545,6 +545,24 @@ def test_requests_out_of_range_are_refused(ask: Any, said: str) -> None:
         ask(TableView(pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})))
 
 
+def test_the_first_page_of_a_filtered_view_has_its_parts_of_the_summaries() -> None:
+    """The heights of bars among those of all rows, and the shares of the most frequent values."""
+    days = pd.to_datetime(["2024-01-01", "2024-01-01", "2024-12-31", None])
+    table = TableView(
+        pd.DataFrame({"Region": ["a", "b", "a", "a"], "Day": days, "n": [1, 1, 9, 9]})
+    )
+    only = TableQuery(filters=[Range(2, "5", "")])
+    parts = table.page(only, 0, 2, [0, 1, 2])["parts"]
+    assert parts["0"] == [0.5, 0.0]
+    for at, heights in {"1": [0.0, 0.5], "2": [0.0, 1.0]}.items():
+        assert [parts[at][0], parts[at][-1]] == heights
+        assert sum(parts[at]) == sum(heights)
+    summary = table.columns([1])[0]["summary"]
+    assert [summary["histogram"][0], summary["histogram"][-1]] == [1.0, 0.5]
+    assert "parts" not in table.page(only, 1, 2, [0])
+    assert "parts" not in table.page(TableQuery(), 0, 2, [0])
+
+
 @pytest.mark.parametrize("clock", ["", " 12:00"])
 def test_dates_in_the_wrong_order_are_refused(clock: str) -> None:
     """The same day twice is right; a range that ends before it begins is not."""

@@ -37,11 +37,18 @@ function KindChoice({ choice: { label, value, options }, choose, off }: Props) {
   );
 }
 
-const ListChoice = ({ choice: { name, label, value, options }, choose, off }: Props) => (
+const ListChoice = ({ choice: { name, ...choice }, choose, off }: Props) => (
+  <Pick {...choice} hook={`chart-${name}`} choose={choose} off={off} />
+);
+
+type PickProps = Omit<P.ChartChoice, "name"> & { hook: string } & Omit<Props, "choice">;
+
+/** One of several values, in a list that is opened. */
+export const Pick = ({ hook, label, value, options, choose, off }: PickProps) => (
   <label class="jf-pick">
     <span>{label}</span>
     <select
-      data-jf={`chart-${name}`}
+      data-jf={hook}
       disabled={off}
       value={value}
       onChange={(event) => choose(event.currentTarget.value)}

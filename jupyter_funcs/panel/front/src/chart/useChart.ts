@@ -27,10 +27,17 @@ export function useChosen(result: P.ResultView) {
 
 /** Ask for the points of a chart: those of all of the time, and those of a zoom in time. */
 export function useChart(result: P.ResultView, { wish, zoom, of }: Chosen) {
-  const { ask, query, live } = usePanel();
+  const { ask, seen, query, live } = usePanel();
   const [shown, setShown] = useState<Shown | null>(null);
   const [trouble, setTrouble] = useState("");
-  const key = JSON.stringify([result.number, wish, query.filters, query.find, query.hidden]);
+  const key = JSON.stringify([
+    result.number,
+    wish,
+    query.filters,
+    query.find,
+    query.hidden,
+    seen.steps,
+  ]);
   useEffect(() => {
     if (live === "gone") return undefined;
     let current = true;

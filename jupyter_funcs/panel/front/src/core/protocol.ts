@@ -588,10 +588,10 @@ export interface Requests {
     in: { run: number; at: number; query: string };
     out: { values: { text: string | null; count: number }[]; total: number };
   };
-  /** The table that steps make; `places` of columns by their names. */
+  /** The table that steps make. */
   shape: {
-    in: { run: number; names: string[] };
-    out: { table: TableView; pivot: PivotView | null; places: (number | null)[] };
+    in: { run: number };
+    out: { table: TableView; pivot: PivotView | null };
   };
   table_code: {
     in: { run: number; query: TableQuery; steps?: Step[] };

@@ -10,6 +10,9 @@ import { useToast } from "./useToast";
 
 export type PanelState = ReturnType<typeof usePanelState>;
 
+const OF_TABLE = new Set(
+  "rows columns values copy named facts cell table_code chart save assign".split(" "),
+);
 const NO_RUN: P.Run = {
   state: "empty",
   number: 0,
@@ -39,7 +42,7 @@ export function usePanelState(channel: Channel, root: HTMLElement) {
   const tell = (reply: Promise<unknown>) => reply.catch((error: Error) => toast(error.message));
 
   const tabs = useTab(channel, tell, (event) => event.ev === "said" && toast(event.text));
-  const seen = useSeen(model.get("view")?.panel, run.result?.number ?? 0);
+  const seen = useSeen(model.get("view")?.panel, run.result);
   const requests = useRequests(channel, root, run, view?.function?.id, tell);
   const folding = useFold(run, view?.function?.id, run.result !== null, announce);
   useEffect(() => stop, []);
@@ -55,7 +58,12 @@ export function usePanelState(channel: Channel, root: HTMLElement) {
     values: channel.values(),
     run,
     live: channel.live,
-    ask: channel.ask.bind(channel),
+    /** Requests of the table are of the one that steps make. */
+    ask: ((kind, fields, limit) => {
+      const { steps } = seen.seen;
+      const isOfTable = OF_TABLE.has(kind) && steps.length > 0;
+      return channel.ask(kind, isOfTable ? { steps, ...fields } : fields, limit);
+    }) as Channel["ask"],
     set: channel.set.bind(channel),
     /** Say why a request was refused; for those whose answer nobody waits for. */
     tell,

@@ -10,9 +10,10 @@ type Props = { result: P.ResultView; anchor: HTMLElement; close: () => void };
 
 /** The menu that saves a result, or asks for a name to save it under. */
 export function Save({ result, anchor, close }: Props) {
-  const { query, view, tell } = usePanel();
+  const { query, seen, view, tell } = usePanel();
   const hasFiles = Boolean(view?.trusted);
-  const isPart = query.filters.length > 0 || query.find !== "" || query.sort.length > 0;
+  const isPart =
+    query.filters.length > 0 || query.find !== "" || query.sort.length > 0 || seen.steps.length > 0;
   const [download, setDownload] = useState(!hasFiles);
   const [filtered, setFiltered] = useState(isPart);
   const [taken, setTaken] = useState<string[] | null>(null);

@@ -4,6 +4,7 @@ import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import { useUniqueId } from "../core/useUniqueId";
 import { Grid } from "../table/grid";
+import { useShape } from "../table/useShape";
 import { Code } from "./code";
 import { File } from "./file";
 import { JsonTree } from "./jsontree";
@@ -18,6 +19,7 @@ export function Shown({ result }: { result: P.ResultView }) {
   const { run, tab } = usePanel();
   const id = useUniqueId();
   const hadTable = useRef(false);
+  const shape = useShape(result);
   hadTable.current ||= tab === "table";
   return (
     <>
@@ -34,12 +36,12 @@ export function Shown({ result }: { result: P.ResultView }) {
         data-jf="view"
       >
         {result.file && tab === "table" && <File run={result.number} file={result.file} />}
-        {hadTable.current && !result.file && (
-          <div class="jf-view" hidden={tab !== "table"} key={result.number}>
-            <Grid result={result} />
+        {shape && hadTable.current && !result.file && (
+          <div class="jf-view" hidden={tab !== "table"} key={shape.key}>
+            <Grid result={{ ...result, table: shape.table }} pivot={shape.pivot} />
           </div>
         )}
-        {tab === "chart" && <Chart result={result} />}
+        {shape && tab === "chart" && <Chart result={{ ...result, table: shape.table }} />}
         {tab === "json" && <Json result={result} />}
         {tab === "code" && <Code result={result} />}
       </div>

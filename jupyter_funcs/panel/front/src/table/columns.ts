@@ -1,4 +1,4 @@
-import { shortText } from "../chart/scales";
+import { clamp, shortText } from "../chart/scales";
 import type * as P from "../core/protocol";
 
 const NUMBERS = new Set<string>(["money", "count", "number", "percent"]);
@@ -51,4 +51,25 @@ export function fitting(text: string, width: number) {
   const unit = text.endsWith("%") ? "%" : "";
   const short = (digits: number) => shortText(parsed(text), "number", digits) + unit;
   return [4, 3, 2].map(short).find((brief) => fits(brief, width)) ?? short(1);
+}
+
+const DAY = /^\d{4}-\d\d-\d\d/;
+
+/** A shown number, or the milliseconds of a shown day. */
+export function amountOf(text: string) {
+  const [day] = DAY.exec(text) ?? [];
+  return day ? Date.parse(day) : parsed(text);
+}
+
+/** The bounds of a part of a column's range, as they are typed; open at its ends. */
+export function boundsOf(column: P.ColumnView, from: number, to: number): [string, string] {
+  const { minimum = "", maximum = "" } = column.summary ?? {};
+  const low = amountOf(minimum);
+  const size = amountOf(maximum) - low;
+  const digits = clamp(2 - Math.floor(Math.log10(size || 1)), 0, 12);
+  const text = (share: number) => {
+    const value = low + share * size;
+    return isDate(column) ? new Date(value).toISOString().slice(0, 10) : value.toFixed(digits);
+  };
+  return [from > 0 ? text(from) : "", to < 1 ? text(to) : ""];
 }

@@ -4,6 +4,7 @@ import { CellBox } from "./cellbox";
 import { ColumnList } from "./columnlist";
 import { FilterBox } from "./filterbox";
 import { Head } from "./head";
+import { PivotBar } from "./pivotbar";
 import { Rows } from "./rows";
 import { Selected } from "./selected";
 import { Sums } from "./sums";
@@ -18,13 +19,14 @@ export interface OpenFilter {
 }
 
 /** All rows of a result: the tools above them, and the grid. */
-export function Grid({ result }: { result: P.ResultView }) {
+export function Grid({ result, pivot }: { result: P.ResultView; pivot: P.PivotView | null }) {
   const grid = useGrid(result);
   const [open, setOpen] = useState<OpenFilter | null>(null);
   const { cell } = grid.selection.now.current;
   return (
     <>
-      <Tools grid={grid} />
+      <Tools grid={grid} result={result} isPivot={pivot !== null} />
+      {pivot && <PivotBar grid={grid} result={result} pivot={pivot} />}
       {grid.code.code !== null && <TableCode code={grid.code.code} />}
       <div class="jf-split">
         <Cells grid={grid} open={open} setOpen={setOpen} />

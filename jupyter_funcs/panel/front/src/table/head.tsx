@@ -65,7 +65,7 @@ function Header({ grid, cell: { at, place, style, pin }, open, setOpen }: Header
           setOpen={setOpen}
         />
       </div>
-      {column && <Summary column={column} />}
+      {column && <Summary grid={grid} column={column} />}
       <Grip name={name} setWidth={(width) => layout.setWidth(at, width)} />
     </div>
   );

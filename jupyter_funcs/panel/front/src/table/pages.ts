@@ -23,6 +23,8 @@ export class Pages {
   private readonly held = new Map<string, (string | null)[][]>();
   private readonly asked = new Set<string>();
   readonly sums: Record<string, string> = {};
+  /** Of the columns' summaries, what is of the rows of this view. */
+  readonly parts: Record<string, number[]> = {};
   total: number;
 
   constructor(
@@ -41,6 +43,7 @@ export class Pages {
   put(page: P.TablePage) {
     this.total = page.total;
     Object.assign(this.sums, page.sums);
+    Object.assign(this.parts, page.parts);
     const key = keyOf(blockOf(page.from), groupOf(page.columns[0] ?? 0));
     this.held.delete(key);
     this.held.set(key, page.rows);
@@ -48,6 +51,11 @@ export class Pages {
     const [oldest] = this.held.keys();
     this.held.delete(oldest);
     this.asked.delete(oldest);
+  }
+
+  /** Whether some rows may not be shown. */
+  get isPart() {
+    return this.query.filters.length > 0 || this.query.find !== "";
   }
 
   /** Whether a page is to be asked for: it is there, and neither here nor on its way. */

@@ -2,7 +2,7 @@ import type { TargetedEvent } from "preact";
 import { useState } from "preact/hooks";
 import { Button, Icon } from "../core/icons";
 import type * as P from "../core/protocol";
-import { isDate, parsed, percent } from "./columns";
+import { amountOf, boundsOf, isDate, percent } from "./columns";
 import { Histogram } from "./histogram";
 import { type Put, TYPING } from "./useLateFilter";
 
@@ -38,9 +38,14 @@ export function RangeBox({ column, filter, put }: RangeBoxProps) {
   };
   return (
     <>
-      {!isDay && summary && summary.histogram.length > 1 && (
+      {summary && summary.histogram.length > 1 && (
         <div class="jf-bighist">
-          <Histogram summary={summary} low={boundOf(low)} high={boundOf(high)} />
+          <Histogram
+            summary={summary}
+            low={boundOf(low)}
+            high={boundOf(high)}
+            brush={([from, to]) => set(boundsOf(column, from, to), 0)}
+          />
         </div>
       )}
       <div class="jf-two">
@@ -72,7 +77,7 @@ export function RangeBox({ column, filter, put }: RangeBoxProps) {
 }
 
 function boundOf(text: string) {
-  const value = parsed(text);
+  const value = amountOf(text);
   return Number.isNaN(value) ? undefined : value;
 }
 

@@ -1,15 +1,21 @@
 import { count } from "../core/format";
 import type * as P from "../core/protocol";
-import { isDate, percent } from "./columns";
+import { amountOf, boundsOf, isDate, percent } from "./columns";
 import { Histogram } from "./histogram";
+import type { GridState } from "./useGrid";
 
-/** What is known of all values of a column, under its name. */
-export function Summary({ column }: { column: P.ColumnView }) {
+interface SummaryProps {
+  grid: GridState;
+  column: P.ColumnView;
+}
+
+/** What is known of all values of a column, under its name, and of those that are shown. */
+export function Summary({ grid, column }: SummaryProps) {
   const { name, summary } = column;
   if (!summary) return <div class="jf-sum" data-jf={`summary:${name}`} />;
   return (
     <div class="jf-sum" data-jf={`summary:${name}`} title={emptyText(summary)}>
-      <Values column={column} summary={summary} />
+      <Values grid={grid} column={column} summary={summary} />
     </div>
   );
 }
@@ -17,12 +23,17 @@ export function Summary({ column }: { column: P.ColumnView }) {
 const emptyText = ({ empty }: P.ColumnSummary) =>
   empty > 0 ? `${percent(empty)} empty` : undefined;
 
-function Values({ column, summary }: { column: P.ColumnView; summary: P.ColumnSummary }) {
+interface ValuesProps extends SummaryProps {
+  summary: P.ColumnSummary;
+}
+
+function Values(props: ValuesProps) {
+  const { column, summary } = props;
   const { distinct, histogram, short, top } = summary;
   const [low, high] = short;
-  if (top.length) return <Top summary={summary} />;
-  if (isDate(column)) return low ? <Days low={low} high={high} /> : null;
-  if (histogram.length) return <Bars summary={summary} />;
+  if (top.length) return <Top {...props} />;
+  if (isDate(column) && histogram.length < 2) return low ? <Days low={low} high={high} /> : null;
+  if (histogram.length) return <Bars {...props} />;
   const known = distinct ? `${count(distinct)} distinct` : (emptyText(summary) ?? low);
   return (
     <p>
@@ -31,6 +42,13 @@ function Values({ column, summary }: { column: P.ColumnView; summary: P.ColumnSu
   );
 }
 
+/** What of a summary is of the rows that are shown; none if all are. */
+const partOf = ({ pages }: GridState, at: number) =>
+  pages.isPart ? (pages.parts[at] ?? []) : undefined;
+
+const apply = ({ query, tell }: GridState, at: number, filter: P.Filter | null) =>
+  void tell(query.filter(at, filter));
+
 /** The share of a column that is empty. */
 function Nulls({ summary: { empty } }: { summary: P.ColumnSummary }) {
   if (empty <= 0) return null;
@@ -38,17 +56,30 @@ function Nulls({ summary: { empty } }: { summary: P.ColumnSummary }) {
 }
 
 /** The most frequent values, as wide as their shares, and the first of them as text. */
-function Top({ summary }: { summary: P.ColumnSummary }) {
+function Top({ grid, column, summary }: ValuesProps) {
   const { distinct, top } = summary;
-  const colour = (at: number) => `${72 - Math.min(at, 6) * 8}%`;
+  const { at } = column;
+  const colour = (place: number) => `${72 - Math.min(place, 6) * 8}%`;
+  const part = partOf(grid, at);
+  const toggle = (text: string) => {
+    const now = grid.pages.query.filters.find((filter) => filter.at === at);
+    const isOn = now?.kind === "values" && String(now.values) === text;
+    apply(grid, at, isOn ? null : { at, kind: "values", values: [text] });
+  };
   return (
     <>
       <div class="jf-hist-row is-top">
         <div class="jf-top">
-          {top.map(({ text, share }, at) => (
+          {top.map(({ text, share }, place) => (
             <i
               title={`${text}: ${percent(share)}`}
-              style={{ flex: String(share * 100), "--p": colour(at) }}
+              data-jf={`top:${text}`}
+              style={{
+                flex: String(share * 100),
+                "--p": colour(place),
+                "--q": part && `${((part[place] ?? 0) / share) * 100}%`,
+              }}
+              onClick={() => toggle(text)}
             />
           ))}
         </div>
@@ -71,13 +102,23 @@ function Days({ low, high }: { low: string; high: string }) {
   );
 }
 
-function Bars({ summary }: { summary: P.ColumnSummary }) {
-  const [low, high] = summary.short;
+function Bars({ grid, column, summary }: ValuesProps) {
+  const { at } = column;
+  const [low, high] = summary.short.map((end) => (isDate(column) ? end.slice(0, 7) : end));
+  const brush = ([from, to]: [number, number]) => {
+    const [low, high] = boundsOf(column, from, to);
+    apply(grid, at, low || high ? { at, kind: "range", low, high } : null);
+  };
+  const canBrush = Number.isFinite(amountOf(summary.minimum) + amountOf(summary.maximum));
   const empty = emptyText(summary);
   return (
     <>
       <div class="jf-hist-row">
-        <Histogram summary={summary} />
+        <Histogram
+          summary={summary}
+          part={partOf(grid, at)}
+          brush={canBrush && !grid.off ? brush : undefined}
+        />
         <Nulls summary={summary} />
       </div>
       <p>

@@ -1,20 +1,24 @@
 import type { TargetedEvent } from "preact";
 import { Button, Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
+import type * as P from "../core/protocol";
 import { Chip } from "./chip";
 import { filterText } from "./filtertext";
+import { StepChips, StepTools } from "./steptools";
 import type { GridState } from "./useGrid";
 
 /** What stands above the rows: find, the filters, how many rows there are, and the view as code. */
-export function Tools({ grid }: { grid: GridState }) {
+export function Tools(props: { grid: GridState; result: P.ResultView; isPivot: boolean }) {
+  const { grid } = props;
   const { code, off, isPart, listFrom, told } = grid;
   return (
     <div class="jf-sub">
       <Find grid={grid} />
-      <Chips grid={grid} />
+      <Chips grid={grid} result={props.result} />
       <span class="jf-quiet jf-num" data-jf="row-count">
         {isPart && told}
       </span>
+      <StepTools {...props} />
       <Button
         kind="is-first"
         icon="columns"
@@ -61,8 +65,8 @@ function Find({ grid }: { grid: GridState }) {
 }
 
 /** What is filtered and hidden, to be taken away. */
-function Chips({ grid }: { grid: GridState }) {
-  const { tell } = usePanel();
+function Chips({ grid, result }: { grid: GridState; result: P.ResultView }) {
+  const { tell, seen } = usePanel();
   const { columns, hidden, hide, off, pages, query } = grid;
   const { filters } = pages.query;
   const [first] = hidden;
@@ -84,6 +88,12 @@ function Chips({ grid }: { grid: GridState }) {
       ))}
       {hidden.length > 0 && (
         <Chip text={hiddenText} hook="hidden" label="Show" remove={() => hide([])} />
+      )}
+      <StepChips grid={grid} result={result} />
+      {seen.note && (
+        <span class="jf-quiet" data-jf="view-note">
+          {seen.note}
+        </span>
       )}
       {filters.length > 1 && pages.total > 0 && (
         <button

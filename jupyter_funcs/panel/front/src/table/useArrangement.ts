@@ -1,11 +1,19 @@
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { clamp } from "../chart/scales";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
+import type { Arrangement } from "../core/useSeen";
 import { usualOrder } from "./columns";
 import type { Columns } from "./useColumns";
 
-export type Widths = Record<number, number>;
+export type Widths = Arrangement["widths"];
+
+/** How the columns of a table are arranged at first; those of a pivot are in the order of values. */
+function usual(table: P.TableView, steps: P.Step[]): Arrangement {
+  const places = Array.from({ length: table.count }, (_, at) => at);
+  const isPivot = steps.some(({ kind }) => kind === "pivot");
+  return { order: isPivot ? places : usualOrder(table), widths: {}, pinned: null };
+}
 
 const allowed = (width: number) => clamp(width, 48, 800);
 
@@ -14,10 +22,15 @@ const allowed = (width: number) => clamp(width, 48, 800);
  * for as many labels as are a small part of the width.
  */
 export function useArrangement(table: P.TableView, hidden: number[], columns: Columns) {
-  const { announce } = usePanel();
-  const [order, setOrder] = useState(() => usualOrder(table));
-  const [widths, setWidths] = useState<Widths>({});
-  const [pinned, setPinned] = useState<number[] | null>(null);
+  const { announce, seen, keep } = usePanel();
+  const [first] = useState(() => seen.arranged ?? usual(table, seen.steps));
+  const [order, setOrder] = useState(first.order);
+  const [widths, setWidths] = useState(first.widths);
+  const [pinned, setPinned] = useState(first.pinned);
+  useLayoutEffect(() => {
+    const isFirst = order === first.order && widths === first.widths && pinned === first.pinned;
+    if (!isFirst) keep({ arranged: { order, widths, pinned } });
+  }, [order, widths, pinned]);
   const shown = useMemo(() => {
     const seen = order.filter((at) => !hidden.includes(at));
     const isPinned = (at: number) => pinned?.includes(at) ?? false;

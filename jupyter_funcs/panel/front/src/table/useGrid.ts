@@ -21,7 +21,7 @@ export type GridState = ReturnType<typeof useGrid>;
 
 /** Everything that the parts of the grid draw. */
 export function useGrid(result: P.ResultView) {
-  const { live, query: kept } = usePanel();
+  const { live, tell, query: kept } = usePanel();
   const { table, number: run } = result;
   const off = live === "gone";
   const id = useUniqueId();
@@ -56,6 +56,7 @@ export function useGrid(result: P.ResultView) {
   const rows = plural(isPart ? table.rows : total, "row");
   return {
     id,
+    tell,
     run,
     table,
     off,

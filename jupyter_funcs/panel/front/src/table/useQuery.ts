@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count } from "../core/format";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
+import { ALL } from "../core/query";
 import { isNumber } from "./columns";
 import { groupOf } from "./pages";
 import { sorted } from "./sorted";
@@ -26,7 +27,7 @@ export function useQuery(
   scroll: Scroll,
   selection: Selection,
 ) {
-  const { tell, query, setQuery, announce } = usePanel();
+  const { tell, toast, query, setQuery, announce } = usePanel();
   const { wanted } = view;
   const [find, setFind] = useState(query.find);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -42,10 +43,16 @@ export function useQuery(
   };
   const change = (more: Partial<P.TableQuery>) => show({ ...wanted.current, ...more });
 
+  /** What was filtered in another result may not be possible in this one. */
+  const refuse = (error: Error) => {
+    toast(error.message);
+    setQuery(ALL);
+  };
+
   // Drawn again after it was away, with a query that is still that of the chart.
   useLayoutEffect(() => {
     const isOther = JSON.stringify(query) !== JSON.stringify(view.pages.query);
-    if (isOther) void tell(show(query, scroll.top));
+    if (isOther) show(query, scroll.top).catch(refuse);
   }, []);
   useLayoutEffect(() => () => clearTimeout(typing.current), []);
 
@@ -65,6 +72,7 @@ export function useQuery(
   };
   const hide = (hidden: number[]) => {
     if (wanted.current.find) void tell(change({ hidden }));
+    else setQuery({ ...query, hidden });
   };
   const clear = () => {
     setFind("");

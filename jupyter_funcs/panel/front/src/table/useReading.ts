@@ -19,6 +19,7 @@ export function useReading(
     const groups = new Set(seen.map(groupOf));
     const last = blockOf(scroll.top + scroll.rows + PAGE / 2);
     for (const group of groups) {
+      if (view.pages.isPart) view.read(0, group); // with the parts of the summaries
       for (let block = blockOf(scroll.top); block <= last; block++) view.read(block, group);
     }
     columns.read(seen);

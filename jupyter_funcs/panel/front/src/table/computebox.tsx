@@ -1,0 +1,112 @@
+import type { TargetedEvent } from "preact";
+import { useState } from "preact/hooks";
+import { Button, Icon } from "../core/icons";
+import { Popover } from "../core/popover";
+
+interface ComputeBoxProps {
+  anchor: HTMLElement;
+  /** Of the columns that are there. */
+  names: string[];
+  /** Refused with what is wrong with the expression. */
+  compute: (name: string, expression: string) => Promise<void>;
+  close: () => void;
+}
+
+/** A name as an expression takes it. */
+const quoted = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : `\`${name}\``);
+
+/** Names shown to be picked. */
+const MOST = 40;
+
+/** Ask for the name and the expression of a new column. */
+export function ComputeBox({ anchor, names, compute, close }: ComputeBoxProps) {
+  const [name, setName] = useState("");
+  const [expression, setExpression] = useState("");
+  const [trouble, setTrouble] = useState("");
+
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const usual = expression.replaceAll("`", "").trim();
+    compute(name.trim() || usual, expression).then(close, (error: Error) =>
+      setTrouble(error.message),
+    );
+  };
+  const add = (column: string) =>
+    setExpression(`${expression.trimEnd()} ${quoted(column)} `.trimStart());
+  const typed =
+    (set: (text: string) => void) =>
+    ({ currentTarget: { value } }: TargetedEvent<HTMLInputElement>) => {
+      set(value);
+      setTrouble("");
+    };
+  return (
+    <Popover anchor={anchor} close={close} label="Compute a column" role="dialog" width={360} right>
+      <form class="jf-form2" onSubmit={submit}>
+        <h3>Compute a column</h3>
+        <Entry
+          label="Expression"
+          hook="compute-expression"
+          hint="Spend / `Transaction Count`"
+          value={expression}
+          onInput={typed(setExpression)}
+        />
+        <div class="jf-quick jf-names" role="group" aria-label="Columns">
+          {names.slice(0, MOST).map((column) => (
+            <Button
+              key={column}
+              kind="is-line"
+              label={column}
+              data-jf={`compute-column:${column}`}
+              onClick={() => add(column)}
+            />
+          ))}
+        </div>
+        <p class="jf-quiet">
+          + − × ÷, comparisons, and share(x), change(x, 4), rolling(x, 7), log(x), abs(x). Columns
+          after these group the rows: change(Spend, 1, Symbol).
+        </p>
+        <Entry
+          label="Name"
+          hook="compute-name"
+          hint="As the expression"
+          value={name}
+          onInput={typed(setName)}
+        />
+        {trouble && (
+          <p class="jf-err" role="alert">
+            <Icon name="err" size={14} />
+            <span>{trouble}</span>
+          </p>
+        )}
+        <button type="submit" class="jf-btn is-main" data-jf="compute-now">
+          Add column
+        </button>
+      </form>
+    </Popover>
+  );
+}
+
+interface EntryProps {
+  label: string;
+  hook: string;
+  hint: string;
+  value: string;
+  onInput: (event: TargetedEvent<HTMLInputElement>) => void;
+}
+
+const Entry = ({ label, hook, hint, value, onInput }: EntryProps) => (
+  <label>
+    {label}
+    <div class="jf-box">
+      <input
+        data-jf={hook}
+        spellcheck={false}
+        autocomplete="off"
+        maxlength={1000}
+        placeholder={hint}
+        value={value}
+        onInput={onInput}
+      />
+    </div>
+  </label>
+);

@@ -1,0 +1,96 @@
+import type { TargetedEvent } from "preact";
+import { useState } from "preact/hooks";
+import { Button } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
+import type * as P from "../core/protocol";
+import { ALL } from "../core/query";
+import { Chip } from "./chip";
+import { ComputeBox } from "./computebox";
+import type { GridState } from "./useGrid";
+import { useSteps } from "./useShape";
+
+interface StepToolsProps {
+  grid: GridState;
+  result: P.ResultView;
+  isPivot: boolean;
+}
+
+/** What makes another table of this one, and what undoes all that was chosen. */
+export function StepTools({ grid: { off, columns }, result, isPivot }: StepToolsProps) {
+  const { seen, tell } = usePanel();
+  const steps = useSteps(result);
+  const [anchor, open] = useState<HTMLElement | null>(null);
+  const isArranged = seen.steps.length > 0 || seen.arranged !== undefined;
+  const isChosen = isArranged || JSON.stringify(seen.query) !== JSON.stringify(ALL);
+  return (
+    <>
+      {isChosen && (
+        <button
+          type="button"
+          class="jf-inline"
+          data-jf="reset-view"
+          disabled={off}
+          onClick={steps.reset}
+        >
+          Reset view
+        </button>
+      )}
+      <Button
+        kind="is-link"
+        icon="plus"
+        label="Compute"
+        aria="Compute a column"
+        small
+        data-jf="compute"
+        aria-haspopup="dialog"
+        aria-expanded="false"
+        disabled={off}
+        onClick={({ currentTarget }: TargetedEvent<HTMLElement>) =>
+          open(anchor ? null : currentTarget)
+        }
+      />
+      <Button
+        kind="is-link"
+        icon="pivot"
+        label="Pivot"
+        aria="Pivot"
+        small
+        data-jf="pivot"
+        aria-pressed={isPivot ? "true" : "false"}
+        disabled={off}
+        onClick={() => void tell(isPivot ? steps.unpivot() : steps.pivot({}))}
+      />
+      {anchor && !off && (
+        <ComputeBox
+          anchor={anchor}
+          names={result.table.columns.map(({ at }) => columns.nameOf(at))}
+          compute={steps.compute}
+          close={() => open(null)}
+        />
+      )}
+    </>
+  );
+}
+
+/** The computed columns, to be taken away. */
+export function StepChips({ grid: { off }, result }: Omit<StepToolsProps, "isPivot">) {
+  const { tell } = usePanel();
+  const { steps, remove } = useSteps(result);
+  return (
+    <>
+      {steps.map(
+        (step) =>
+          step.kind === "column" && (
+            <Chip
+              key={step.name}
+              text={`${step.name} = ${step.expression}`}
+              hook={step.name}
+              label="Remove column"
+              remove={() => void tell(remove(step))}
+              off={off}
+            />
+          ),
+      )}
+    </>
+  );
+}
