@@ -157,7 +157,7 @@ def test_no_kept_result_is_lost_when_the_service_is_killed_again_and_again(
 
     def kill() -> None:
         for _ in range(KILLS):
-            time.sleep(draw.uniform(1, 3))
+            time.sleep(draw.uniform(1, 5))
             service.end()
             service.start()
         over.set()
@@ -178,11 +178,10 @@ def test_no_kept_result_is_lost_when_the_service_is_killed_again_and_again(
         killer.join(600)
         assert over.is_set()
         states = list(pool.map(partial(_checked_end, service), range(RUNS)))
-    # Nothing that may have changed data was started twice, and the rest was, if it was killed once.
-    lost = [number for number, state in enumerate(states) if state == "lost"]
-    assert states.count("done") + len(lost) == RUNS
+    assert states.count("done") + states.count("lost") == RUNS
+    # Nothing that may have changed data was started twice; the rest was, and is lost if it was killed twice.
     assert set(_starts(service, "Change")) == {1}
-    assert len([number for number in lost if number % 4]) <= KILLS
+    assert set(_starts(service, "Nap", "lost")) <= {2}
 
 
 def _checked_end(service: Restarted, number: int) -> str:
@@ -197,10 +196,11 @@ def _checked_end(service: Restarted, number: int) -> str:
     return state
 
 
-def _starts(service: Restarted, name: str) -> list[int]:
-    query = "SELECT starts FROM kept_runs WHERE function = ?"
+def _starts(service: Restarted, name: str, state: str = "%") -> list[int]:
+    """Return how often each run of a function was started."""
+    query = "SELECT starts FROM kept_runs WHERE function = ? AND state LIKE ?"
     with contextlib.closing(sqlite3.connect(service.database)) as database:
-        return [starts for (starts,) in database.execute(query, (name,))]
+        return [starts for (starts,) in database.execute(query, (name, state))]
 
 
 NGINX = """
