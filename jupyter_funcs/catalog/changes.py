@@ -47,12 +47,11 @@ def relisted(before: Catalog | None, now: Catalog) -> str:
     """Describe which functions were added, removed or changed since an earlier listing; empty without one."""
     if before is None:
         return ""
-    was, are = (
-        Counter(function.name for function in catalog) for catalog in (before, now)
-    )  # two may have one name
+    was = Counter(function.name for function in before)  # two may have one name
+    are = Counter(function.name for function in now)
     contents = Contents()
-    known = {repr(contents.of(function)) for function in before}
-    others = [function.name for function in now if repr(contents.of(function)) not in known]
+    same = {repr(contents.of(function)) for function in before}
+    others = [function.name for function in now if repr(contents.of(function)) not in same]
     changed = dict.fromkeys(name for name in others if was[name] == are[name])
     news = {
         "added": [*(are - was).elements()],
@@ -76,23 +75,23 @@ def changes(name: str, before: Interface, now: Interface) -> str:
     """Describe the differences between two interfaces of a function, as `drift` does."""
     renamed = _renamed(before, now)
     same = {name: name for name in before if name in now} | renamed
-    new = {
-        name: param
-        for name, param in now.items()
-        if name not in before and name not in renamed.values()
-    }
+    new = now.keys() - same.values()
     required = [
         quote(today)
         for then, today in same.items()
         if now[today].required and not before[then].required
     ]
-    rules = dict.fromkeys(param.one_of for param in now.values() if param.one_of)
-    known = {tuple(same.get(name, name) for name in param.one_of) for param in before.values()}
-    required += [listed(map(quote, one_of)) for one_of in rules if one_of not in known]
+    rules = dict.fromkeys(param.one_of for param in now.values())
+    earlier = [tuple(same.get(name, name) for name in param.one_of) for param in before.values()]
+    required += [listed(map(quote, rule)) for rule in rules if rule and rule not in earlier]
     news = {
         "renamed": [f"{quote(then)} to {quote(today)}" for then, today in renamed.items()],
         "removed": [quote(name) for name in before if name not in same],
-        "added": [quote(name) + " (required)" * param.required for name, param in new.items()],
+        "added": [
+            f"{quote(name)} (required)" if param.required else quote(name)
+            for name, param in now.items()
+            if name in new
+        ],
         "now requires": required,
     }
     texts = [f"{verb} {listed(names, 'and')}" for verb, names in news.items() if names]
@@ -103,11 +102,14 @@ def _renamed(before: Interface, now: Interface) -> dict[str, str]:
     """Pair each parameter that is gone with the new one most like it."""
     gone = [name for name in before if name not in now]
     new = [name for name in now if name not in before]
-    found: dict[str, str] = {}
-    for then in gone if len(gone) * len(new) <= _MOST_PAIRS else ():
-        left = [today for today in new if today not in found.values()]
-        same = [today for today in left if before[then].kind == now[today].kind in _UNIQUE_KINDS]
-        # A shorter name is in too many others.
-        if alike := same or (nearest(then, left, 1) if len(then) > 2 else []):
-            found[then] = alike[0]
-    return found
+    renamed: dict[str, str] = {}
+    if len(gone) * len(new) > _MOST_PAIRS:
+        return renamed
+    for then in gone:
+        left = [today for today in new if today not in renamed.values()]
+        alike = [today for today in left if before[then].kind == now[today].kind in _UNIQUE_KINDS]
+        if not alike and len(then) > 2:  # a shorter name is in too many others
+            alike = nearest(then, left, 1)
+        if alike:
+            renamed[then] = alike[0]
+    return renamed

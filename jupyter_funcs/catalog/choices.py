@@ -241,14 +241,14 @@ def suggest(
     refusal: FuncsError,
     fields: Iterable[Field],
     args: Values,
-    known: Callable[[Field], Choices],
+    choices: Callable[[Field], Choices],
 ) -> None:
     """Add suggestions to a refusal that concerns a value that isn't listed."""
     errors = refusal.errors if isinstance(refusal, ArgumentError) else {}
     hints = []
     for field in fields:
         for value in refused(refusal, field, args) if field.source else ():
-            near = known(field).nearest(value)
+            near = choices(field).nearest(value)
             if near and near[0] not in refusal.what:
                 hints.append(meant(near))
                 if field.name in errors:

@@ -232,9 +232,9 @@ def without(text: str, *shown: bool) -> str:
     """Return a text without the sentences about options, default, source and date format, each if `shown`."""
     says = list(compress(_SAYS, shown))
     return " ".join(
-        said
-        for said in _SENTENCE_END.split(text)
-        if not any(pattern.match(said) for pattern in says)
+        sentence
+        for sentence in _SENTENCE_END.split(text)
+        if not any(pattern.match(sentence) for pattern in says)
     )
 
 
@@ -304,7 +304,7 @@ def _flag(text: str) -> Words:
 def _one_by_one(text: str) -> Iterator[Iterable[str]]:
     """Yield what may be options that are not in a list."""
     yield from (pair for pair in _EITHER.findall(text) if not any(map(_NO_OPTION.search, pair)))
-    yield (next(filter(None, found)) for found in _USED.findall(text))
+    yield (next(filter(None, words)) for words in _USED.findall(text))
 
 
 def _announced(text: str) -> list[str]:
@@ -360,7 +360,7 @@ def read_default(text: str, options: Words) -> str | None:
 
 def read_source(text: str) -> str | None:
     """Return the name of the function that lists the valid values."""
-    return next((found[1].strip() for pattern in _SOURCES if (found := pattern.search(text))), None)
+    return next((match[1].strip() for pattern in _SOURCES if (match := pattern.search(text))), None)
 
 
 def read_rule(
@@ -369,10 +369,10 @@ def read_rule(
     """Return the names of which one is required, the sentence that says so, and whether in the service's own words."""
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
-            if found := pattern.search(sentence):
+            if match := pattern.search(sentence):
                 others = [
                     spelt[folded(word)]
-                    for word in _SEPARATOR.split(found[1])
+                    for word in _SEPARATOR.split(match[1])
                     if folded(word) in spelt
                 ]
                 together = {*others, name}
@@ -384,7 +384,9 @@ def read_rule(
 
 def read_bounds(name: str, text: str, *, whole: bool) -> tuple[int | None, int | None]:
     """Return the inclusive lower and upper bounds of a number, if they are in its own unit."""
-    text = " ".join(said for said in _SENTENCE_END.split(text) if not _NO_BOUND.search(said))
+    text = " ".join(
+        sentence for sentence in _SENTENCE_END.split(text) if not _NO_BOUND.search(sentence)
+    )
 
     def bound(side: int) -> int | None:
         """Return the first lower (0) or upper (-1) bound."""

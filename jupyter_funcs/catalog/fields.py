@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as attribute
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -90,13 +91,13 @@ class Field:
     maximum: float | None = None
     not_before: str | None = None
     """The name of the date field that this date must not precede."""
-    evidence: Mapping[str, Evidence] = field(default_factory=dict, hash=False)
+    evidence: Mapping[str, Evidence] = attribute(default_factory=dict, hash=False)
     """How ``kind``, ``options``, ``default``, ``required``, ``bounds``, ``rule`` and ``source`` are known, if there."""
-    schema: Values | None = field(default=None, hash=False)
+    schema: Values | None = attribute(default=None, hash=False)
     """The JSON Schema that the catalog declares."""
     item: Kind = Kind.TEXT
     """The kind of each item of a list."""
-    typed: Values = field(default_factory=dict, hash=False)
+    typed: Values = attribute(default_factory=dict, hash=False)
     """The JSON values of options that are not texts."""
     format: str = ""
     """The ``format`` of its JSON Schema, or of the items of a list."""
@@ -106,11 +107,11 @@ class Field:
     """Of a part, the parameter."""
     inside: tuple[str | int, ...] = ()
     """Of a part, the names that lead to it from the parameter, and the positions of rows."""
-    room: int = field(default=_MOST_PARTS, repr=False, compare=False)
+    room: int = attribute(default=_MOST_PARTS, repr=False, compare=False)
     """How many parts it may have at all levels."""
-    choices: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
+    choices: list[Any] = attribute(default_factory=list, init=False, repr=False, compare=False)
     """A memo of `catalog.values`."""
-    _rows: dict[int | str, Field] = field(
+    _rows: dict[int | str, Field] = attribute(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -242,39 +243,39 @@ _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_+
 def by_name(fields: Iterable[Field]) -> dict[str, Field]:
     """Return fields by wire name; of a repeated name, the first."""
     named: dict[str, Field] = {}
-    for one in fields:
-        named.setdefault(one.name, one)
+    for field in fields:
+        named.setdefault(field.name, field)
     return named
 
 
 def with_parts(fields: Iterable[Field]) -> Iterator[Field]:
     """Yield fields, each followed by its parts."""
-    for one in fields:
-        yield one
-        yield from with_parts(one.fields)
+    for field in fields:
+        yield field
+        yield from with_parts(field.fields)
 
 
 def part_named(fields: Iterable[Field], name: str) -> Field | None:
     """Return the part of a field with a dotted name, such as ``customer.name`` or ``items.0.name``."""
     fields = [
-        one
-        for one in fields
-        if one.name == name or name.startswith((f"{one.name}.", f"{one.name}[]."))
+        field
+        for field in fields
+        if field.name == name or name.startswith((f"{field.name}.", f"{field.name}[]."))
     ]
-    for one in sorted(fields, key=lambda one: one.name != name):
-        parts: Iterable[Field] = one.fields
-        at = name[len(one.name) + 1 :].partition(".")[0]
-        if one.is_rows and at.isdecimal() and len(at) < _LONGEST_POSITION:
-            parts = [one.row(int(at))]
-        found = one if one.name == name else part_named(parts, name)
-        if found is not None:
-            return found
+    for field in sorted(fields, key=lambda field: field.name != name):
+        parts: Iterable[Field] = field.fields
+        at = name[len(field.name) + 1 :].partition(".")[0]
+        if field.is_rows and at.isdecimal() and len(at) < _LONGEST_POSITION:
+            parts = [field.row(int(at))]
+        part = field if field.name == name else part_named(parts, name)
+        if part is not None:
+            return part
     return None
 
 
 def fields_named(fields: Sequence[Field], names: Iterable[str]) -> dict[str, Field]:
     """Return the fields and parts of these names."""
-    return {name: found for name in names if (found := part_named(fields, name))}
+    return {name: part for name in names if (part := part_named(fields, name))}
 
 
 def _parts(group: Field) -> Iterator[Field]:
@@ -325,10 +326,10 @@ def schema_problems(functions: Iterable[Function]) -> list[str]:
     """Return the parameters whose schemas contradict themselves, which is not enforced, each with the contradiction."""
     schemas = Schemas()
     return [
-        f"{quote(param.name)} of {quote(function.name)} ({found.problem})"
+        f"{quote(param.name)} of {quote(function.name)} ({declared.problem})"
         for function in functions
         for param in function.params
-        if (found := schemas.once("schema", param.schema, schemas.read)) and found.problem
+        if (declared := schemas.once("schema", param.schema, schemas.read)) and declared.problem
     ]
 
 

@@ -247,8 +247,8 @@ class Catalog:
 
     def get(self, name: str | int) -> Function:
         """Return the function with this name, as `peek`, or raise a `NotFoundError` with suggestions."""
-        if found := self.peek(name):
-            return found
+        if function := self.peek(name):
+            return function
         wanted = str(name).strip()
         if reason := self.left_out.get(wanted):
             raise NotFoundError(
@@ -264,8 +264,8 @@ class Catalog:
     def peek(self, name: str | int) -> Function | None:
         """Return the function with this wire name, slug or id, or else this unambiguous spelling, or ``None``."""
         wanted = str(name).strip()
-        found = self._exact.get(str(name)) or self._exact.get(wanted)
-        return found or self._exact.get(self._spellings.get(folded(wanted), ""))
+        function = self._exact.get(str(name)) or self._exact.get(wanted)
+        return function or self._exact.get(self._spellings.get(folded(wanted), ""))
 
     def search(self, words: str = "") -> list[Function]:
         """Return the functions that contain every word, else half of them: an exact name first, then by their names."""

@@ -64,9 +64,11 @@ def _annotation(field: Field) -> Any:
     if set(options) == {True, False}:
         value = bool
     elif 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float
-        known: Any = Literal[options]
+        literal: Any = Literal[options]
         value = dt.date if kind is Kind.DATE else value
-        value = known if field.is_declared("options") and kind is not Kind.DATE else known | value
+        value = (
+            literal if field.is_declared("options") and kind is not Kind.DATE else literal | value
+        )
     if not field.is_declared() and kind is not Kind.DATE:
         value |= str
     if field.is_list:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, zip_longest
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.core.json_decoding import JsonObject
 
-    _Decode = Callable[[bytes | str], list[Any]]
-    _DecodeOf = Callable[["_Reading", Any], _Decode]
 
 T = TypeVar("T")
 
@@ -83,7 +80,6 @@ _MEMBERS = _spaced(b', (?=")')
 _KEY = _spaced(rb' [{,] "(?:[^"\\]|\\.)*" : ')
 # Rows with numbers, which are too many to take apart by key.
 _BY_INDEX = _spaced(rb' \{ "-?[0-9]+" : \{ "[^"0-9\\-]')
-_NEWLINE = re.compile(b"\n")
 # Not a row number, but decoded as 0.
 _MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')
 
@@ -91,13 +87,11 @@ _text = msgspec.json.Decoder(str)
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def read_long(reply: bytes | str, *, lines: bool = False) -> Any:
+def read_long(reply: bytes | str) -> Any:
     """Return the body of a reply with a `Table` in place of its long list, or ``None`` for the plain path."""
     reading = _Reading(_CELLS_PER_BYTE * len(reply), float_hook(reply))
     try:
-        body = (_lines if lines else _body)(
-            reply.encode() if isinstance(reply, str) else reply, reading
-        )
+        body = _body(reply.encode() if isinstance(reply, str) else reply, reading)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         return None
     warn_of_repairs(reading.what, reading.constants, halves=reading.halves)
@@ -165,26 +159,6 @@ def _body(reply: bytes, reading: _Reading) -> Any:
     return _document(memoryview(_text.decode(memoryview(reply)[start:end]).encode()), reading)
 
 
-def _lines(reply: bytes, reading: _Reading) -> Table:
-    reading.what = "reply"
-    records = _Objects(reading, decode_of=_lines_of)
-    table = _records(_cut(memoryview(reply), _NEWLINE, (b"", b"")), records)
-    if records.parts.keys() & {"error", "body"}:
-        raise _Odd
-    return table
-
-
-def _lines_of(reading: _Reading, record: Any) -> _Decode:
-    """Return what decodes lines with one record each; decoding them at once would not see where they end."""
-    decode = reading.decoder(record).decode
-
-    def decode_lines(chunk: bytes | str) -> list[Any]:
-        lines = chunk.encode() if isinstance(chunk, str) else chunk
-        return [decode(line) for line in lines.split(b"\n") if line]
-
-    return decode_lines
-
-
 def _document(text: memoryview, reading: _Reading) -> Any:
     if _PLAIN.opening.match(text):
         return _list(text, _PLAIN, reading)
@@ -193,14 +167,11 @@ def _document(text: memoryview, reading: _Reading) -> Any:
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        first = _KEY.match(text)
-        if (
-            first
-            and text[first.end() : first.end() + 1].tobytes() == b"["
-            and b'"data"' not in bytes(text)
-        ):
+        content = bytes(text)
+        first = _KEY.match(content)
+        if first and content[first.end() : first.end() + 1] == b"[" and b'"data"' not in content:
             raise _Odd from None  # lists of columns
-        text = memoryview(reading.repaired(bytes(text).decode()).encode())
+        text = memoryview(reading.repaired(content.decode()).encode())
         members = _members(text)
     if members.keys() & {"error", "body"}:
         raise _Odd
@@ -209,10 +180,9 @@ def _document(text: memoryview, reading: _Reading) -> Any:
     data = _document(members.pop("data"), reading)
     others = {name: msgspec.json.decode(value) for name, value in members.items()}
     if "columns" in others:
-        is_split = others.keys() <= {"columns", "index"} and all(
-            isinstance(value, list) for value in others.values()
-        )
-        if not (is_split and isinstance(data, Table) and data.shape == "rows") or reading.is_ragged:
+        are_lists = set(map(type, others.values())) == {list}
+        are_rows = isinstance(data, Table) and data.shape == "rows" and not reading.is_ragged
+        if not (others.keys() <= {"columns", "index"} and are_lists and are_rows):
             raise _Odd
     elif isinstance(data, dict) and "columns" not in data:
         raise _Odd
@@ -248,9 +218,12 @@ def _list(text: memoryview, marks: _Marks, reading: _Reading) -> Table:
     if first not in {b"{", b"["}:
         raise _Odd
     are_records = first == b"{"
-    chunks = _cut(inside, marks.records if are_records else marks.rows, marks.brackets)
-    documents = map(_text.decode, chunks) if marks is _ESCAPED else chunks
-    return _records(documents, _Objects(reading)) if are_records else _from_rows(documents, reading)
+    documents: Iterable[bytes | str] = _cut(
+        inside, marks.records if are_records else marks.rows, marks.brackets
+    )
+    if marks is _ESCAPED:
+        documents = map(_text.decode, documents)
+    return (_records if are_records else _from_rows)(documents, reading)
 
 
 def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
@@ -341,10 +314,6 @@ def _nulls(rows: int) -> Column:
     return packed([None] * rows)
 
 
-def _list_of(reading: _Reading, record: Any) -> _Decode:
-    return reading.decoder(GenericAlias(list, record)).decode
-
-
 class _Nothing(msgspec.Struct, forbid_unknown_fields=True):
     """An object without keys, before any is known."""
 
@@ -352,13 +321,16 @@ class _Nothing(msgspec.Struct, forbid_unknown_fields=True):
 class _Objects:
     """Similar objects, at the top or below a key: their columns, one per chunk, and the struct that decodes them."""
 
-    def __init__(self, reading: _Reading, rows: int = 0, decode_of: _DecodeOf = _list_of) -> None:
+    def __init__(self, reading: _Reading, rows: int = 0) -> None:
         self.reading = reading
-        self.objects = partial(decode_of, reading)
         self.rows = rows
         self.parts: dict[str, list[Column] | _Objects] = {}
         self.struct: Any = _Nothing
         self.decode_structs = self.objects(_Nothing)
+
+    def objects(self, kind: Any) -> Callable[[bytes | str], list[Any]]:
+        """Return what decodes a list of objects of a kind."""
+        return self.reading.decoder(GenericAlias(list, kind)).decode
 
     def decode(self, chunk: bytes | str) -> list[Any]:
         structs: list[Any]
@@ -422,8 +394,8 @@ class _Objects:
                 yield prefix + key, joined(part)
 
 
-def _records(chunks: Iterable[bytes | str], records: _Objects) -> Table:
-    reading = records.reading
+def _records(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
+    records = _Objects(reading)
     for chunk in chunks:
         structs = reading.decode(records.decode, chunk)
         reading.check(records.rows + len(structs))

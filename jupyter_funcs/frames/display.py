@@ -156,12 +156,14 @@ def is_empty(value: Any) -> bool:
 
 
 def _number_format(column: pd.Series[Any], about: str) -> tuple[str, Callable[[Any], str]]:
-    name, known, integers = column.name, column.dropna(), column.dtype.kind in "iu"
-    largest = float(known.abs().max()) if len(known) else 0.0
-    whole = integers or (largest < 2**53 and _are_whole(known.head(_SAMPLE)) and _are_whole(known))
+    name, present, integers = column.name, column.dropna(), column.dtype.kind in "iu"
+    largest = float(present.abs().max()) if len(present) else 0.0
+    whole = integers or (
+        largest < 2**53 and _are_whole(present.head(_SAMPLE)) and _are_whole(present)
+    )
     if whole and is_identifier(name):
         return "id", str if integers else "{:.0f}".format
-    if is_fraction(known, name, about):
+    if is_fraction(present, name, about):
         return "percent", ("{:+,.1%}" if is_growth(name) else "{:,.1%}").format
     if not MONEY.isdisjoint(words(name)) and not is_growth(name):
         return "money", "{:,}".format if integers else "{:,.2f}".format

@@ -282,8 +282,8 @@ def _excel_cells(frame: pd.DataFrame, place: int) -> list[Any]:
         with suppress(ValueError):  # times of several zones among them
             column = column.astype("datetime64[us]")
     if pd.api.types.is_datetime64_any_dtype(column.dtype) and column.dt.tz is None:
-        known = column.dropna()
-        if bool(known.between(*_SHEET_TIMES).all() and (known == known.dt.floor("ms")).all()):
+        present = column.dropna()
+        if bool(present.between(*_SHEET_TIMES).all() and (present == present.dt.floor("ms")).all()):
             plain = pd.Timestamp.date if are_days(column) else pd.Timestamp.to_pydatetime
             return [None if pd.isna(time) else plain(time) for time in column]
     return [_excel_cell(value, row, place) for row, value in enumerate(_cells(column), start=1)]

@@ -544,13 +544,13 @@ def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
 
 def _body(reply: bytes | str, *, strict: bool, lines: bool, envelope: bool) -> Any:
     """Return the decoded body of a reply; a long one may be a `Table` already."""
-    is_text = not envelope and reply[:1] in {'"', b'"'}
-    if not (strict or is_text or is_exact.get()):
-        body = _long(reply, lines=lines)
-        if body is not None:
-            return body
     if lines:
         return lines_of(reply, strict=strict)
+    is_text = not envelope and reply[:1] in {'"', b'"'}
+    if not (strict or is_text or is_exact.get()):
+        body = _long(reply)
+        if body is not None:
+            return body
     return (body_of if envelope else decode)(reply, strict=strict)
 
 
@@ -565,12 +565,12 @@ def _text(reply: Any) -> bytes | str:
     return reply if isinstance(reply, bytes) else str(reply)
 
 
-def _long(reply: bytes | str, *, lines: bool) -> Any:
+def _long(reply: bytes | str) -> Any:
     if len(reply) < chunks.LONG:
         return None
     warned: list[UserWarning] = []
     with collect_warnings(warned):
-        body = chunks.read_long(reply, lines=lines)
+        body = chunks.read_long(reply)
     # `data` may also be a key of a single record.
     if not (isinstance(body, Table) or (body and (is_split(body) or _declaration(body)))):
         return None  # read again by the plain path, with its own warnings

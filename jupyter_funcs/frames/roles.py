@@ -290,18 +290,18 @@ def _number(name: str, values: Coded) -> ChartColumn:
     kind = values.value.dtype.kind
     if kind not in "iuf":
         return _mixed(name, values)
-    known = pd.Series(values.value.to_numpy(dtype=float, na_value=np.nan))
-    adds = kind == "f" or (kind in "iu" and known.abs().max() < _LARGEST_TO_SUM)
-    return _measure(name, Coded(known, values.code if adds else values.astype(float).code))
+    present = pd.Series(values.value.to_numpy(dtype=float, na_value=np.nan))
+    adds = kind == "f" or (kind in "iu" and present.abs().max() < _LARGEST_TO_SUM)
+    return _measure(name, Coded(present, values.code if adds else values.astype(float).code))
 
 
 def _mixed(name: str, values: Coded) -> ChartColumn:
     """Return a measure if most values are numbers, else a dimension of texts."""
-    known = values.value.dropna()
-    if known.map(_is_number).mean() >= 0.5:
+    present = values.value.dropna()
+    if present.map(_is_number).mean() >= 0.5:
         numbers = _PANDAS.to_numeric(values.astype(str), errors="coerce")
-        return _measure(name, numbers, int(numbers.value[known.index].isna().sum()))
-    texts = known.map(lambda value: isinstance(value, str | int | float))
+        return _measure(name, numbers, int(numbers.value[present.index].isna().sum()))
+    texts = present.map(lambda value: isinstance(value, str | int | float))
     return (_text if texts.all() else _nothing)(name, values)
 
 
@@ -322,14 +322,16 @@ def _measure(name: str, values: Coded, skipped: int = 0) -> ChartColumn:
     if is_large.any():
         values = values.where(values.abs() < _LARGEST)
         skipped += int(is_large.sum())
-    known = values.value.dropna()
-    whole = bool((known % 1 == 0).all())
+    present = values.value.dropna()
+    whole = bool((present % 1 == 0).all())
     if whole and is_identifier(name):
         return _named(name, values.astype("Int64"))
     if is_growth(name):
-        percent = is_fraction(known, name)
+        percent = is_fraction(present, name)
     else:
-        percent = not whole and not _SHARE.isdisjoint(words(name)) and bool(known.abs().max() <= 1)
+        percent = (
+            not whole and not _SHARE.isdisjoint(words(name)) and bool(present.abs().max() <= 1)
+        )
     note = f"{skipped:,} of the values of {name} can't be drawn as numbers." if skipped else ""
     return ChartColumn(name, Role.MEASURE, values.value, values.code, note, adds_up(name), percent)
 

@@ -127,9 +127,9 @@ class AtLeastOne:
     def __init__(self, *names: str) -> None:
         object.__setattr__(self, "names", names)
 
-    def __call__(self, _values: Values, given: frozenset[str], _reference: Any) -> Messages:
+    def __call__(self, _values: Values, names: frozenset[str], _reference: Any) -> Messages:
         """Return the errors of a call with the arguments `given`, by argument name."""
-        if given.intersection(self.names):
+        if names.intersection(self.names):
             return {}
         # The empty key: the error belongs to no single argument.
         return {"": [f"{' or '.join(self.names)} is required."]}

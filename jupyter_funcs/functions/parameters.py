@@ -119,18 +119,12 @@ class Parameter:
         many = get_origin(base) is list
         item, own, _ = _unwrapped(get_args(base)[0]) if many else (base, [], False)
         by_type = {type(marker): marker for marker in (*own, *markers)}
-        options = by_type[Options].values if Options in by_type else ()
-        kind = item
-        if get_origin(item) is Literal:
-            options = tuple(map(_spelled, get_args(item)))
-            kinds = {type(value) for value in get_args(item)}
-            kind = kinds.pop() if len(kinds) == 1 else None
-        elif item is bool:
-            options = ("Yes", "No")
-        elif isinstance(item, type) and issubclass(item, Enum):
-            options = tuple(_spelled(member.value) for member in item)
+        kind, options = _listed(item)
+        if not options and Options in by_type:
+            options = by_type[Options].values
         required = default is ABSENT
-        source, bounds = by_type.get(ListedBy), by_type.get(Between)
+        source = by_type.get(ListedBy)
+        bounds = by_type.get(Between)
         adapter = structure = None
         if kind not in _NAMES or not by_type.keys() <= _MARKERS:
             kind = object
@@ -140,9 +134,8 @@ class Parameter:
             except Exception as error:  # noqa: BLE001  # annotations may be anything, and fail in any way
                 shown = inspect.formatannotation(annotation)
                 reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
-                raise TypeError(
-                    f"Parameter {name} is annotated {shown}: {reason}. Use {SUPPORTED}."
-                ) from None
+                text = f"Parameter {name} is annotated {shown}: {reason}. Use {SUPPORTED}."
+                raise TypeError(text) from None
         if bounds and not {int, float} & {kind, item}:
             raise TypeError(
                 f"Parameter {name} takes {_NAMES.get(kind, 'JSON')}, but Between needs a number."
@@ -152,7 +145,7 @@ class Parameter:
         parameter = cls(
             name=name,
             type=kind,
-            code=by_type[TypeCode] if TypeCode in by_type else _code(kind, item, source, many=many),
+            code=by_type.get(TypeCode, _code(kind, item, source, many=many)),
             required=required,
             default=None if required else default,
             help=by_type[Help].text if Help in by_type else "",
@@ -205,13 +198,13 @@ class Parameter:
         """Tell whether the default is a value that the parameter takes."""
         if self.default is None:
             return True
-        given = self.default
+        sent = self.default
         if self.type is not object:
-            texts = [_spelled(value) for value in self._defaults()]
-            given = texts if self.many else texts[0]
+            texts = [*map(_spelled, self._defaults())]
+            sent = texts if self.many else texts[0]
         # Options that follow from the data are not known yet.
         options = () if callable(self.options) else self.options
-        value, errors = replace(self, source=None, options=options).read(given, None, typed=True)
+        value, errors = replace(self, source=None, options=options).read(sent, None, typed=True)
         return not errors and bool(value == self.default)
 
     def resolved(self, reference: Any) -> Parameter:
@@ -244,12 +237,14 @@ class Parameter:
         if self.type is object:
             return self.structure
         schema = self._item_schema(reference)
-        is_number = schema["type"] != "string"
+        values = self._defaults()
+        if schema["type"] == "string":
+            values = [*map(_spelled, values)]
         if self.many:
             schema = {"type": "array", "items": schema}
         if self.nullable:
             schema = {"anyOf": [schema, {"type": "null"}]}
-        if values := [value if is_number else _spelled(value) for value in self._defaults()]:
+        if values:
             schema["default"] = values if self.many else values[0]
         return schema
 
@@ -321,27 +316,32 @@ class Parameter:
             return None, []
         options = _of(self.options, reference)
         # The first of those that differ only in case.
-        known = {option.casefold(): option for option in reversed(options)}
+        spelt = {option.casefold(): option for option in reversed(options)}
         if self.type is object:
-            return self._read_any(value, known, typed=typed)
+            return self._read_any(value, spelt, typed=typed)
         if isinstance(value, list) and not self.many:
             return None, [f"{self.name} must be a single value, not a list."]
+        items = as_list(value)
+        if not typed:
+            items = [item for item in items if not self._is_left_out(item)]
         read = []
         errors: list[str] = []
-        for item in as_list(value):
-            if not typed and (item is None or (self._is_blank(item) and not self._keeps_blanks)):
-                continue
+        for item in items:
             if len(errors) == _MAX_ERRORS:
                 errors.append("Further values were not checked.")
                 break
             try:
-                read.append(self._read_item(item, options, known, reference))
+                read.append(self._read_item(item, options, spelt, reference))
             except ValueError as error:
                 errors.append(f"{self.name} {error}")
         return (read if self.many else (read or [None])[0]), errors
 
+    def _is_left_out(self, item: Any) -> bool:
+        """Tell whether an item of a list of the first wire is none."""
+        return item is None or (self._is_blank(item) and not self._keeps_blanks)
+
     def _read_any(
-        self, value: Any, known: Mapping[str, str], *, typed: bool
+        self, value: Any, spelt: Mapping[str, str], *, typed: bool
     ) -> tuple[Any, list[str]]:
         """Read a value with pydantic: a text of the first wire as what it is, else as JSON, else as the only item."""
         if self.adapter is None:  # the worker reads it
@@ -350,7 +350,7 @@ class Parameter:
 
         is_text = isinstance(value, str) and not typed
         if is_text:
-            value = known.get(value.casefold().strip(), value)
+            value = spelt.get(value.casefold().strip(), value)
         readers = [partial(self.adapter.validate_python, value)]
         if is_text and not self._keeps_blanks:
             readers.append(partial(self.adapter.validate_json, value, strict=True))
@@ -368,34 +368,41 @@ class Parameter:
         return None, [f"{self.name} is not valid{_reason(part)}." for part in wrong[:_MAX_ERRORS]]
 
     def _read_item(
-        self, value: Any, options: Sequence[str], known: Mapping[str, str], reference: Any
+        self, value: Any, options: Sequence[str], spelt: Mapping[str, str], reference: Any
     ) -> Any:
-        if isinstance(value, bool) and known.keys() == {"yes", "no"}:
+        if isinstance(value, bool) and spelt.keys() == {"yes", "no"}:
             value = _spelled(value)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             kind = _JSON_NAMES.get(type(value), "this")
             raise ValueError(f"must be {_NAMES[self.type]}, not {kind}.")  # noqa: TRY004 - the caller's value, not ours
-        text = str(int(value) if isinstance(value, float) and value.is_integer() else value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        text = str(value)
         if self._keeps_blanks:
             return text
         text = text.strip()
-        if options and text.casefold() not in known:
+        if options and text.casefold() not in spelt:
             near = suggestion(text, options)
             raise ValueError(
                 f"has no option {quoted(text)}.{near} Options are {quoted_list(options)}."
             )
-        text = known.get(text.casefold(), text)
-        if self.type is str:
-            return self._matched(text, reference)
+        text = spelt.get(text.casefold(), text)
+        return self._matched(text, reference) if self.type is str else self._parsed(text)
+
+    def _parsed(self, text: str) -> Any:
+        """Return the number, date or flag that a text is, within the bounds."""
         try:
-            number = _parsed(self.type, text)
+            value = _parsed(self.type, text)
         except ValueError:
             raise ValueError(f"must be {_NAMES[self.type]}, not {quoted(text)}.") from None
-        limits = [self.bounds, _INT64 if self.type is int else None]
-        if not all(bounds.low <= number <= bounds.high for bounds in limits if bounds):
-            bounds = self.bounds or _INT64
-            raise ValueError(f"must be between {bounds.low} and {bounds.high}, not {quoted(text)}.")
-        return number
+        whole = _INT64 if self.type is int else None
+        for bounds in filter(None, [self.bounds, whole]):
+            if not bounds.low <= value <= bounds.high:
+                shown = self.bounds or bounds
+                raise ValueError(
+                    f"must be between {shown.low} and {shown.high}, not {quoted(text)}."
+                )
+        return value
 
     def _matched(self, text: str, reference: Any) -> str:
         if not self.source or not self.source.match:
@@ -443,6 +450,19 @@ def _with_extensions(annotation: Any) -> Any:
     return origin[changed]
 
 
+def _listed(annotation: Any) -> tuple[Any, Texts]:
+    """Return the only type of the values of an annotation, and those that it lists."""
+    if get_origin(annotation) is Literal:
+        values = get_args(annotation)
+        kinds = {*map(type, values)}
+        return kinds.pop() if len(kinds) == 1 else None, tuple(map(_spelled, values))
+    if annotation is bool:
+        return bool, ("Yes", "No")
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return annotation, tuple(_spelled(member.value) for member in annotation)
+    return annotation, ()
+
+
 def _code(kind: Any, item: Any, source: ListedBy | None, *, many: bool) -> TypeCode:
     """Return the type code of a parameter without one of its own."""
     if many or int in (kind, item):
@@ -487,10 +507,10 @@ def _parsed(kind: type, text: str) -> Any:
     if kind is int and "." in text and text.endswith("0"):
         text = text.rstrip("0").removesuffix(".")  # as spreadsheets write whole numbers
     read: dict[type, Callable[[str], Any]] = {bool: "Yes".__eq__, date: date.fromisoformat}
-    found = read.get(kind, kind)(text)
-    if (kind is float and not abs(found) < math.inf) or (kind is date and str(found) != text):
+    value = read.get(kind, kind)(text)
+    if (kind is float and not math.isfinite(value)) or (kind is date and str(value) != text):
         raise ValueError(text)
-    return found
+    return value
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:

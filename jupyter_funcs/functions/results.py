@@ -129,28 +129,27 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
         str(name): table for name, part in parts.items() if (table := _table(part)) is not None
     }
     frames = [part for part in parts.values() if isinstance(part, _of_pandas("DataFrame"))]
-    are_arrays = is_tuple and len(tables) == len(parts) and len(set(map(len, tables.values()))) == 1
+    are_arrays = is_tuple and len(tables) == len(parts) and len({*map(len, tables.values())}) == 1
     if not frames and not are_arrays:
         return None
     import pandas as pd
 
-    index = (frames or [*tables.values()])[0].index
-    if not all(
-        len(table) == len(index) and _has_rows_of(table, index) for table in tables.values()
-    ):
+    index = [*frames, *tables.values()][0].index
+    if not all(_has_rows_of(table, index) for table in tables.values()):
         return pd.concat(tables, names=["Part"]).reset_index(level=0)
     columns = [(part, column) for part, table in tables.items() for column in table.columns]
     names = [part if column == SCALAR else column for part, column in columns]
     if len({*names}) < len(names):
         names = [part if column == SCALAR else f"{part} {column}" for part, column in columns]
-    return pd.concat([table.set_axis(index) for table in tables.values()], axis=1).set_axis(
-        names, axis=1
-    )
+    whole = pd.concat([table.set_axis(index) for table in tables.values()], axis=1)
+    return whole.set_axis(names, axis=1)
 
 
 def _has_rows_of(table: pd.DataFrame, index: Any) -> bool:
     """Tell whether a table has these rows, or only their number."""
-    return table.index.equals(index) or table.index.equals(table.reset_index(drop=True).index)
+    return len(table) == len(index) and (
+        table.index.equals(index) or table.index.equals(table.reset_index(drop=True).index)
+    )
 
 
 def _record(value: Any) -> Any:
@@ -197,11 +196,9 @@ def infinite(value: Any) -> int:
 
 def lost_text(count: int) -> str:
     """Return the warning for infinite numbers that became null in JSON; empty if there are none."""
-    return (
-        f"The result has {plural(count, 'infinite number')}, which JSON doesn't have (read as null)."
-        if count
-        else ""
-    )
+    if not count:
+        return ""
+    return f"The result has {plural(count, 'infinite number')}, which JSON doesn't have (read as null)."
 
 
 def plain(value: Any) -> Any:

@@ -134,18 +134,17 @@ def called(
 
     An argument is passed by keyword wherever Python allows it. After each item, `check` gets their number.
     """
-    rest = ()
-    for parameter in parameters:
-        if parameter.passing == "VAR_POSITIONAL":
-            rest = values.get(parameter.name, ())
+    several = [own.name for own in parameters if own.passing == "VAR_POSITIONAL"]
+    rest = [item for name in several for item in values.get(name, ())]
     by_position = {"POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD"} if rest else {"POSITIONAL_ONLY"}
-    positional = []
-    named = {}
-    for parameter in parameters:
-        if parameter.passing in by_position:
-            positional.append(values.get(parameter.name, parameter.default))
-        elif parameter.passing != "VAR_POSITIONAL" and parameter.name in values:
-            named[parameter.name] = values[parameter.name]
+    positional = [
+        values.get(own.name, own.default) for own in parameters if own.passing in by_position
+    ]
+    named = {
+        own.name: values[own.name]
+        for own in parameters
+        if own.passing not in {"VAR_POSITIONAL", *by_position} and own.name in values
+    }
     result = python(*positional, *rest, **named)
     if inspect.iscoroutine(result):
         result = asyncio.run(result)
