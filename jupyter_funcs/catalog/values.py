@@ -406,17 +406,14 @@ def as_several(field: Field, value: Any) -> Any:
 def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
     """Return how the values of a field contradict its description or format, or look like JSON and are text."""
     if field.is_json:
-        return [
-            text
-            for value in values
-            if isinstance(value, str) and (text := _like_json(field, value))
-        ]
+        texts = [_like_json(field, value) for value in values if isinstance(value, str)]
+        return [*filter(None, texts)]
     if field.format in _READ:
-        texts = [text for value in values for text in texts_in(value)]
-        wrong = [text for text in texts if not _READ[field.format].fullmatch(text)]
         return [
             f"takes a {field.format} such as {EXAMPLES[field.format]}, not {quote(text)}."
-            for text in wrong
+            for value in values
+            for text in texts_in(value)
+            if not _READ[field.format].fullmatch(text)
         ]
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
@@ -470,12 +467,11 @@ def _single(field: Field, value: Any, *, hints: bool) -> Any:
     if not is_plain and is_iterable(value):
         if field.is_list:
             raise WrongValueError(f"takes a list of texts, not {quote(value)}.")
-        given = (
-            quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)
-        )  # its items have quotes
-        raise WrongValueError(
-            f"takes one value, not {given}.{SWEEPS if _is_sequence(value) else ''}"
-        )
+        shown = quote(value)
+        if isinstance(value, list | tuple):  # its items have quotes
+            shown = shown[1:-1]
+        more = SWEEPS if _is_sequence(value) else ""
+        raise WrongValueError(f"takes one value, not {shown}.{more}")
     read = _READERS.get(kind, _as_text)(field, value)
     options = _declared_options(field)
     if not options:
@@ -499,12 +495,9 @@ def _option(kind: Kind, value: Any, options: Choices, *, hints: bool) -> str:
         if (option := options.spelt(spelling)) is not None:
             return option
     first = ["Yes", "No"] if kind is Kind.YES_NO else islice(options.values, _MOST_NAMED)
-    close = options.nearest(text) if hints else ()
-    hint = (
-        meant(close)
-        if close
-        else clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
-    )
+    hint = clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
+    if hints and (close := options.nearest(text)):
+        hint = meant(close)
     raise WrongValueError(f"has no option {quote(text_of(value))}. {hint}")
 
 
@@ -639,10 +632,8 @@ def _parsed(text: str) -> tuple[Any, str]:
     try:
         return json.loads(text, parse_constant=_no_constant), ""
     except json.JSONDecodeError as error:
-        return (
-            None,
-            f"{error.msg.removesuffix(' at').removesuffix(' starting')} at character {error.pos + 1}",
-        )
+        what = error.msg.removesuffix(" at").removesuffix(" starting")
+        return None, f"{what} at character {error.pos + 1}"
     except (ValueError, RecursionError) as error:
         return None, clip(str(error), 100)
 
@@ -679,10 +670,8 @@ def _jsonable(field: Field, value: Any) -> Any:
         refuse_table(field, value)
         if hasattr(value, "__next__"):
             raise TypeError
-        return [
-            _jsonable(field, item)
-            for item in (value.tolist() if hasattr(value, "tolist") else value)
-        ]
+        items = value.tolist() if hasattr(value, "tolist") else value
+        return [_jsonable(field, item) for item in items]
     plain = _plain(value)
     if isinstance(plain, bool):
         return plain
@@ -771,10 +760,9 @@ def _number_of(field: Field, plain: Any, value: Any) -> int | float | Decimal | 
     """Return a number as an integer or a float where that loses no digits, else as a Decimal where one can be sent."""
     number = _exact(plain)
     if number is None or not math.isfinite(float(number)):
-        is_number = number is not None or isinstance(plain, float | Decimal)
-        raise WrongValueError(
-            f"takes a {'finite number' if is_number else 'number'}, not {quote(value)}."
-        )
+        is_infinite = number is not None or isinstance(plain, float | Decimal)
+        what = "finite number" if is_infinite else "number"
+        raise WrongValueError(f"takes a {what}, not {quote(value)}.")
     if Kind.NUMBER in {field.kind, field.item}:
         _check_bounds(field, number)
     if field.format == "decimal":
@@ -937,13 +925,10 @@ def is_empty(value: Any) -> bool:
     """Return whether a value is null, or an empty text or collection; white space is a value."""
     if value is None:
         return True
+    if isinstance(value, bytes):
+        return False
     try:
-        return (
-            is_iterable(value)
-            and hasattr(value, "__len__")
-            and not isinstance(value, bytes)
-            and len(value) == 0
-        )
+        return is_iterable(value) and hasattr(value, "__len__") and len(value) == 0
     except Exception:  # noqa: BLE001  # such a value is stored, and refused at its field
         return False
 

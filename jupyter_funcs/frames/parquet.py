@@ -52,11 +52,11 @@ class Layout:
     """What the frames in one file share, beyond their Arrow schema: columns and index levels with their dtypes."""
 
     columns: tuple[tuple[str, str], ...]
-    index: tuple[tuple[str | None, str], ...] | None = None
+    index: tuple[tuple[str | None, str], ...] = ()
 
     @classmethod
     def from_json(cls, columns: list[Any], index: list[Any] | None) -> Layout:
-        return cls(tuple(map(tuple, columns)), None if index is None else tuple(map(tuple, index)))
+        return cls(tuple(map(tuple, columns)), tuple(map(tuple, index or ())))
 
     def select(self, names: Collection[str]) -> Layout:
         """Return the layout of some of the columns."""
@@ -67,7 +67,7 @@ class Layout:
         """The names of the Arrow table's columns."""
         return [
             *(name for name, _ in self.columns),
-            *(_INDEX.format(level) for level in range(len(self.index or ()))),
+            *(_INDEX.format(level) for level in range(len(self.index))),
         ]
 
 
@@ -83,17 +83,15 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
         raise NotStorableError("the name of its index is not a string")
     bare = frame.copy(deep=False)
     bare.attrs = {}  # pandas deep-copies attrs each time a column is selected
-    levels = (
-        {}
-        if rows is index
-        else {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
-    )
+    levels = {}
+    if rows is not index:
+        levels = {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
     if not levels.keys().isdisjoint(names):
         raise NotStorableError("a column has the name of an index level")
     encoded = {name: _encoded(name, bare[name]) for name in names}
     encoded |= {name: _encoded(name, level) for name, level in levels.items()}
     kinds = {name: kind for name, (kind, _) in encoded.items()}
-    named = None if rows is index else tuple(zip(titles, map(kinds.pop, levels), strict=True))
+    named = tuple(zip(titles, map(kinds.pop, levels), strict=False))  # without levels, none
     table = pa.table({name: array for name, (_, array) in encoded.items()})
     return table, Layout(tuple(kinds.items()), named), rows
 
@@ -102,32 +100,33 @@ def from_arrow(
     table: pa.Table, layout: Layout, parts: Sequence[tuple[int, pd.RangeIndex]]
 ) -> list[pd.DataFrame]:
     """Return the frames stored in a table, given where each one starts."""
-    levels = [(_INDEX.format(at), kind) for at, (_, kind) in enumerate(layout.index or ())]
+    levels = [(_INDEX.format(at), kind) for at, (_, kind) in enumerate(layout.index)]
     columns = {
         name: _decoded(kind, table.column(name)) for name, kind in (*layout.columns, *levels)
     }
     whole = frame_from(columns, pd.RangeIndex(table.num_rows))
     if levels:
         whole = whole.set_index([name for name, _ in levels])
-        whole.index.names = [name for name, _ in layout.index or ()]
+        whole.index.names = [name for name, _ in layout.index]
     frames = []
     for start, rows in parts:
-        frames.append(
-            whole.iloc[start : start + len(rows)].copy() if columns else frame_from({}, rows)
-        )
+        frame = frame_from({}, rows)
+        if columns:
+            frame = whole.iloc[start : start + len(rows)].copy()
         if not levels:
-            frames[-1].index = rows
+            frame.index = rows
+        frames.append(frame)
     return frames
 
 
 def contains(table: pa.Table, metadata: Sequence[str], texts: Sequence[str]) -> bool:
     """Return whether any of the texts occurs in a table's cells or in its metadata."""
-    if any(text in other for text in texts for other in metadata):
-        return True
     kinds = {pa.large_string(), pa.large_binary()}
     columns = [column for column in table.columns if column.type in kinds]
     return any(
-        pc.any(pc.match_substring(column, text)).as_py() for text in texts for column in columns
+        any(text in other for other in metadata)
+        or any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)
+        for text in texts
     )
 
 
