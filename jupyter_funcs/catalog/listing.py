@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import keyword
@@ -62,8 +63,38 @@ _KINDS_BY_KEY = {
     "swagger": "an OpenAPI document",
     "inputSchema": "a list of MCP tools",
 }
-# Stripped from search words, so that "companies" also finds "company".
-_ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
+# Stripped from search words, so that "companies" also finds "company", and "symbols" "symbol".
+_ENDING = re.compile(r"(?<=\w{3})(?:y|ies|s)$")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,30}")
+_FILLERS = {
+    "a",
+    "an",
+    "the",
+    "of",
+    "by",
+    "per",
+    "what",
+    "which",
+    "can",
+    "i",
+    "my",
+    "over",
+    "name",
+    "names",
+}
+# Other words for what catalogs speak of, without their endings.
+_SYNONYMS = {
+    "weekl": ("daily",),
+    "monthl": ("daily",),
+    "earning": ("quarter",),
+    "yoy": ("growth",),
+    "ticker": ("symbol",),
+    "provider": ("dataset",),
+    "vendor": ("dataset",),
+    "metric": ("kpi", "figure"),
+    "measure": ("kpi", "figure"),
+}
+_ENOUGH = 3  # functions found by all words; fewer are followed by those found by half of them
 # The local service ends the descriptions of functions on demo data with this.
 _SYNTHETIC = "(synthetic demo data)"
 CHANGES_DATA = "Changes data."
@@ -268,26 +299,56 @@ class Catalog:
         return function or self._exact.get(self._spellings.get(folded(wanted), ""))
 
     def search(self, words: str = "") -> list[Function]:
-        """Return the functions that contain every word, else half of them: an exact name first, then by their names."""
+        """Return the functions that contain every word, by name first; then, if they are few, with half of them."""
         typed = [*filter(None, map(folded, words.split()))]
-        wanted = [_ENDING.sub("", word) for word in typed]
-        counts = [
-            sum(word in name or word in texts for word in wanted)
+        told = [word for word in dict.fromkeys(typed) if word not in _FILLERS] or typed
+        wanted = [*map(self._meant, told)]
+        hits = [
+            [any(word in name or word in texts for word in words) for words in wanted]
             for name, texts in self.search_texts
         ]
-        most = max(counts, default=0)
+        most = max(map(sum, hits), default=0)
         if 2 * most < len(wanted):
             return []
 
-        def place(at: int) -> tuple[bool, bool]:
-            name, _ = self.search_texts[at]
-            return name != "".join(typed), not all(word in name for word in wanted)
+        if not wanted:
+            return [*self.functions]
 
-        best = [at for at, count in enumerate(counts) if count == most]
-        return [
-            self.functions[at]
-            for at in (sorted(best, key=place) if 0 < most == len(wanted) else best)
-        ]
+        def is_named(at: int) -> bool:
+            return all(word in self.search_texts[at][0] for word in told)
+
+        def place(at: int) -> tuple[object, ...]:
+            name, _ = self.search_texts[at]
+            by_stem = all(any(word in name for word in words) for words in wanted)
+            is_whole = name == "".join(typed)
+            return (
+                -sum(hits[at]),
+                not is_whole,
+                not is_named(at),
+                not by_stem,
+                [not hit for hit in hits[at]],
+            )
+
+        found = [at for at, hit in enumerate(hits) if sum(hit) == most]
+        if len(found) < _ENOUGH and not any(map(is_named, found)):
+            found += [at for at, hit in enumerate(hits) if len(wanted) <= 2 * sum(hit) < 2 * most]
+        return [self.functions[at] for at in sorted(found, key=place)]
+
+    def _meant(self, word: str) -> Sequence[str]:
+        """Return what to search for a word: its stem and synonyms, or if nothing has them, words like it."""
+        stem = _ENDING.sub("", word)
+        stems = (stem, *_SYNONYMS.get(stem, ()))
+        if len(word) < 4 or any(
+            stem in f"{name} {texts}" for stem in stems for name, texts in self.search_texts
+        ):
+            return stems
+        return difflib.get_close_matches(word, self._words, 2, 0.75) or stems
+
+    @cached_property
+    def _words(self) -> set[str]:
+        """The longer words of names and descriptions, for those that are misspelt."""
+        texts = (f"{function.name} {function.description}" for function in self.functions)
+        return {word for text in texts for word in _LONG_WORD.findall(text.casefold())}
 
     @cached_property
     def search_texts(self) -> list[tuple[str, str]]:

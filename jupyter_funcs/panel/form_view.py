@@ -50,6 +50,7 @@ from jupyter_funcs.core.text import (
     replace_surrogates,
     visible,
 )
+from jupyter_funcs.frames.roles import words
 from jupyter_funcs.panel.requests import (
     Json,
     LongText,
@@ -78,6 +79,8 @@ _LONGEST = 1_000_000  # characters of one field
 _LONGEST_HELP = 20_000
 _BRIEF = 220
 _LONGEST_BRIEF = 600
+# Words by which the ends of a range differ.
+_ENDS = {"start", "end", "from", "to", "begin", "until", "since", "min", "max", "after", "before"}
 _MOST_SHOWN = (
     12  # required and optional fields without a default, before the rest is under More options
 )
@@ -184,6 +187,10 @@ class FormView:
         }
         first = [name for name in fields if name not in more][:_MOST_SHOWN]
         more = optional.keys() - first
+        # A start and an end stay together.
+        more -= {
+            name for name in more for other in fields.keys() - more if _are_a_range(name, other)
+        }
         return more if 1 < len(more) < len(fields) else set()
 
     def _field_view(self, field: Field, *, more: bool) -> Json:
@@ -640,6 +647,13 @@ def _control(field: Field, *, listed: bool) -> str:
         if (listed or field.options) and field.kind is not Kind.JSON
         else _CONTROLS.get(field.kind, "text")
     )
+
+
+def _are_a_range(name: str, other: str) -> bool:
+    """Return whether the names of fields differ only in which end of a range they mean."""
+    both = [words(name), words(other)]
+    rest, of_other = ([word for word in each if word not in _ENDS] for each in both)
+    return rest == of_other and all(not _ENDS.isdisjoint(each) for each in both)
 
 
 def _is_short(field: Field, control: str) -> bool:

@@ -327,7 +327,8 @@ def test_what_a_parameter_may_be_is_found() -> None:
         for at, text in enumerate(texts)
     ]
     catalog = parse(listing)
-    assert [function.name for function in catalog.search("spend region")] == ["Spend 0"]
+    assert [function.name for function in catalog.search("spend region")] == ["Spend 0", "Spend 1"]
+    assert [function.name for function in catalog.search("region")] == ["Spend 0"]
     assert not catalog.search("none")
 
 

@@ -998,6 +998,14 @@ def test_optional_fields_with_a_default_are_under_more_options(form: Opening) ->
     assert not any(one["more"] for one in form(*params, defaults[0]).fields)
 
 
+def test_the_ends_of_a_range_stay_together(form: Opening) -> None:
+    """One has a default, which would be under more options alone."""
+    names = ["startDate", "end_date", "m", "n"]
+    defaults = [{"name": name, "schema": {"type": "string", "default": "x"}} for name in names[1:]]
+    view = form({"name": names[0], "required": True}, *defaults)
+    assert [one["name"] for one in view.fields if one["more"]] == ["m", "n"]
+
+
 WINDOW = "It smooths the series with a window; a long one hides the season. "
 HELPS = [
     (WINDOW * 9, (WINDOW * 3).strip()),

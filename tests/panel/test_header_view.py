@@ -257,3 +257,37 @@ def test_a_preset_leaves_the_fields_that_it_does_not_name(
 def test_another_service_comes_without_presets(answering: Callable[..., Session]) -> None:
     """A function of the same name elsewhere has none."""
     assert HeaderView(serving(answering, {"name": "Get Panel FQ"})).start([])["presets"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("weekly spend by region", {"Get Panel Daily"}),
+        ("weekly", {"Get Panel Daily"}),
+        ("qarterly spnd", {"Get Panel FQ"}),
+        ("quarter to date", {"Get Panel FQ"}),
+        ("earnings season", {"Get Panel FQ"}),
+        ("yoy", {"Get Panel Daily", "Get Panel FQ"}),
+        ("year over year growth", {"Get Panel Daily", "Get Panel FQ"}),
+        ("fiscal", {"Get Panel FQ"}),
+        ("ticker list", {"Get Universe"}),
+        ("which companies", {"Get Universe"}),
+        ("data sets", {"Get Panels"}),
+        ("providers", {"Get Panels"}),
+        ("metrics", {"Get KPIs"}),
+        ("what can I measure", {"Get KPIs"}),
+        ("age", {"Get Panel Dimensions"}),
+        ("brands of a company", {"Get Panel Dimensions"}),
+        ("saved report", {"Get Report"}),
+        ("transactions per card", {"Get Panel Daily"}),
+        ("symbols", {"Get Universe"}),
+        ("panel names", {"Get Panels"}),
+    ],
+)
+def test_a_question_in_other_words_finds_its_function(words: str, wanted: set[str]) -> None:
+    """Typed wrong, in the plural or by a synonym: among the first three, in the picker as by `find`."""
+    session = jf.connect()
+    found = list(session.find(words)["name"])
+    assert wanted <= set(found[:3])
+    [section] = HeaderView(session).functions(words)["sections"]
+    assert [function["name"] for function in section["functions"]] == found

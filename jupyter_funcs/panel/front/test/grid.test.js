@@ -749,3 +749,20 @@ test("the wheel scrolls the page until the grid is clicked", async () => {
   assert.equal(wheel(), false);
   await close();
 });
+
+test("the headers are one stop of the Tab key, with arrows between them", async () => {
+  const { el, $, close } = await panel();
+  const stops = () =>
+    [...el.querySelectorAll(".jf-thead button")].filter(({ tabIndex }) => tabIndex === 0);
+  assert.deepEqual(
+    stops().map(({ dataset }) => dataset.jf),
+    ["sort:Date"],
+  );
+  $("sort:Date").focus();
+  press($("sort:Date"), "ArrowRight");
+  await until(() => document.activeElement === $("sort:Region"));
+  assert.equal(stops().length, 1);
+  press($("sort:Region"), "ArrowDown", { altKey: true });
+  assert.ok(await until(() => $("value:Pacific")));
+  await close();
+});

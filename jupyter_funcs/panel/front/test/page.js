@@ -18,6 +18,15 @@ for (const name of ["window", ...NAMES]) {
   });
 }
 
+/** happy-dom draws nothing: a canvas of one pixel, which reads "rgb(17, 17, 17)". */
+window.HTMLCanvasElement.prototype.getContext = () => ({
+  fillRect() {},
+  getImageData() {
+    const parts = this.fillStyle.match(/\d+/g)?.map(Number);
+    return { data: parts ? [...parts, 255] : [0, 0, 0, 0] };
+  },
+});
+
 const { default: panel } = await imported("index.tsx");
 
 /** What a test that failed has left open: a panel's interval would keep Node from ending. */

@@ -494,3 +494,26 @@ test("the theme is told from light and dark, and followed", async () => {
   document.body.removeAttribute("style");
   await close();
 });
+
+test("the handle at the edge folds the inputs above the result, and the line unfolds them", async () => {
+  const { $, el, close } = await staged("table");
+  $("fold-handle").click();
+  await soon(() => assert.ok(el.querySelector(".is-stacked .is-folded")));
+  $("unfold-handle").click();
+  await soon(() => assert.equal(el.querySelector(".is-stacked"), null));
+  press($("grid"), "[");
+  await soon(() => assert.ok(el.querySelector(".is-stacked")));
+  await close();
+});
+
+test("a field is one stop of the Tab key: Alt+↓ opens its menu, and F1 its help", async () => {
+  const { $, el, close } = await staged("form");
+  const stops = $("field:PanelName").querySelectorAll(":is(button, input):not([tabindex='-1'])");
+  assert.equal(stops.length, 1);
+  press(stops[0], "ArrowDown", { altKey: true });
+  await soon(() => assert.ok(el.querySelector("[role=menu]")));
+  press(el.querySelector("[role=menu]"), "Escape");
+  press(stops[0], "F1");
+  await soon(() => assert.ok(el.querySelector(".jf-infopop")));
+  await close();
+});

@@ -24,7 +24,7 @@ export function arrows(
   choose: (at: number) => void,
 ) {
   const place = placeOf(event.key, at, many - 1);
-  if (place === undefined) return;
+  if (place === undefined || event.altKey) return;
   event.preventDefault();
   const next = (place + many) % many;
   choose(next);

@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Channel } from "./channel";
 import { copied } from "./clipboard";
 import type * as P from "./protocol";
+import { store, stored } from "./stored";
 import { useFold } from "./useFold";
 import { useRequests } from "./useRequests";
 import { useSeen } from "./useSeen";
@@ -13,6 +14,9 @@ export type PanelState = ReturnType<typeof usePanelState>;
 const OF_TABLE = new Set(
   "rows columns values copy named facts cell table_code chart save assign".split(" "),
 );
+/** Where the page keeps whether the inputs are above the result. */
+const INPUTS = "jupyter_funcs.inputs";
+
 const NO_RUN: P.Run = {
   state: "empty",
   number: 0,
@@ -36,7 +40,7 @@ export function usePanelState(channel: Channel, root: HTMLElement) {
   const [said, announce] = useState("");
   const { toasted, toast, stop } = useToast();
   const [drawer, setDrawer] = useState(false);
-  const [stacked, setStacked] = useState(false);
+  const [stacked, setStacked] = useState<boolean>(() => stored(INPUTS)?.stacked ?? false);
   const view = channel.view();
   const run = runOf(channel);
   const tell = (reply: Promise<unknown>) => reply.catch((error: Error) => toast(error.message));
@@ -82,7 +86,11 @@ export function usePanelState(channel: Channel, root: HTMLElement) {
     toasted,
     /** The inputs are above the result at any width. */
     stacked,
-    setStacked,
+    setStacked(next: boolean) {
+      store(INPUTS, { stacked: next });
+      setStacked(next);
+      if (next) folding.fold(true);
+    },
     /** History is open. */
     drawer,
     setDrawer,

@@ -30,6 +30,7 @@ export function ChosenChips({ chooser, unknown, aim }: ChosenChipsProps) {
           <span title={value}>{inert(short(value))}</span>
           <button
             type="button"
+            tabindex={-1}
             data-jf={`remove:${field.name}:${value}`}
             aria-label={`Remove ${value}`}
             onClick={() => remove(place)}
@@ -42,6 +43,7 @@ export function ChosenChips({ chooser, unknown, aim }: ChosenChipsProps) {
         <span class="jf-chip">
           <button
             type="button"
+            tabindex={-1}
             class="jf-chip-more"
             data-jf={`chips-more:${field.name}`}
             onClick={aim}

@@ -42,6 +42,7 @@ export function DateBox(props: ControlProps) {
       <button
         type="button"
         class="jf-mini"
+        tabindex={-1}
         data-jf={`calendar:${field.name}`}
         aria-label={`${field.label}: open calendar`}
         onClick={open}

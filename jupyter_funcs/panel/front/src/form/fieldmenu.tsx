@@ -111,6 +111,7 @@ function Tool({ box, hook, label, opens, icon, toggle }: ToolProps) {
       ref={box}
       type="button"
       class="jf-mini"
+      tabindex={-1}
       data-jf={hook}
       aria-label={label}
       aria-haspopup={opens}

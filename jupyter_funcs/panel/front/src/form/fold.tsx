@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import { count, inert } from "../core/format";
-import { Icon } from "../core/icons";
+import { Button, Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import { useResize } from "../core/useResize";
@@ -13,7 +13,7 @@ const SAME_ROW = 8;
 
 /** The values on one line; what does not fit is counted. */
 export function Fold({ fields, edit }: { fields: P.FieldView[]; edit: () => void }) {
-  const { values, run } = usePanel();
+  const { values, run, stacked, setStacked } = usePanel();
   const box = useRef<HTMLDivElement | null>(null);
   const [fits, setFits] = useState(Infinity);
   const isDefault = ({ name, required, default: text }: P.FieldView) =>
@@ -32,6 +32,14 @@ export function Fold({ fields, edit }: { fields: P.FieldView[]; edit: () => void
   const rest = chips.length - fits;
   return (
     <div class="jf-fold" data-jf="fold">
+      {stacked && (
+        <Button
+          icon="right"
+          aria="Inputs beside the result"
+          data-jf="unfold-handle"
+          onClick={() => setStacked(false)}
+        />
+      )}
       <div ref={box} class="jf-fold-chips" role="group" aria-label="Values">
         {chips.map((text) => (
           <span class="jf-chip is-plain" title={text}>

@@ -20,7 +20,7 @@ export function Form() {
 }
 
 function Inputs() {
-  const { view, values, folded, fold, pressed, run } = usePanel();
+  const { view, values, folded, fold, pressed, run, setStacked } = usePanel();
   const { help, show, press } = useHelp();
   const pane = useRef<HTMLElement | null>(null);
   const [isMore, setMore] = useState(false);
@@ -63,6 +63,16 @@ function Inputs() {
       data-jf="inputs"
       onPointerDown={press}
     >
+      <button
+        type="button"
+        class="jf-handle"
+        aria-label="Fold the inputs"
+        title="Fold the inputs  ["
+        data-jf="fold-handle"
+        onClick={() => setStacked(true)}
+      >
+        <Icon name="right" size={12} />
+      </button>
       <Fold fields={fields} edit={edit} />
       <Fields red={red} isMore={isMore} setMore={setMore} onHelp={show} />
       <Kept />
@@ -79,6 +89,16 @@ interface FieldsProps {
   isMore: boolean;
   setMore: (isMore: boolean) => void;
   onHelp: (field: P.FieldView | null) => void;
+}
+
+/** Alt+↓ opens the menu of a field, F1 its help: neither is a stop of the Tab key. */
+function openTool(event: KeyboardEvent) {
+  const tool =
+    event.key === "F1" ? "help:" : event.altKey && event.key === "ArrowDown" && "field-menu:";
+  const field = (event.target as HTMLElement).closest(".jf-field");
+  if (!tool || !field) return;
+  event.preventDefault();
+  field.querySelector<HTMLElement>(`[data-jf^="${tool}"]`)?.click();
 }
 
 /** What the function is about, its fields, and those under "More options". */
@@ -99,6 +119,7 @@ function Fields({ red, isMore, setMore, onHelp }: FieldsProps) {
       disabled={live === "gone"}
       data-jf="form"
       aria-label={view?.function?.name}
+      onKeyDown={openTool}
     >
       {view?.function?.about && <p class="jf-about">{view.function.about}</p>}
       {view?.function?.changesData && (

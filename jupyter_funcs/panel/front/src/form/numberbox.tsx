@@ -22,7 +22,7 @@ export function NumberBox(props: ControlProps) {
   };
   const keys = (event: KeyboardEvent) => {
     const by = STEPS.get(event.key);
-    if (by && field.strict) {
+    if (by && field.strict && !event.altKey) {
       event.preventDefault();
       step(by);
     }

@@ -35,9 +35,11 @@ export function useChooser({ field, state }: ControlProps, many: boolean) {
     else if (taken) chosen.add([taken]);
     combo.drop();
   };
-  const start = () => {
+  /** Open the list at what it holds, or else at a row. */
+  const start = (row = -1) => {
     if (!isChoosable) return;
-    combo.mark(text ? 0 : options.findIndex((option) => option.value === value));
+    const held = options.findIndex((option) => option.value === value);
+    combo.mark(text ? 0 : Math.max(held, row));
     combo.setOpen(true);
   };
   const pickExtra = () => {

@@ -15,7 +15,7 @@ export function useChooserKeys(chooser: ChooserState) {
   const isListing = listed.page.asking && listed.page.note.startsWith("Listing");
 
   const move = (by: number) => {
-    if (!open) return chooser.start();
+    if (!open) return chooser.start(0);
     if (!rows) return;
     // From no row, up leads to the last one.
     const from = at < 0 && by < 0 ? 0 : at;
@@ -43,7 +43,7 @@ export function useChooserKeys(chooser: ChooserState) {
     const by = STEPS.get(event.key);
     const isEnter = event.key === "Enter" && !event.isComposing;
     const isControl = event.ctrlKey || event.metaKey;
-    if (by && chooser.isChoosable) {
+    if (by && chooser.isChoosable && !event.altKey) {
       event.preventDefault();
       move(by);
     } else if (isEnter && isControl) leave();

@@ -49,12 +49,14 @@ function stateOf({ state, result }: P.Run) {
   return result ? "done" : "form";
 }
 
-/** Ctrl+Enter runs, and a slash searches. */
-function onKey(event: KeyboardEvent, { view, submit, search }: PanelState) {
+/** Ctrl+Enter runs, a slash searches, and a bracket folds the inputs. */
+function onKey(event: KeyboardEvent, panel: PanelState) {
+  const { view, submit, search, stacked, setStacked } = panel;
   const isTyping = (event.target as HTMLElement).matches("input, textarea, select");
   const isControl = event.ctrlKey || event.metaKey;
   if (event.key === "Enter" && isControl && view?.function) void submit();
   else if (event.key === "/" && !isTyping) search();
+  else if (event.key === "[" && !isTyping) setStacked(!stacked);
   else return;
   event.preventDefault();
 }

@@ -1,4 +1,5 @@
 import type { TargetedEvent } from "preact";
+import { useState } from "preact/hooks";
 import { Icon } from "../core/icons";
 import type * as P from "../core/protocol";
 import type { OpenFilter } from "./grid";
@@ -12,14 +13,53 @@ interface HeadProps {
   setOpen: (open: OpenFilter | null) => void;
 }
 
+/** Milliseconds after which a column that came into sight is drawn. */
+const DRAWN = 40;
+
+/** The place that a key leads to. */
+function stepped(key: string, at: number, last: number) {
+  const places = new Map([
+    ["ArrowRight", Math.min(at + 1, last)],
+    ["ArrowLeft", Math.max(at - 1, 0)],
+    ["Home", 0],
+    ["End", last],
+  ]);
+  return places.get(key);
+}
+
 /** The headers of the columns in sight. */
 export function Head({ grid, open, setOpen }: HeadProps) {
   const { layout, selection } = grid;
+  const [stop, setStop] = useState(0);
+  const isDrawn = layout.cells.some(({ place }) => place === stop);
+  const focusable = isDrawn ? stop : layout.cells[0]?.place;
+  /** One stop of the Tab key: arrows move between the columns, Alt+↓ opens the filter. */
+  const keys = (event: KeyboardEvent) => {
+    const head = event.currentTarget as HTMLElement;
+    const focus = (place: number, part: string) =>
+      head.querySelector<HTMLElement>(`[data-c="${place}"] ${part}`);
+    const place = stepped(event.key, focusable, layout.shown.length - 1);
+    if (event.altKey && event.key === "ArrowDown") focus(focusable, ".jf-mini")?.click();
+    else if (place === undefined || event.altKey) return;
+    else {
+      setStop(place);
+      layout.reveal(place);
+      setTimeout(() => focus(place, ".jf-sort")?.focus({ preventScroll: true }), DRAWN);
+    }
+    event.preventDefault();
+  };
   return (
-    <div role="rowgroup" class="jf-headgroup">
+    <div role="rowgroup" class="jf-headgroup" onKeyDown={keys}>
       <div class="jf-thead" role="row" aria-rowindex={1} style={layout.across}>
         {layout.cells.map((cell) => (
-          <Header key={cell.at} grid={grid} cell={cell} open={open} setOpen={setOpen} />
+          <Header
+            key={cell.at}
+            grid={grid}
+            cell={cell}
+            isStop={cell.place === focusable}
+            open={open}
+            setOpen={setOpen}
+          />
         ))}
         <div
           class="jf-no"
@@ -36,9 +76,12 @@ export function Head({ grid, open, setOpen }: HeadProps) {
 
 interface HeaderProps extends HeadProps {
   cell: GridState["layout"]["cells"][number];
+  /** Whether the Tab key stops here. */
+  isStop: boolean;
 }
 
-function Header({ grid, cell: { at, place, style, pin }, open, setOpen }: HeaderProps) {
+function Header({ grid, cell, isStop, open, setOpen }: HeaderProps) {
+  const { at, place, style, pin } = cell;
   const { columns, layout, pages } = grid;
   const { sort, filters } = pages.query;
   const column = columns.get(at);
@@ -55,7 +98,7 @@ function Header({ grid, cell: { at, place, style, pin }, open, setOpen }: Header
       aria-sort={directionOf(sort[order])}
     >
       <div class="jf-th-top">
-        <Sort grid={grid} at={at} name={name} said={column?.said} order={order} />
+        <Sort grid={grid} at={at} name={name} said={column?.said} order={order} isStop={isStop} />
         <Funnel
           at={at}
           name={name}
@@ -82,10 +125,11 @@ interface SortProps {
   name: string;
   said: string | undefined;
   order: number;
+  isStop: boolean;
 }
 
 /** The name of a column, which sorts by it. */
-function Sort({ grid, at, name, said, order }: SortProps) {
+function Sort({ grid, at, name, said, order, isStop }: SortProps) {
   const { off, pages, query } = grid;
   const { sort } = pages.query;
   const sorted = sort[order];
@@ -97,6 +141,7 @@ function Sort({ grid, at, name, said, order }: SortProps) {
     <button
       type="button"
       class="jf-sort"
+      tabindex={isStop ? 0 : -1}
       data-jf={`sort:${name}`}
       title={`${about}Shift+click adds to the order, Ctrl+click selects.`}
       aria-label={`${name}: sort`}
@@ -127,6 +172,7 @@ function Funnel({ at, name, isFiltered, off, open, setOpen }: FunnelProps) {
     <span class="jf-th-tools">
       <button
         type="button"
+        tabindex={-1}
         class={`jf-mini ${isFiltered ? "is-on" : ""}`}
         data-jf={`filter:${name}`}
         aria-label={`${name}: filter`}
