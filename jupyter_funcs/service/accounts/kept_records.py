@@ -317,8 +317,10 @@ _ANNOUNCE = """UPDATE kept_runs
     WHERE number = :number"""
 _END = """UPDATE kept_runs SET state = ?, ended = ?, size = ?, note = ?,
     expires = (SELECT now FROM kept_clock) + ? WHERE number = ?"""
-_SETTLE = """UPDATE kept_runs SET state = ?, owner = ?, note = ?, ended = ?,
-    expires = (SELECT now FROM kept_clock) + ? WHERE number = ?"""
+# The file that a row tells of may not have come.
+_SETTLE = """UPDATE kept_runs SET state = ?1, owner = ?2, note = ?3, ended = ?4,
+    size = CASE WHEN ?1 IN ('done', 'failed') THEN size END,
+    expires = (SELECT now FROM kept_clock) + ?5 WHERE number = ?6"""
 _TAKE_OVER = """UPDATE kept_runs SET state = ?1, owner = ?2, note = ?3, began = NULL, status = NULL,
     size = NULL WHERE number = ?6"""
 # A clock of its own, which neither jumps nor goes back: results aren't deleted early because the system's does.

@@ -381,6 +381,11 @@ def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept,
         patch.setattr(kept_records, "_END", "nothing")
         with pytest.raises(SetupError):
             first.records.end(done, "done", {**unnoted, "seconds": 1.0}, b"{}")
+        # It ends before the file is written that the row tells of.
+        row = first.records.add(1, "key-00000008", "Held", "{}", "json", 0, None, state="running")
+        patch.setattr(first.records, "_write", None)
+        with pytest.raises(TypeError):
+            first.records.end(row, "done", {**unnoted, "seconds": 1.0}, b"{}")
     first.records.close()
     states = [second.look(f"key-0000000{number}")["state"] for number in range(len(expected))]
     assert states == [*expected.values()]
@@ -389,6 +394,9 @@ def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept,
     assert "may have changed data" in lost["note"]
     assert second.look("key-00000009")["state"] == "done"
     assert second.ask("GET", f"{RUNS}/key-00000009/result").content == b"{}"
+    assert second.look("key-00000008")["state"] == "lost"
+    second.grants.kept_records(second.folder, KeptLimits()).close()  # the start of a third one
+    assert second.look("key-00000008")["state"] == "lost"
 
 
 def test_rows_and_files_are_brought_in_line_at_the_start(tmp_path: Path) -> None:
