@@ -455,7 +455,7 @@ class FormView:
                 self._carried[name] = True
                 self.entered[name] = kind, entry
 
-    @answers(in_thread=True)
+    @answers(in_thread=True, reads=True)
     def options(
         self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False
     ) -> Json:
@@ -468,7 +468,7 @@ class FormView:
         if source.can_ask:
             source.ask(again=True)
 
-    @answers()
+    @answers(reads=True)
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> Json:
         """Return all values that match a search, or those in one group."""
         target = self.form.field(field)

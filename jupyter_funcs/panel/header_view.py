@@ -74,7 +74,7 @@ class HeaderView:
     def card(self, call: RemoteCall) -> Json:
         return self.function(call.function, call.slug) | {"example": example_text(call)}
 
-    @answers()
+    @answers(reads=True)
     def functions(self, query: Text, first: Number = 0) -> Json:
         """Return a page of the functions that a search finds; without words, all: favourites, recent ones, the rest."""
         catalog = _listed(self.session)
@@ -114,7 +114,7 @@ class HeaderView:
     def favourite(self, function: Name, *, on: bool) -> None:
         self.session.favourites.mark(self.session[function].name, is_favourite=on)
 
-    @answers()
+    @answers(reads=True)
     def about(self) -> Json:
         rows = self.status.rows if self.status else [("service", self.session.service)]
         return {"facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]}

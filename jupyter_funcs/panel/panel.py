@@ -234,17 +234,24 @@ class Panel(anywidget.AnyWidget):
         future.add_done_callback(lambda done: self._asked.pop(done, None))
 
     async def _answer(self, content: object) -> None:
+        state = self._state
+        is_news = True
         try:
-            told = await self._answer_to(*requests.read(content))
+            kind, fields = requests.read(content)
+            tab = fields.pop("tab")
+            told = await self._answer_to(kind, fields)
+            state.tab = tab or state.tab
+            is_news = bool(tab) or not kind.reads
         except Exception as error:  # noqa: BLE001  # the page shows it
-            redact = self._state.session.redact
             told = {
                 "error": [
-                    clip(inert(redact(line)), _LONGEST_LINE) for line in run_view.lines_of(error)
+                    clip(inert(state.session.redact(line)), _LONGEST_LINE)
+                    for line in run_view.lines_of(error)
                 ]
             }
         self._reply(content, told)
-        self._publish()
+        if is_news:
+            self._publish()
 
     def _reply(self, content: object, told: Json) -> None:
         self._tell({"re": only(dict, content).get("id"), **told})

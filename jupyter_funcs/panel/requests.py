@@ -142,6 +142,7 @@ class RequestKind(NamedTuple):
     in_thread: bool
     refused: str
     begins: bool  # a run
+    reads: bool  # and changes nothing that the page is told of
 
 
 _ENVELOPE = {"v": Literal[1], "id": Number, "kind": str}  # of every request
@@ -164,12 +165,18 @@ KINDS: dict[str, RequestKind] = {}
 
 
 def answers(
-    kind: str = "", *, in_thread: bool = False, refused: str = "", begins: bool = False
+    kind: str = "",
+    *,
+    in_thread: bool = False,
+    refused: str = "",
+    begins: bool = False,
+    reads: bool = False,
 ) -> Callable[[Method], Method]:
     """Let the page call a method by its name or `kind`; its parameters are the fields of the request."""
 
     def register(method: Method) -> Method:
-        fields: list[Any] = list(_ENVELOPE.items())
+        # What a tab asks for when it is shown says which it is.
+        fields: list[Any] = [*_ENVELOPE.items(), ("tab", Tab | None, None)]
         name = method.__name__
         path = _PLACES[method.__qualname__.partition(".")[0]] + name
         of_result = path.startswith(_RESULT)
@@ -186,7 +193,7 @@ def answers(
             name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True
         )
         KINDS[kind or name] = RequestKind(
-            request, name, path, in_thread or of_result, refused, begins
+            request, name, path, in_thread or of_result, refused, begins, reads or of_result
         )
         return method
 

@@ -285,13 +285,15 @@ def running_view(job: Job) -> Json:
     progress = job.progress
     view = {
         "name": _shown(job.function),
-        "elapsed": round(job.elapsed, 1),
-        "bytes": progress.received,
+        "elapsed": 0.0,
+        "bytes": 0,
         "done": 0,
         "of": 1,
         "note": progress.said,
         "question": progress.question and _question_view(progress.question),
     }
+    if job.elapsed >= 1:  # constant before, or a short run would be sent again
+        view |= {"elapsed": round(job.elapsed, 1), "bytes": progress.received}
     if isinstance(progress, SweepProgress):
         done = progress.done + progress.failed
         view |= {"done": done, "of": progress.total, "note": status_text(progress)}

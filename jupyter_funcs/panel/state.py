@@ -33,7 +33,6 @@ from jupyter_funcs.panel.requests import (
     Number,
     PageValues,
     RunNumber,
-    Tab,
     answers,
 )
 from jupyter_funcs.records.presets import fill, form_values
@@ -215,6 +214,7 @@ class PanelRuns:
         # Requests arrive on the loop, `run` and `form[…] = …` on any thread.
         self.lock = threading.RLock()
         self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output in the saved notebook
+        self._kept = ""
         self._stills = asyncio.Lock()  # one at a time, or an older one could be published last
         self._beginning = threading.Lock()
 
@@ -308,7 +308,9 @@ class PanelRuns:
         """Replace the output in the saved notebook."""
         async with self._stills:
             html = await asyncio.to_thread(run_view.still_html, visit.function.name, visit.result)
-            notebook.publish_html(html, self.still, again=True)
+            if html != self._kept:
+                self._kept = html
+                notebook.publish_html(html, self.still, again=True)
 
 
 @dataclass(eq=False)
@@ -502,13 +504,13 @@ class PanelState:
 
     # The view
 
-    @answers()
+    @answers(reads=True)
     def hello(self) -> Json:
         return {"ok": True}
 
     @answers("tab")
-    def show_tab(self, tab: Tab) -> None:
-        self.tab = tab
+    def show_tab(self) -> None:
+        """Show the tab that the request names, as any request may."""
 
     def view(self) -> Json:
         """Return the `View` of the protocol."""

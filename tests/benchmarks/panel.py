@@ -156,7 +156,7 @@ class Wire:
         state, said = data.get("state", {}), data.get("content", {})
         self.beats += (is_beat := said.get("kind") == "hello" or "ok" in said)
         if is_beat and self.beats > self.models:
-            return  # the page asks again once a second, while somebody is at the panel, whether the kernel is there
+            return  # the page asks every ten seconds, while somebody is at the panel, whether the kernel is there
         bundle = sum(
             len(json.dumps(state[name], ensure_ascii=False))
             for name in ("_esm", "_css")

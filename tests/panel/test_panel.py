@@ -109,6 +109,36 @@ def test_a_short_run_takes_few_messages(page: Page) -> None:
     assert sum(map(len, sent)) <= 20_000
 
 
+def test_what_changes_nothing_publishes_nothing(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages of the table, a greeting and a search write no trait; a tab comes with what it asks for."""
+    page.ask("choose", function="get_panel_daily")
+    number = page.run(**DAILY)
+    settle(page)
+    published: list[str] = []
+    monkeypatch.setattr(page.panel, "_publish", lambda: published.append(page.panel._state.tab))
+    window = {"run": number, "columns": [0], "query": {}, "from": 0, "to": 5}
+    for kind, fields in (("rows", window), ("hello", {}), ("functions", {"query": "fq"})):
+        assert "error" not in page.ask(kind, **fields)
+    assert published == []
+    page.ask("json", run=number, path=[], tab="json", **{"from": 0})
+    page.ask("tab", tab="table")
+    assert published == ["json", "table"]
+
+
+def test_a_result_is_sent_once(page: Page) -> None:
+    """The start of the next run, its progress and its errors leave the result before as it is."""
+    page.ask("choose", function="get_panel_daily")
+    page.run(**DAILY)
+    settle(page)
+    results: list[str] = []
+    page.panel.observe(lambda change: results.append(change["new"]), names="_result")
+    page.run(PoPGrowth="Yes")
+    settle(page)
+    assert [json.loads(text)["result"]["number"] for text in results] == [2]
+
+
 def test_another_function_takes_three_messages(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writes all that a request changes at once: the request, its reply and one update; carried values ask nothing."""
     monkeypatch.setattr(form_view, "_PAUSE", 0.0)

@@ -105,7 +105,7 @@ def test_anything_else_is_refused_in_words(sent: Any, said: str) -> None:
     assert len(caught.value.lines) <= 3
 
 
-ENVELOPE = {"v", "id", "kind"}
+ENVELOPE = {"v", "id", "kind", "tab"}
 PROTOCOL = (Path(requests.__file__).parent / "front/src/core/protocol.ts").read_text("utf-8")
 DECLARED = re.findall(
     r"^  (\w+): \{\s+in: (?:Nothing|\{([^{}]*)\})",
@@ -127,6 +127,6 @@ def test_a_request_has_the_fields_that_the_protocol_declares(kind: str, declared
         for field in msgspec.structs.fields(requests.KINDS[kind].request)
         if field.name not in ENVELOPE
     ]
-    names = set(re.findall(r"(\w+):", declared))
+    names = set(re.findall(r"(\w+)\??:", declared)) - ENVELOPE
     assert {field.encode_name for field in fields if field.required} <= names
     assert names <= {field.encode_name for field in fields}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pause, RUN, VIEW } from "./fake.js";
-import { press, shown, type } from "./page.js";
+import { press, shown, soon, type } from "./page.js";
 import { ANSWERS, RESULT, rows } from "./states.js";
 
 const result = (more = {}) => ({ ...RESULT, ...more, table: { ...RESULT.table, ...more.table } });
@@ -98,7 +98,30 @@ test("ten million rows fit under the height that browsers allow, and the last on
   assert.equal(cell.parentElement.getAttribute("aria-rowindex"), String(total + 1));
   assert.ok(Number.parseInt(cell.parentElement.style.top, 10) + 28 <= height + 1);
   assert.equal($("grid").getAttribute("aria-activedescendant"), cell.id);
-  assert.ok(asked(model, "rows").some((each) => each.to === total));
+  await soon(() => assert.ok(asked(model, "rows").some((each) => each.to === total)));
+  await close();
+});
+
+test("of the rows that a dragged scroll bar passes, those where it rests are asked for", async () => {
+  const total = 1_000_000;
+  const { model, $, close } = await panel(
+    { rows: ({ from, to }) => rows(from, to, total) },
+    { table: { rows: total, page: rows(0, 40, total) } },
+  );
+  await pause(100);
+  const before = asked(model, "rows").length;
+  for (let at = 1; at <= 50; at += 1) {
+    $("grid").scrollTop = at * 100_000;
+    $("grid").dispatchEvent(new Event("scroll"));
+    // It draws, and no time passes.
+    for (let turn = 0; turn < 5; turn += 1) await null;
+  }
+  await soon(() => assert.ok(asked(model, "rows").length > before));
+  await pause(100);
+  const since = asked(model, "rows").slice(before);
+  assert.ok(since.length <= 12, `${since.length} requests`);
+  const last = Math.max(...since.map((each) => each.from));
+  assert.ok(last > 600_000);
   await close();
 });
 

@@ -281,8 +281,17 @@ test("tabs move with the arrows, and the kernel holds which is shown", async () 
   press($("tab:table"), "ArrowLeft");
   await soon(() => assert.equal($("tab:code").getAttribute("aria-selected"), "true"));
   assert.ok(document.activeElement === $("tab:code"));
-  assert.ok(model.asked.some(({ kind, tab }) => kind === "tab" && tab === "code"));
   await soon(() => assert.ok($("code:python")));
+  // One request says which tab it is for, and asks for what that shows; a table is here already.
+  $("tab:table").click();
+  await soon(() => assert.equal(model.asked.at(-1).tab, "table"));
+  assert.deepEqual(
+    model.asked.filter(({ tab }) => tab).map(({ kind, tab }) => [kind, tab]),
+    [
+      ["code", "code"],
+      ["tab", "table"],
+    ],
+  );
   await close();
 });
 

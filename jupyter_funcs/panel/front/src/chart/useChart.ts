@@ -48,6 +48,7 @@ export function useChart(result: P.ResultView, { wish, zoom, of }: Chosen) {
         low: range?.[0] ?? null,
         high: range?.[1] ?? null,
         query: { ...query, sort: [] },
+        tab: "chart",
       });
     const whole = shown?.key === key ? Promise.resolve(shown.whole) : drawn(null);
     const isTimeZoom = zoom && !of;

@@ -645,12 +645,13 @@ export interface Requests {
       low: number | null;
       high: number | null;
       query: TableQuery;
+      tab: Tab;
     };
     out: ChartView;
   };
   /** A text, or the bytes of a file in base64. */
   file: { in: { run: number }; out: { file: string } };
-  json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
+  json: { in: { run: number; path: (string | number)[]; from: number; tab?: Tab }; out: JsonNode };
   /**
    * Where a text occurs: places on the way from the outermost value; `more` than are sent; `all`
    * was looked through.
@@ -661,7 +662,7 @@ export interface Requests {
   };
   json_text: { in: { run: number }; out: { text: string } };
   code: {
-    in: Nothing;
+    in: { tab?: Tab };
     out: { blocks: { name: "magic" | "python" | "curl"; code: string; note: string }[] };
   };
 

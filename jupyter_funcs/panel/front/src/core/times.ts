@@ -2,8 +2,11 @@
 export const TIMES = {
   typing: 150,
   busy: 500,
-  beat: 200,
-  quiet: 800,
+  beat: 1_000,
+  /** Above the seconds between two events of progress. */
+  quiet: 10_000,
+  /** Of a scroll bar that is dragged. */
+  rest: 60,
   silence: 1_000,
   attended: 60_000,
   hello: 10_000,

@@ -16,7 +16,10 @@ export function useTab(channel: Channel, tell: Tell, hear: (event: P.Event) => v
   const tab: P.Tab = wanted ?? channel.model.get("tab") ?? "table";
   const showTab = (next: P.Tab) => {
     setWanted(next);
-    void tell(channel.ask("tab", { tab: next }));
+    const { json } = channel.model.get("result")?.result ?? {};
+    // What the other tabs ask for says which is shown.
+    const asksNothing = next === "table" || (next === "json" && !json?.possible);
+    if (asksNothing) void tell(channel.ask("tab", { tab: next }));
   };
   return { tab, showTab };
 }

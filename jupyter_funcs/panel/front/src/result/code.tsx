@@ -23,7 +23,7 @@ const CLASSES = ["t-str", "t-lit", "t-num", "t-fn", "t-dim"];
 /** The run of a result as a magic, in Python and for a shell. */
 export function Code({ result }: { result: P.ResultView }) {
   const { copy } = usePanel();
-  const [reply, trouble] = useReply("code", {}, [result.number, result.variable]);
+  const [reply, trouble] = useReply("code", { tab: "code" }, [result.number, result.variable]);
   return (
     <>
       <div class="jf-sub">

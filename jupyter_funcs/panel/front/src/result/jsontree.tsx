@@ -13,7 +13,7 @@ type Search = ReturnType<typeof useJsonSearch>;
 export function JsonTree({ result }: { result: P.ResultView }) {
   const { ask, tell, copy, live } = usePanel();
   const run = result.number;
-  const [root, trouble] = useReply("json", { run, path: [], from: 0 }, [run]);
+  const [root, trouble] = useReply("json", { run, path: [], from: 0, tab: "json" }, [run]);
   const read: ReadJson = (path, from) => ask("json", { run, path, from });
   const search = useJsonSearch(run);
   const goal = search.hits?.hits[search.hits.at];

@@ -1,4 +1,5 @@
-import { useLayoutEffect } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { TIMES } from "../core/times";
 import { blockOf, groupOf, PAGE } from "./pages";
 import type { Columns } from "./useColumns";
 import type { Layout } from "./useLayout";
@@ -13,15 +14,23 @@ export function useReading(
   layout: Layout,
   scroll: Scroll,
 ) {
+  const at = useRef(0);
   useLayoutEffect(() => {
-    if (off) return;
-    const { seen } = layout;
-    const groups = new Set(seen.map(groupOf));
-    const last = blockOf(scroll.top + scroll.rows + PAGE / 2);
-    for (const group of groups) {
-      if (view.pages.isPart) view.read(0, group); // with the parts of the summaries
-      for (let block = blockOf(scroll.top); block <= last; block++) view.read(block, group);
-    }
-    columns.read(seen);
+    if (off) return undefined;
+    const first = blockOf(scroll.top);
+    const read = () => {
+      const { seen } = layout;
+      const last = blockOf(scroll.top + scroll.rows + PAGE / 2);
+      at.current = first;
+      for (const group of new Set(seen.map(groupOf))) {
+        if (view.pages.isPart) view.read(0, group); // with the parts of the summaries
+        for (let block = first; block <= last; block++) view.read(block, group);
+      }
+      columns.read(seen);
+    };
+    if (Math.abs(first - at.current) < 2) return read();
+    // A scroll bar that is dragged passes rows that nobody reads.
+    const rest = setTimeout(read, TIMES.rest);
+    return () => clearTimeout(rest);
   });
 }
