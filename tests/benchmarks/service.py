@@ -2,7 +2,9 @@
 The service's queries, its listing and its wire against what a person would write instead.
 
     python -m tests.benchmarks.service            # all parts, about eight minutes
-    python -m tests.benchmarks.service daily fq   # some: daily, fq, cold, frame, rows, own, engines, listing, http
+    python -m tests.benchmarks.service daily fq   # some of them
+
+The parts are daily, fq, cold, frame, rows, own, engines, processes, listing and http.
 
 Each part runs in a process of its own, both sides in turn, and prints medians, their ratio, the ratio that
 PERFORMANCE.md aims at, and the most memory that the process held. What is generated is deleted. No test runs this.
@@ -21,13 +23,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
+import httpx
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -546,6 +549,47 @@ def listing() -> list[Measured]:
     ]
 
 
+def processes() -> list[Measured]:
+    """Compare what a call takes of the processors in two processes with one, with eight callers at a time."""
+    from tests.service.conftest import PANELS, RUN
+    from tests.service.server.test_processes import children, started
+    from tests.service.server.test_serving import bearer, command, with_state
+
+    def cost(count: int) -> float:
+        with (
+            tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder,
+            started(Path(folder), "--processes", str(count)) as service,
+        ):
+            token = command(with_state(Path(folder)), "token", "--user", "analyst", "--hours", "1")
+            parent = service.process.pid
+
+            def used() -> float:
+                seconds = 0.0
+                for process in children(parent) if count > 1 else [parent]:
+                    facts = (
+                        Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
+                    )
+                    seconds += (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")
+                return seconds
+
+            def call(times: int) -> None:
+                with httpx.Client(base_url=service.address, headers=bearer(token)) as client:
+                    for _ in range(times):
+                        assert client.post(RUN, json=PANELS, timeout=120).status_code == 200
+
+            with ThreadPoolExecutor(8) as callers:
+                list(callers.map(call, [20] * 8))
+                began = used()
+                list(callers.map(call, [400] * 8))
+            return (used() - began) * 1000 / 3200
+
+    two, one = (
+        statistics.median(each)
+        for each in zip(*((cost(2), cost(1)) for _ in range(5)), strict=True)
+    )
+    return [Measured("a call in two processes (processor)", two, "in one", one, 1.25)]
+
+
 PARTS: dict[str, Callable[[], list[Measured]]] = {
     "daily": daily,
     "fq": fq,
@@ -554,6 +598,7 @@ PARTS: dict[str, Callable[[], list[Measured]]] = {
     "rows": rows,
     "own": own,
     "engines": engines,
+    "processes": processes,
     "listing": listing,
 }
 

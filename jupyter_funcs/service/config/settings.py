@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
@@ -101,6 +102,7 @@ class Server(Section):
     tls_certificate: FilePath | None = None
     tls_key: FilePath | None = None
     behind_proxy: bool = False
+    processes: int = Field(default=1, ge=1, le=64)
     trusted_proxies: Annotated[tuple[IPvAnyNetwork, ...], Strict(strict=False)] = ()
     allowed_hosts: Names = ()
     allowed_origins: Names = ()
@@ -119,6 +121,10 @@ class Server(Section):
         if bool(self.tls_certificate) != bool(self.tls_key):
             raise ValueError("needs both tls_certificate and tls_key, or neither.")
         return self
+
+    def share(self, limit: int) -> int:
+        """Return what each process may have of a limit."""
+        return math.ceil(limit / self.processes)
 
 
 class Functions(Section):

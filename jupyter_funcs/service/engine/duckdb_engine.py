@@ -100,6 +100,7 @@ class DuckDBEngine:
     _find_cards: Callable[[], Cards]
     database: Path | None = None
     memory_limit: str | None = None
+    processes: int = 1
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
@@ -241,7 +242,12 @@ class DuckDBEngine:
             self._spill = self._spill or PrivateFolder("jupyter_funcs.queries.")
             spill = Path(tempfile.mkdtemp(dir=self._spill.path))
         return sandbox.open_database(
-            self.reference, cards, spill, database=self.database, memory_limit=self.memory_limit
+            self.reference,
+            cards,
+            spill,
+            database=self.database,
+            memory_limit=self.memory_limit,
+            processes=self.processes,
         )
 
 

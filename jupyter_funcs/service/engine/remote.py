@@ -44,14 +44,18 @@ _MOST_IDLE_SECONDS = 60
 
 
 def connect_engine(
-    url: str, reference: Reference, cards: Callable[[], Cards], *, memory_limit: str | None = None
+    url: str,
+    reference: Reference,
+    cards: Callable[[], Cards],
+    *,
+    memory_limit: str | None = None,
+    processes: int = 1,
 ) -> DuckDBEngine:
-    """Return the engine for a URL, not opened yet."""
+    """Return the engine for a URL, not opened yet; as many `processes` share the memory."""
     scheme, _, path = url.partition("://")
     if scheme == "duckdb":
-        return DuckDBEngine(
-            reference, cards, database=Path(path) if path else None, memory_limit=memory_limit
-        )
+        database = Path(path) if path else None
+        return DuckDBEngine(reference, cards, database, memory_limit, processes)
     return RemoteEngine(url, reference, cards)
 
 

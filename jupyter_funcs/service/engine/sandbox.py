@@ -43,18 +43,19 @@ _SETTINGS: JsonObject = {
 }
 
 
-def open_database(
+def open_database(  # noqa: PLR0913 - what a database depends on
     reference: Reference,
     cards: Cards | None,
     spill: Path,
     *,
     database: Path | None = None,
     memory_limit: str | None = None,
+    processes: int = 1,
 ) -> duckdb.DuckDBPyConnection:
     """Open a database in memory, load the data and lock it."""
     con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(spill)})
     try:
-        _limit_memory(con, memory_limit)
+        _limit_memory(con, memory_limit, processes)
         # Without it, each query reads the files' metadata again. GLOBAL, because other cursors run the queries.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
         for name, columns in tables.SCHEMAS.items():
@@ -73,10 +74,13 @@ def open_database(
     return con
 
 
-def _limit_memory(con: duckdb.DuckDBPyConnection, limit: str | None) -> None:
+def _limit_memory(con: duckdb.DuckDBPyConnection, limit: str | None, processes: int) -> None:
     # DuckDB's default is 80 % of the memory; ours is 50 %.
     limit = limit or f"{memory_limit(con) * 5 // 8}B"
     try:
+        con.execute(f"SET memory_limit = {_literal(limit)}")
+        if processes > 1:
+            limit = f"{memory_limit(con) // processes}B"
         for name in ("memory_limit", "max_temp_directory_size"):
             con.execute(f"SET {name} = {_literal(limit)}")
     except duckdb.Error as error:

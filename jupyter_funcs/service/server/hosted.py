@@ -54,7 +54,12 @@ _POLL_SECONDS = 0.5
 # Listing the files takes at most this part of the time.
 _MOST_WATCHING = 0.05
 # What is read only when the process starts.
-_FIXED = {"host", "port", "tls_certificate", "tls_key", "log"}
+_FIXED = {"host", "port", "tls_certificate", "tls_key", "processes", "log"}
+# Limits of which each process has its share.
+_SHARED = (
+    *("engine_threads", "workers", "concurrent_runs", "runs_a_user"),
+    *("wrong_logins_per_name", "wrong_logins_per_address"),
+)
 
 
 @dataclass(eq=False)
@@ -106,6 +111,10 @@ def build(settings: Settings, config: Path | None) -> Hosted:
             concurrent_runs=server.concurrent_runs,
             runs_a_user=server.runs_a_user,
             engine_threads=server.engine_threads or _engine_threads(engine),
+        )
+        whole = limits._asdict()
+        limits = limits._replace(
+            **{name: server.share(whole[name]) for name in _SHARED if whole[name] is not None}
         )
         hosts = Hosts(
             (server.host, *server.allowed_hosts),
@@ -255,7 +264,13 @@ def _built_in(
 
         reference, cards = team_data.load(settings, settings.data)
         built_in = card_functions.published(reference, asset=asset)
-    engine = connect_engine(settings.engine, reference, cards, memory_limit=settings.memory_limit)
+    engine = connect_engine(
+        settings.engine,
+        reference,
+        cards,
+        memory_limit=settings.memory_limit,
+        processes=settings.server.processes,
+    )
     if settings.data or settings.engine != IN_MEMORY:
         engine.open()
     return built_in if settings.functions.builtin else (), engine

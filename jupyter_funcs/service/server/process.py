@@ -8,10 +8,13 @@ import json
 import logging
 import os
 import re
+import signal
 import socket
 import ssl
+import time
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import h11
 import uvicorn
@@ -44,6 +47,10 @@ _KEEP_ALIVE_SECONDS = 5
 _PROXY_KEEP_ALIVE_SECONDS = 75
 
 
+_SIGNALS = {signal.SIGTERM, signal.SIGINT}
+_REPLACE_SECONDS = 1
+
+
 # h11 backtracks over white space before an invalid character, in quadratic time: 30 kB of it stop the service for
 # seconds. Without backtracking, the pattern matches the same.
 _readers.header_field_re = re.compile(
@@ -57,9 +64,13 @@ class Listener(socket.socket):
     """Accepts up to `most_of_one` connections of an address; the rest is closed before any TLS handshake."""
 
     most_of_one: int | None = None
+    _is_pausing = True
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection; raises `ConnectionAbortedError`, after which asyncio accepts the next one."""
+        self._is_pausing = not self._is_pausing
+        if self._is_pausing:  # or one of several processes would take all connections that wait
+            raise BlockingIOError
         connection, address = super().accept()
         origin = network(address[0])
         self._accepted = [
@@ -73,6 +84,92 @@ class Listener(socket.socket):
             raise ConnectionAbortedError
         self._accepted.append((connection, origin))
         return connection, address
+
+
+class Sibling(NamedTuple):
+    """
+    One of the processes of a service, which have numbers from 0; the last of the first ones announces the service.
+
+    `parent` is a file that ends with the process that started it, which `is_ready` tells that it accepts requests.
+    """
+
+    number: int
+    announces: bool
+    parent: int
+    is_ready: int
+
+
+class Siblings:
+    """The processes of a service: each is ready before the next one starts, and one that is killed gets a successor."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._alive, self._until_end = os.pipe()
+        self._numbers: dict[int, int] = {}  # by process
+        self._is_ending = False
+
+    def split(self) -> Sibling:
+        """Return in each new process; in this one, exit when all of them have ended."""
+        for name in _SIGNALS:
+            signal.signal(name, self._end)
+        status = 0
+        for number in range(self._count):
+            if sibling := self._start(number, is_replacement=False):
+                return sibling
+        while self._numbers:
+            process, ended = os.wait()
+            number = self._numbers.pop(process)
+            code = os.waitstatus_to_exitcode(ended)
+            if self._is_ending:
+                status = max(status, code)
+                continue
+            log.warning(
+                "Process %s of the service has ended (%s); another one starts.", number, code
+            )
+            time.sleep(_REPLACE_SECONDS)
+            if not self._is_ending and (sibling := self._start(number, is_replacement=True)):
+                return sibling
+        raise SystemExit(status)
+
+    def _start(self, number: int, *, is_replacement: bool) -> Sibling | None:
+        """Fork, and wait until the new process is ready; return only in that one what it knows."""
+        if self._is_ending:
+            return None
+        started, is_ready = os.pipe()
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        process = os.fork()
+        if process:
+            self._numbers[process] = number
+        else:
+            os.setpgid(0, 0)  # Ctrl-C reaches the parent, which tells the others
+            for name in _SIGNALS:
+                signal.signal(name, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        if not process:
+            os.close(started)
+            os.close(self._until_end)
+            announces = number == self._count - 1 and not is_replacement
+            return Sibling(number, announces, self._alive, is_ready)
+        os.close(is_ready)
+        if not os.read(started, 1) and not is_replacement:
+            self._end()
+        os.close(started)
+        return None
+
+    def _end(self, *_: object) -> None:
+        self._is_ending = True
+        for process in self._numbers:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
+
+
+def split(count: int) -> Sibling | None:
+    """Go on in `count` processes, each of which gets what it knows of the others; in this one if that is 1."""
+    if count == 1:
+        return None
+    if not hasattr(os, "fork"):
+        raise SetupError("This system can't fork a process.\nUse --processes 1.")
+    return Siblings(count).split()
 
 
 def is_public(host: str) -> bool:
@@ -198,7 +295,13 @@ def _shown(value: Any) -> str:
 class GracefulServer(uvicorn.Server):
     """Serves an application until a signal, then lets the runs end."""
 
-    def __init__(self, live: LiveService, server: Server, ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        live: LiveService,
+        server: Server,
+        ready: Callable[[], None],
+        sibling: Sibling | None = None,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 live,
@@ -222,6 +325,7 @@ class GracefulServer(uvicorn.Server):
         )
         self._runs = live
         self._ready = ready
+        self._sibling = sibling
         self._stop_seconds = server.stop_seconds
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -234,7 +338,16 @@ class GracefulServer(uvicorn.Server):
                 f"Can't listen on the port: {error.strerror}.\nChoose another with --port."
             ) from None
         self._runs.start()
-        self._ready()
+        if self._sibling is None or self._sibling.announces:
+            self._ready()
+        if self._sibling:
+            os.write(self._sibling.is_ready, b".")
+            os.close(self._sibling.is_ready)
+            self._loop.add_reader(self._sibling.parent, self._end_with_parent, self._sibling.parent)
+
+    def _end_with_parent(self, parent: int) -> None:
+        asyncio.get_running_loop().remove_reader(parent)
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more requests and wait for the runs, within limits."""

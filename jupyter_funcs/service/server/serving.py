@@ -9,6 +9,7 @@ import os
 import shlex
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from jupyter_funcs.core.text import quoted
 from jupyter_funcs.service.server.admin import add_config
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_funcs.service.config.settings import Server, Settings
     from jupyter_funcs.service.server.hosted import Hosted
 
@@ -34,7 +37,16 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
         "--host", help="address to listen on (default: 127.0.0.1, this machine only)"
     )
     parser.add_argument(
-        "--port", type=_port, metavar="N", help="port to listen on (default: 8765; 0: any free one)"
+        "--port",
+        type=_number("port", 0, 65535),
+        metavar="N",
+        help="port to listen on (default: 8765; 0: any free one)",
+    )
+    parser.add_argument(
+        "--processes",
+        type=_number("number of processes", 1, 64),
+        metavar="N",
+        help="how many processes share the port, the accounts and the limits (default: 1)",
     )
     add_config(parser)
     parser.add_argument(
@@ -62,12 +74,15 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(command=_serve)
 
 
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
-        raise argparse.ArgumentTypeError(
-            f"{quoted(text)} is not a port: use a number from 0 to 65535"
-        )
-    return int(text)
+def _number(noun: str, least: int, most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+            raise argparse.ArgumentTypeError(
+                f"{quoted(text)} is not a {noun}: use a number from {least} to {most}"
+            )
+        return int(text)
+
+    return read
 
 
 def _end(*_: object) -> None:
@@ -91,8 +106,10 @@ def _serve(options: argparse.Namespace) -> None:
     _refuse_plain_http(server)
     with contextlib.ExitStack() as opened:
         # Fail early: loading the data and functions may take a while.
-        most_of_one = None if server.behind_proxy else process.MOST_OF_ONE
+        most_of_one = None if server.behind_proxy else server.share(process.MOST_OF_ONE)
         sockets = process.bind(server.host, server.port, opened, most_of_one)
+        process.configure_logs(server.log)
+        sibling = process.split(server.processes)
         from jupyter_funcs.service.publishing import confinement
         from jupyter_funcs.service.server.hosted import LiveService
 
@@ -100,16 +117,15 @@ def _serve(options: argparse.Namespace) -> None:
         # While the service is ready, the server has handlers of its own.
         signal.signal(signal.SIGTERM, _end)
         signal.signal(signal.SIGINT, _end)
-        process.configure_logs(server.log)
         live = opened.enter_context(contextlib.closing(LiveService(load, options.config)))
-        state.warn_of_others(live.service.folder, opened)
-        _warn_of_missing_names(server)
+        if sibling is None or sibling.number == 0:  # not of each other
+            state.warn_of_others(live.service.folder, opened)
+            _warn_of_missing_names(server)
         if options.reload:
             live.watch()
         address = _address(server, sockets[0].getsockname()[1])
-        process.GracefulServer(
-            live, server, lambda: _announce(live.service, address, options.config)
-        ).run(sockets)
+        announce = partial(_announce, live.service, address, options.config)
+        process.GracefulServer(live, server, announce, sibling).run(sockets)
         if live.busy_threads:
             log.warning(
                 "%s function(s) that ignore cancellation end with the process.", live.busy_threads

@@ -53,6 +53,7 @@ def test_every_key_is_read_and_paths_are_relative_to_the_folder_of_the_file(
         tls_certificate = "/etc/tls.pem"
         tls_key = "~/tls.key"
         behind_proxy = true
+        processes = 2
         trusted_proxies = ["10.0.0.0/8", "192.0.2.1"]
         allowed_hosts = ["acme.example"]
         allowed_origins = ["https://acme.example"]
