@@ -59,6 +59,7 @@ HOMES = {
         "functions.parameters",
         "panel.json_view",
         "panel.requests",
+        "panel.table",
         "records.lock",
         "sources.python",
     },

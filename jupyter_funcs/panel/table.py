@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 from jupyter_funcs.core.coded import applied, literal, printed
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
@@ -157,8 +158,8 @@ class TableView:
         return TableView(self.flat.assign(**{name: values.value}), self._about, source)
 
     def _pivot(self, wish: Pivot) -> TableView:
-        query = wish.of
         pivoted = pivot(self._by_name(), wish)
+        query = self._whole_periods(wish.of, pivoted)
         rows = self.positions(query)
         frame = applied(self.flat if rows is None else self.flat.iloc[rows], pivoted.steps)
 
@@ -169,6 +170,19 @@ class TableView:
         table = TableView(frame.rename_axis(columns=None), self._about, source)
         table.pivoted = pivoted
         return table
+
+    def _whole_periods(self, query: TableQuery, pivoted: Pivoted) -> TableQuery:
+        """Return a query without the periods to date that would be counted beside whole ones."""
+        for at in self._to_date:
+            name = str(self.flat.columns[at])
+            whole = replace(query, filters=[*query.filters, OneOf(at, ["False"])])
+            rows = self.positions(whole)
+            is_key = name in {*pivoted.rows, pivoted.chosen["columns"]}
+            if not is_key and rows is not None and 0 < len(rows) < len(self.frame(query)):
+                note = f"{pivoted.chosen['note']} {name} rows are left out."
+                pivoted.chosen["note"] = note.strip()
+                return whole
+        return query
 
     def _by_name(self) -> dict[str, TableColumn]:
         return {str(name): self._column(at) for at, name in enumerate(self.flat.columns)}

@@ -113,6 +113,22 @@ def test_a_pivot_is_chosen_by_the_roles_of_the_columns() -> None:
     assert shape["table"]["page"]["sums"] == {"1": "30.00", "2": "40.00"}
 
 
+def test_a_period_and_its_part_are_not_counted_twice() -> None:
+    """Rows to date are left out beside whole ones, and said to be, unless the pivot tells them apart."""
+    frame = pd.DataFrame({"Symbol": ["A", "A"], "PeriodToDate": [False, True], "Spend": [7, 3]})
+    table = TableView(frame)
+    shape = table.made([Pivot(["Symbol"], "")]).shape()
+    assert shape["table"]["page"]["rows"] == [["A", "7"]]
+    assert "PeriodToDate rows are left out." in shape["pivot"]["note"]
+    code = table.made([Pivot(["Symbol"], "")]).code(ALL, "df")
+    assert run(code, frame)["Spend"].tolist() == [7]
+    both = table.made([Pivot(["Symbol", "PeriodToDate"], "")]).shape()["table"]["page"]["rows"]
+    assert both == [["A", "False", "7"], ["A", "True", "3"]]
+    only = TableQuery(filters=[OneOf(1, ["True"])])
+    rows = table.made([Pivot(["Symbol"], "", of=only)]).shape()["table"]["page"]["rows"]
+    assert rows == [["A", "3"]]
+
+
 @pytest.mark.parametrize(
     ("measure", "how", "hows", "cells"),
     [

@@ -789,3 +789,73 @@ test("the headers are one stop of the Tab key, with arrows between them", async 
   assert.ok(await until(() => $("value:Pacific")));
   await close();
 });
+
+/** A table that a pivot of the result makes, with its answers. */
+const PIVOT = {
+  rows: ["Region"],
+  columns: "",
+  measure: "Spend",
+  how: "sum",
+  keys: ["Region", "Date"],
+  measures: ["Spend"],
+  hows: ["sum", "mean"],
+  note: "",
+};
+const shape = ({ steps }) => {
+  const columns = RESULT.table.columns.slice(0, 2);
+  const page = { total: 1, from: 0, columns: [0, 1], rows: [["West", "7.00"]], sums: {} };
+  const table = { rows: 1, count: 2, columns, page };
+  return { table, pivot: steps.at(-1).kind === "pivot" ? PIVOT : null };
+};
+
+test("a pivot is a table of its own, until the view is reset", async () => {
+  const { model, el, $, close } = await panel({ shape });
+  assert.equal($("reset-view"), null);
+  $("pivot").click();
+  await until(() => $("pivot-bar"));
+  const of = { sort: [], filters: [], find: "", hidden: [] };
+  assert.deepEqual(last(model, "shape").steps, [{ kind: "pivot", of }]);
+  assert.match(el.querySelector('[aria-rowindex="2"]').textContent, /West.*7\.00/);
+  const how = $("pivot-how");
+  how.value = "mean";
+  how.dispatchEvent(new Event("change", { bubbles: true }));
+  await until(() => last(model, "shape").steps[0].how === "mean");
+  await pause(30);
+  type($("find"), "We");
+  await until(() => last(model, "rows")?.query.find === "We");
+  assert.equal(last(model, "rows").steps[0].kind, "pivot");
+  $("reset-view").click();
+  await until(() => !$("pivot-bar"));
+  assert.equal($("grid").getAttribute("aria-rowcount"), "10957");
+  await close();
+});
+
+test("a view stays for the next result of the function, as far as it has the columns", async () => {
+  const { model, $, close } = await panel({ shape });
+  $("sort:Spend").click();
+  await until(() => $("reset-view"));
+  const [first, ...others] = RESULT.table.columns;
+  const at = RESULT.table.columns.find(({ name }) => name === "Spend").at;
+  const table = { ...RESULT.table, columns: [...others, first].map((one, at) => ({ ...one, at })) };
+  model.write({
+    run: { ...RUN, state: "done", number: 4, result: { ...RESULT, number: 4, table } },
+  });
+  await until(() => last(model, "rows")?.run === 4 && last(model, "rows").query.sort.length);
+  assert.deepEqual(last(model, "rows").query.sort, [{ at: at - 1, descending: true }]);
+  await close();
+});
+
+test("a computed column is asked for, and what is wrong with it is said beside it", async () => {
+  const lines = ["There is no column 'Spnd'."];
+  const { model, $, close } = await panel({ shape: () => ({ error: lines }) });
+  $("compute").click();
+  await until(() => $("compute-expression"));
+  type($("compute-expression"), "Spnd * 2");
+  await pause(20);
+  $("compute-now").click();
+  await until(() => document.querySelector(".jf-form2 .jf-err"));
+  assert.match(document.querySelector(".jf-form2 .jf-err").textContent, /no column 'Spnd'/);
+  const step = { kind: "column", name: "Spnd * 2", expression: "Spnd * 2" };
+  assert.deepEqual(last(model, "shape").steps, [step]);
+  await close();
+});

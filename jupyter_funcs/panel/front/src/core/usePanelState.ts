@@ -34,6 +34,14 @@ function runOf({ model, progress }: Channel): P.Run {
   return run.running ? { ...run, running: { ...run.running, ...progress } } : run;
 }
 
+/** What sends requests; those of a table are of the one that steps make. */
+function askOf(channel: Channel, steps: P.Step[]): Channel["ask"] {
+  return (kind, fields, limit) => {
+    const isOfTable = OF_TABLE.has(kind) && steps.length > 0;
+    return channel.ask(kind, isOfTable ? { steps, ...fields } : fields, limit);
+  };
+}
+
 /** Everything that the parts of a panel share. */
 export function usePanelState(channel: Channel, root: HTMLElement) {
   const { model } = channel;
@@ -62,12 +70,7 @@ export function usePanelState(channel: Channel, root: HTMLElement) {
     values: channel.values(),
     run,
     live: channel.live,
-    /** Requests of the table are of the one that steps make. */
-    ask: ((kind, fields, limit) => {
-      const { steps } = seen.seen;
-      const isOfTable = OF_TABLE.has(kind) && steps.length > 0;
-      return channel.ask(kind, isOfTable ? { steps, ...fields } : fields, limit);
-    }) as Channel["ask"],
+    ask: askOf(channel, seen.seen.steps),
     set: channel.set.bind(channel),
     /** Say why a request was refused; for those whose answer nobody waits for. */
     tell,

@@ -18,6 +18,11 @@ const quoted = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : `\`${name
 /** Names shown to be picked. */
 const MOST = 40;
 
+const HELP = [
+  "+ − × ÷, comparisons, and share(x), change(x, 4), rolling(x, 7), log(x), abs(x).",
+  "Columns after these group the rows: change(Spend, 1, Symbol).",
+].join(" ");
+
 /** Ask for the name and the expression of a new column. */
 export function ComputeBox({ anchor, names, compute, close }: ComputeBoxProps) {
   const [name, setName] = useState("");
@@ -61,10 +66,7 @@ export function ComputeBox({ anchor, names, compute, close }: ComputeBoxProps) {
             />
           ))}
         </div>
-        <p class="jf-quiet">
-          + − × ÷, comparisons, and share(x), change(x, 4), rolling(x, 7), log(x), abs(x). Columns
-          after these group the rows: change(Spend, 1, Symbol).
-        </p>
+        <p class="jf-quiet">{HELP}</p>
         <Entry
           label="Name"
           hook="compute-name"
@@ -72,12 +74,7 @@ export function ComputeBox({ anchor, names, compute, close }: ComputeBoxProps) {
           value={name}
           onInput={typed(setName)}
         />
-        {trouble && (
-          <p class="jf-err" role="alert">
-            <Icon name="err" size={14} />
-            <span>{trouble}</span>
-          </p>
-        )}
+        <Trouble text={trouble} />
         <button type="submit" class="jf-btn is-main" data-jf="compute-now">
           Add column
         </button>
@@ -110,3 +107,11 @@ const Entry = ({ label, hook, hint, value, onInput }: EntryProps) => (
     </div>
   </label>
 );
+
+const Trouble = ({ text }: { text: string }) =>
+  text ? (
+    <p class="jf-err" role="alert">
+      <Icon name="err" size={14} />
+      <span>{text}</span>
+    </p>
+  ) : null;

@@ -27,7 +27,7 @@ export function useQuery(
   scroll: Scroll,
   selection: Selection,
 ) {
-  const { tell, toast, query, setQuery, announce } = usePanel();
+  const { tell, query, setQuery, announce } = usePanel();
   const { wanted } = view;
   const [find, setFind] = useState(query.find);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -43,16 +43,11 @@ export function useQuery(
   };
   const change = (more: Partial<P.TableQuery>) => show({ ...wanted.current, ...more });
 
-  /** What was filtered in another result may not be possible in this one. */
-  const refuse = (error: Error) => {
-    toast(error.message);
-    setQuery(ALL);
-  };
-
   // Drawn again after it was away, with a query that is still that of the chart.
   useLayoutEffect(() => {
     const isOther = JSON.stringify(query) !== JSON.stringify(view.pages.query);
-    if (isOther) show(query, scroll.top).catch(refuse);
+    // What was filtered in another result may not be possible in this one.
+    if (isOther) tell(show(query, scroll.top).catch(refused(() => setQuery(ALL))));
   }, []);
   useLayoutEffect(() => () => clearTimeout(typing.current), []);
 
@@ -71,8 +66,9 @@ export function useQuery(
     typing.current = setTimeout(() => void tell(change({ find: text, hidden })), TYPING);
   };
   const hide = (hidden: number[]) => {
-    if (wanted.current.find) void tell(change({ hidden }));
-    else setQuery({ ...query, hidden });
+    if (wanted.current.find) return void tell(change({ hidden }));
+    wanted.current = { ...wanted.current, hidden };
+    setQuery(wanted.current);
   };
   const clear = () => {
     setFind("");
@@ -80,3 +76,9 @@ export function useQuery(
   };
   return { find, sort, filter, search, hide, clear };
 }
+
+/** Do something about an error that is told. */
+const refused = (act: () => void) => (error: Error) => {
+  act();
+  throw error;
+};
