@@ -266,6 +266,8 @@ class Planner:
         x = self._along(wish)
         to_date = self._to_date
         varying = [column for column in dimensions if not x or not self._follows(column, x)]
+        if not y.additive:  # what a flag tells apart has no mean
+            to_date = to_date or next(filter(_is_flag, varying), None)
         groups = usual = [*dimensions, *self._of(Role.PERIOD)]
         kinds = {"line": "Lines"} if x or not dimensions else {}
         kinds |= {"bar": "Bars"} if groups else {}

@@ -550,6 +550,19 @@ def test_what_is_left_out_is_said() -> None:
     ]
 
 
+def test_growth_is_never_averaged_over_a_flag() -> None:
+    """What a flag tells apart is drawn by itself, or as lines of their own."""
+    days = pd.date_range("2025-01-01", periods=3).repeat(2)
+    flags = [False, True, False, True, False, False]
+    growth = [0.1, 9.0, 0.2, 9.0, 0.3, 0.3]
+    frame = pd.DataFrame({"Date": days, "IsEstimate": flags, "Growth": growth})
+    view = Chart(frame).view()
+    assert drawn(view)[:, 0].tolist() == [0.1, 0.2, 0.3]
+    assert "IsEstimate rows are left out." in view["notes"]
+    apart = Chart(frame).view(ChartWish(colour="IsEstimate"))
+    assert len(apart["series"]) == 2
+
+
 def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
     """Rows to date are lines of their own, or left out and said so; fiscal quarters are in the order of time."""
     columns = {

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import math
 import re
 import threading
 import time
@@ -456,6 +457,8 @@ class KeptRuns:
         begin = functools.partial(self._has_begun, live)
         scope = {"facts": live.facts}
         while True:
+            if live.cancelled.is_set():
+                raise ClientDisconnect
             try:
                 turn = self._turns[live.user.id] if live.number else contextlib.nullcontext()
                 async with turn:
@@ -466,8 +469,6 @@ class KeptRuns:
                 if error.status_code != 429 or live.number is None or live.began is not None:
                     raise
             await asyncio.sleep(_LOOK_SECONDS)
-            if live.cancelled.is_set():
-                raise ClientDisconnect
 
     def _end(self, live: _Live, state: str, reply: Response | None) -> None:
         with live.lock:
@@ -538,7 +539,9 @@ class KeptRuns:
                 for run in await asyncio.to_thread(self._records.orphans, safe):
                     wanted = WantedRun(run.function, run.args.encode(), run.form, bool(run.typed))
                     user = User(run.user, run.user_name)
-                    self._started(_Live(user, run.id, wanted, run.address, run.number))
+                    live = self._started(_Live(user, run.id, wanted, run.address, run.number))
+                    if not self._service.grants.user(run.user_name, math.inf):
+                        live.cancelled.set()  # the user was disabled meanwhile
             except SetupError as error:
                 log.warning("The kept runs can't be looked at: %s", error)
             await asyncio.sleep(_LOOK_SECONDS)

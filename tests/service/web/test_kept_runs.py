@@ -386,6 +386,8 @@ def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept,
         patch.setattr(first.records, "_write", None)
         with pytest.raises(TypeError):
             first.records.end(row, "done", {**unnoted, "seconds": 1.0}, b"{}")
+    first.records.add(2, "key-00000007", "Quick", "{}", "json", 0, None, state="waiting")
+    first.grants.revoke("u", is_disabled=True)
     first.records.close()
     states = [second.look(f"key-0000000{number}")["state"] for number in range(len(expected))]
     assert states == [*expected.values()]
@@ -394,6 +396,7 @@ def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept,
     assert "may have changed data" in lost["note"]
     assert second.look("key-00000009")["state"] == "done"
     assert second.ask("GET", f"{RUNS}/key-00000009/result").content == b"{}"
+    assert becomes(lambda: second.records.find(2, "key-00000007").state == "cancelled")
     assert second.look("key-00000008")["state"] == "lost"
     second.grants.kept_records(second.folder, KeptLimits()).close()  # the start of a third one
     assert second.look("key-00000008")["state"] == "lost"

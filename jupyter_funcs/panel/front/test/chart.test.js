@@ -259,6 +259,7 @@ test("a chart without times, with a single point or without a value is drawn", a
     chart: () => ({ ...chart(), x, series: [{ name: "Spend", colour: 0, values: [5] }] }),
   });
   assert.match(paths($)[0].getAttribute("d"), /^M[\d. ]+h0$/);
+  assert.equal($("plot").querySelectorAll("g > circle").length, 1, "a point is seen");
   assert.equal($("legend"), null);
   await close();
 });

@@ -6,7 +6,7 @@ type Props = { plan: Plan; dim: string | null; clip: string };
 
 /** The axes and the lines; all but one line may be dimmed. */
 export function LineDrawing({ plan, dim, clip }: Props) {
-  const { left, wide, tall, paths } = plan;
+  const { left, wide, tall, paths, lines, view, X, Y } = plan;
   return (
     <>
       <clipPath id={clip}>
@@ -24,10 +24,29 @@ export function LineDrawing({ plan, dim, clip }: Props) {
             stroke-dasharray={dash(line.colour)}
           />
         ))}
+        {lines
+          .filter(isShort)
+          .map((line) =>
+            line.values.map(
+              (value, at) =>
+                value !== null && (
+                  <circle
+                    key={`${line.name}${at}`}
+                    cx={X(view.x.values[at])}
+                    cy={Y(value)}
+                    r="3"
+                    fill={ink(line.colour)}
+                  />
+                ),
+            ),
+          )}
       </g>
     </>
   );
 }
+
+/** A line of a point or two is hardly seen without them. */
+const isShort = ({ values }: Line) => values.filter((value) => value !== null).length < 3;
 
 function look({ name, colour }: Line, dim: string | null) {
   if (colour === REST) return "g-rest";
