@@ -7,15 +7,17 @@ import shlex
 from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
 from urllib.parse import quote as escaped
 
 from jupyter_funcs.catalog.fields import fields_named
 from jupyter_funcs.catalog.values import Each, Variable, entry_of, first_of
 from jupyter_funcs.connection.replies import RUN_PATH
+from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.tokens import BASIC
-from jupyter_funcs.core.errors import FuncsError
-from jupyter_funcs.core.line import LETTER_ESCAPE, in_double_quotes
-from jupyter_funcs.core.text import json_text, plain, recorded
+from jupyter_funcs.core.errors import ArgumentError, FuncsError
+from jupyter_funcs.core.line import LETTER_ESCAPE, Entered, in_double_quotes
+from jupyter_funcs.core.text import json_text, plain, quote, recorded
 from jupyter_funcs.sources.openapi_requests import JSON_BODY
 from jupyter_funcs.sources.openapi_servers import listed_places
 from jupyter_funcs.sources.source import ServiceSource
@@ -92,6 +94,39 @@ def line(function: RemoteCall, args: Values) -> str:
     ]
     text = " ".join([_address(function), *words])
     return text if text.isprintable() and not LETTER_ESCAPE.search(text) else ""
+
+
+def link(function: RemoteCall, args: Values) -> str:
+    """Return a form as ``?funcs=NAME&k=v``, without the secrets of this process; a list repeats its name."""
+    fields = fields_named(function.fields, args)
+    pairs = [("funcs", function.name)]
+    for name, value in redacted_values(dict(args)).items():
+        items = value if isinstance(value, list) else [value]
+        pairs += [(name, entry_of(fields[name], item)) for item in items]
+    return f"?{urlencode(pairs)}"
+
+
+def linked(text: str) -> tuple[str, Values]:
+    """
+    Return the function's name and the values of a link, or of the query of an address that ends with one.
+
+    Raises
+    ------
+    ArgumentError
+        It names no function.
+    """
+    pairs = parse_qsl(text.partition("#")[0].rpartition("?")[2], keep_blank_values=True)
+    names = [name for name, _ in pairs]
+    if "funcs" not in names:
+        hint = "Copy link, in the panel's ⋯ menu, makes one: ?funcs=NAME&k=v."
+        raise ArgumentError(f"{quote(text)} isn't a link to a function.", hint)
+    start = names.index("funcs")
+    values: dict[str, Any] = {}
+    for name, value in pairs[start + 1 :]:
+        values.setdefault(name, []).append(Entered(value))
+    return pairs[start][1], {
+        name: texts if len(texts) > 1 else texts[0] for name, texts in values.items()
+    }
 
 
 def python(

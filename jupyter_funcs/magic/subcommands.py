@@ -282,6 +282,18 @@ def panel(line: Line) -> Any:
     return opened.result()
 
 
+def open(line: Line) -> Any:  # noqa: A001  # the subcommand's name
+    from jupyter_funcs.client.snippets import linked
+
+    if len(line.words) != 1:
+        raise ArgumentError("%funcs open takes one link.", 'Write %funcs open "?funcs=NAME&k=v".')
+    name, values = linked(unquoted(line.words[0]))
+    opened = line.session[name].panel(**values)
+    opened.recipe = "df = %funcs result"
+    line.sessions.panel = opened
+    return opened
+
+
 def result(line: Line) -> pd.DataFrame:
     if line.sessions.panel is None:
         raise ArgumentError("No panel has been opened yet.", "Open one with %funcs.")

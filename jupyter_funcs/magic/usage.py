@@ -108,6 +108,12 @@ After an interrupt, the same line resumes the sweep.""",
         '%funcs panel get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY"',
         f"{_ARGUMENTS}\nWithout a name, the panel opens with no function chosen.",
     ),
+    "open": Subcommand(
+        "LINK",
+        "open the panel with the function and the values of a link",
+        '%funcs open "?funcs=Get+Panel+Daily&Symbol=BKQU"',
+        "Copy link, in the panel's ⋯ menu, makes one. It has no token, and nothing runs by itself.",
+    ),
     "result": Subcommand("", "return the DataFrame of the panel opened last", "df = %funcs result"),
     "history": Subcommand(
         "[on|off|clear]",

@@ -175,7 +175,10 @@ class Visit:
     def code(self) -> Json:
         variable = self.result.variable if self.result else ""
         where = self.runs.session.where
-        return {"blocks": snippets.blocks(self.function, self.form, where, variable or "df")}
+        return {
+            "blocks": snippets.blocks(self.function, self.form, where, variable or "df"),
+            "link": snippets.link(self.function, self.form.args),
+        }
 
     @answers(refused="Variables can't be renamed")
     def rename(self, name: Name, *, replace: bool) -> Json:

@@ -35,6 +35,7 @@ from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL
 from tests.faults.server import LISTING, faulty, reply
+from tests.panel.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -653,6 +654,22 @@ def test_a_panel_that_runs_at_once_makes_run_all_whole(run: Any) -> None:
     pd.testing.assert_frame_equal(run("%funcs result"), panel.result(60))
     with pytest.raises(jf.ArgumentError, match="Panel Name is required"):
         run("%funcs panel get_panel_daily --run")
+
+
+def test_a_link_opens_a_form_and_runs_nothing(run: Any) -> None:
+    """It has the function and the values of the panel that made it, whatever is before it; a list repeats its name."""
+    panel = run(f"%funcs panel {DAILY} Dimensions=[Region, Brand] PoPLookback=2")
+    link = Page(panel).ask("code")["link"]
+    assert link.startswith("?funcs=Get+Panel+Daily&")
+    for before in ("", "http://localhost/voila/render/x.ipynb?token=secret&"):
+        opened = run(f'%funcs open "{before}{link[bool(before) :]}"')
+        assert opened.form.args == panel.form.args
+        with pytest.raises(jf.ArgumentError, match="no result yet"):
+            opened.result()
+    assert run('%funcs open "?funcs=Get+Panel+Daily&Symbol=%24mine"').form["Symbol"] == "$mine"
+    for wrong in ("x", "?Symbol=NVRA"):
+        with pytest.raises(jf.ArgumentError, match="isn't a link to a function"):
+            run(f'%funcs open "{wrong}"')
 
 
 def test_force_sends_to_a_service_that_is_left_alone(

@@ -663,7 +663,10 @@ export interface Requests {
   json_text: { in: { run: number }; out: { text: string } };
   code: {
     in: { tab?: Tab };
-    out: { blocks: { name: "magic" | "python" | "curl"; code: string; note: string }[] };
+    out: {
+      blocks: { name: "magic" | "python" | "curl"; code: string; note: string }[];
+      link: string;
+    };
   };
 
   tab: { in: { tab: Tab }; out: Nothing };

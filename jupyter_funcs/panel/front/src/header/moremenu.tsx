@@ -8,6 +8,7 @@ export function MoreMenu({ anchor, close, open }: MenuProps) {
   const isChosen = Boolean(view?.function);
   const refresh = async () => toast((await ask("refresh", {})).said);
   const copyCode = async () => copy((await ask("code", {})).blocks[0]?.code ?? "");
+  const copyLink = async () => copy((await ask("code", {})).link);
   const items: MenuItem[] = [
     {
       label: "Refresh list of functions",
@@ -22,6 +23,14 @@ export function MoreMenu({ anchor, close, open }: MenuProps) {
       jf: "copy-code",
       off: !isChosen,
       click: () => void tell(copyCode()),
+    },
+    {
+      label: "Copy link",
+      small: "For %funcs open, with these values",
+      icon: "open",
+      jf: "copy-link",
+      off: !isChosen,
+      click: () => void tell(copyLink()),
     },
     "-",
     {
