@@ -8,7 +8,6 @@ them as literal rows, so a read-only account is enough.
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 import time
 import uuid
@@ -37,7 +36,6 @@ IN_MEMORY = "duckdb://"
 
 # What stands for a text where a query is compiled, with its name: nothing that a caller can know.
 _MARK = uuid.uuid4().hex
-_MARKED = re.compile(rf"'{_MARK}(\w+)'")
 _MOST_SHAPES = 256
 # Servers and proxies drop idle connections, which shows only when a query fails.
 _MOST_IDLE_SECONDS = 60
@@ -127,9 +125,9 @@ class QueryShape:
             from jupyter_funcs.service.engine.portable import portable
 
             self._sql = backend.compile(portable(self._expression, reference, backend))
-        sql = _MARKED.sub(
-            lambda mark: str(sge.convert(texts[mark[1]]).sql(backend.dialect)), self._sql
-        )
+        sql = self._sql
+        for name, text in texts.items():
+            sql = sql.replace(f"'{_MARK}{name}'", sge.convert(text).sql(backend.dialect))
         return connection.run(sql, self._expression.schema())
 
 
