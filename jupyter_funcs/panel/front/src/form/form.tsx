@@ -66,6 +66,7 @@ function Inputs() {
       <button
         type="button"
         class="jf-handle"
+        tabindex={-1}
         aria-label="Fold the inputs"
         title="Fold the inputs  ["
         data-jf="fold-handle"

@@ -22,6 +22,7 @@ export function Tools(props: { grid: GridState; result: P.ResultView; isPivot: b
       <Button
         kind="is-first"
         icon="columns"
+        tabindex={-1}
         aria="Columns (Ctrl+G)"
         data-jf="columns"
         aria-haspopup="dialog"
