@@ -359,7 +359,6 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "frames.chunks._ESCAPED.rows": [",[", ",]"],
     "frames.chunks._KEY": [('{"', "\\"), ('{"', "a")],
     "frames.chunks._MEMBERS": ['",', ',"'],
-    "frames.chunks._NEWLINE": ["\n", "\r"],
     "frames.chunks._MINUS_0": ["-", ("-0", "-d")],
     "frames.chunks._PLAIN.closing": [(" ]", " \t"), (" ]", "\n ")],
     "frames.chunks._PLAIN.opening": [" [ ", " "],
@@ -468,6 +467,10 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "service.web.hosts._AUTHORITY": ["-2", "--"],
     "sources.yaml_decoding._NUMBER": ["1", ("1.", "1"), ("1e", "1")],
     "service.web.requests._VALID_ID": ["a", "."],
+    "catalog.listing._LONG_WORD": ["abc1", "abcd"],
+    "panel.derived._QUOTED": ["`", "`a"],
+    "service.web.kept_runs._KEY": ["a", "-"],
+    "service.web.kept_runs._WAIT": ["1", ("1.", "1")],
 }
 
 

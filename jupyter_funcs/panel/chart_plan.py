@@ -21,7 +21,7 @@ from jupyter_funcs.frames.roles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from jupyter_funcs.panel.requests import ChartWish, Json
 
@@ -273,15 +273,9 @@ class Planner:
         kinds |= {"bar": "Bars"} if groups else {}
         kind = wish.kind if wish.kind in kinds else next(iter(kinds))
         if kind == "line":
-            groups = [column for column in dimensions if x and column.distinct <= _MOST_GROUPS]
-            groups = [
-                column for column in groups if not _is_flag(column) or column in {*varying, to_date}
-            ]
-            usual = [
-                column
-                for column in groups
-                if column in varying and not _is_flag(column) and wish.colour != ""
-            ]
+            groups = _groups_of_lines(dimensions, {*varying, to_date}) if x else []
+            usual = [column for column in groups if column in varying and not _is_flag(column)]
+            usual = usual if wish.colour != "" else []
         colour = _chosen(groups, wish.colour) or next(iter(usual), None)
         plan = Plan(
             kind,
@@ -420,6 +414,17 @@ def _names(columns: Iterable[ChartColumn]) -> dict[str, str]:
 def _named(column: ChartColumn) -> str:
     many = f" ({column.distinct:,} values; Colour by takes {_MOST_GROUPS:,})"
     return column.name + many * (column.distinct > _MOST_GROUPS)
+
+
+def _groups_of_lines(
+    dimensions: Sequence[ChartColumn], telling: Collection[ChartColumn | None]
+) -> list[ChartColumn]:
+    """Return the columns that may colour lines: of flags only those that tell rows apart."""
+    return [
+        column
+        for column in dimensions
+        if column.distinct <= _MOST_GROUPS and (not _is_flag(column) or column in telling)
+    ]
 
 
 def _is_flag(column: ChartColumn) -> bool:

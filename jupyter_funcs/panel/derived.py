@@ -102,7 +102,7 @@ class Expression:
         """Call a function of values, perhaps a number of rows, and the columns that it is by."""
         if name not in _FUNCTIONS:
             raise ArgumentError(
-                f"There is no function {quote(name)} here.", f"There are {', '.join(_FUNCTIONS)}."
+                f"{quote(name)} can't be called here.", f"There are {', '.join(_FUNCTIONS)}."
             )
         count = 1
         match rest:
@@ -122,7 +122,7 @@ def column_of(name: str, columns: dict[str, TableColumn]) -> TableColumn:
     """Return a column by its name."""
     if name not in columns:
         hint = did_you_mean(name, columns) or _SUCH
-        raise ArgumentError(f"There is no column {quote(name)}.", hint)
+        raise ArgumentError(f"The table has no column {quote(name)}.", hint)
     return columns[name]
 
 

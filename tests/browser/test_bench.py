@@ -67,7 +67,7 @@ def test_a_column_is_computed_and_a_pivot_made_of_it(open_notebook: Callable[...
     pick(page, "compute")
     at(page, "compute-expression").fill("Spend / Order")
     pick(page, "compute-now")
-    expect(page.locator(".jf-err")).to_contain_text("There is no column 'Order'.")
+    expect(page.locator(".jf-err")).to_contain_text("The table has no column 'Order'.")
     at(page, "compute-expression").fill("Spend / Orders")
     at(page, "compute-name").fill("Spend per Order")
     look(page, "bench-compute-light")

@@ -144,6 +144,7 @@ def joined(parts: list[str]) -> str:
 @given(st.lists(st.lists(PARTS, min_size=1).map(joined), max_size=4).map(" ".join))
 def test_what_shlex_reads_is_read_alike(line: str) -> None:
     """Quotes within words, adjacent quoted parts, and backslashes inside and outside of quotes."""
+    assume("#" not in line.split(" "))  # which begins a comment
     assert as_read(line) == like_shlex(line) is not None
 
 

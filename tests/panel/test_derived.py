@@ -212,12 +212,12 @@ def test_steps_follow_each_other() -> None:
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
-        ("Spnd * 2", "There is no column 'Spnd'.\nDid you mean 'Spend'?"),
+        ("Spnd * 2", "The table has no column 'Spnd'.\nDid you mean 'Spend'?"),
         ("1 + 2", "The expression names no column."),
         ("Spend / 0", "The expression divides by zero."),
         ("Symbol + 1", "'Symbol' holds no numbers."),
         ("__import__('os')", "This isn't an expression"),
-        ("open(Spend)", "There is no function 'open' here."),
+        ("open(Spend)", "'open' can't be called here."),
         ("Spend.sum()", "This isn't an expression"),
         ("Spend[0]", "This isn't an expression"),
         ("[x for x in Spend]", "This isn't an expression"),
@@ -251,8 +251,8 @@ def test_what_an_expression_may_not_be_is_said(expression: str, said: str) -> No
     [
         (Computed("Spend", "Spend"), "There is a column 'Spend'."),
         (Computed(" ", "Spend"), "The column has no name."),
-        (Pivot(["Regio"]), "There is no column 'Regio'."),
-        (Pivot(measure="Other"), "There is no column 'Other'."),
+        (Pivot(["Regio"]), "The table has no column 'Regio'."),
+        (Pivot(measure="Other"), "The table has no column 'Other'."),
     ],
 )
 def test_a_step_that_cannot_be_is_refused(step: Any, said: str) -> None:

@@ -77,7 +77,9 @@ def listing() -> list[dict[str, Any]]:
 
 def test_every_function_has_every_field_with_its_type(listing: list[dict[str, Any]]) -> None:
     for each in listing:
-        assert {name: type(value) for name, value in each.items()} == FUNCTION_FIELDS
+        assert {name: type(value) for name, value in each.items()} == FUNCTION_FIELDS | {
+            "readOnly": bool
+        }
         for param in each["params"]:
             assert {name: type(value) for name, value in param.items()} == PARAM_FIELDS
             assert param["functionId"] == each["id"]

@@ -846,7 +846,7 @@ test("a view stays for the next result of the function, as far as it has the col
 });
 
 test("a computed column is asked for, and what is wrong with it is said beside it", async () => {
-  const lines = ["There is no column 'Spnd'."];
+  const lines = ["The table has no column 'Spnd'."];
   const { model, $, close } = await panel({ shape: () => ({ error: lines }) });
   $("compute").click();
   await until(() => $("compute-expression"));
