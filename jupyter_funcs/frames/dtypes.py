@@ -6,7 +6,8 @@ import datetime as dt
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -20,9 +21,12 @@ from jupyter_funcs.core.text import did_you_mean, listed, quote
 from jupyter_funcs.frames.columns import Column, nulls, objects, packed, texts_dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     Array = np.ndarray[Any, Any]
 
 _NULL = type(None)
+_keeps_offsets: ContextVar[bool] = ContextVar("_keeps_offsets", default=False)
 _NULLABLE = {"int": pd.arrays.IntegerArray, "bool": pd.arrays.BooleanArray}
 
 
@@ -117,8 +121,18 @@ _AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _YEARS_NS = np.datetime64("1677-09-21T00:12:44"), np.datetime64("2262-04-11T23:47:16")
 
 
-def _times(column: Column) -> tuple[Array, bool] | None:
-    """Return datetimes (UTC if they have offsets) and whether they do; ``None`` unless all are strict ISO-8601."""
+@contextmanager
+def keeping_offsets(*, is_on: bool) -> Iterator[None]:
+    """Give a column whose datetimes all have the same offset the zone of that offset, rather than UTC."""
+    token = _keeps_offsets.set(is_on)
+    try:
+        yield
+    finally:
+        _keeps_offsets.reset(token)
+
+
+def _times(column: Column) -> tuple[Array, dt.tzinfo | None] | None:
+    """Return datetimes, in UTC if they have a zone, and the zone; ``None`` unless all are strict ISO-8601."""
     # The first value rules out most columns of text.
     head = column.data[:16].dropna()
     if len(head) and _ISO.fullmatch(head[0]) is None:
@@ -128,12 +142,12 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     parsed = _parsed(texts.tolist())
     if parsed is None:
         return None
-    times, has_offsets = parsed
+    times, zone = parsed
     # The code of null is -1. NaT has the unit of the others, because numpy 2.5 deprecates one without.
-    return np.append(times, np.array("NaT", dtype=times.dtype))[codes], has_offsets
+    return np.append(times, np.array("NaT", dtype=times.dtype))[codes], zone
 
 
-def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
+def _parsed(texts: Sequence[str]) -> tuple[Array, dt.tzinfo | None] | None:
     """Return the datetimes of different texts, as `_times` does."""
     # Their patterns are few: the texts with 0 for each digit.
     patterns = set(
@@ -143,23 +157,26 @@ def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
     have_offsets = {match["zone"] is not None for match in matches}
     if len(matches) < len(patterns) or len(have_offsets) > 1:
         return None
-    has_offsets = have_offsets.pop()
+    zone: dt.tzinfo | None = dt.UTC if have_offsets.pop() else None
     unit = "us" if all(len(match["decimals"] or "") <= 6 for match in matches) else "ns"
     offsets = np.array(0, dtype="timedelta64[m]")
     try:
-        if has_offsets:
+        if zone is not None:
             texts = [text.replace("Z", "+00:00") for text in texts]
-            zones = [text[-6:] for text in texts]
-            ahead = {zone: dt.datetime.strptime(zone, "%z").utcoffset() for zone in set(zones)}
-            offsets = np.array([ahead[zone] for zone in zones], dtype="timedelta64[m]")
+            ends = [text[-6:] for text in texts]
+            zones = {end: dt.datetime.strptime(end, "%z").tzinfo for end in set(ends)}
+            ahead = {end: zone.utcoffset(None) for end, zone in zones.items() if zone}
+            offsets = np.array([ahead[end] for end in ends], dtype="timedelta64[m]")
             texts = [text[:-6] for text in texts]
+            if len(zones) == 1 and _keeps_offsets.get():
+                [zone] = zones.values()
         times = np.array(texts, dtype="datetime64[us]")
     except ValueError:  # not a calendar day, or not a time of day
         return None
     limits = _YEARS if unit == "us" else _YEARS_NS
     if _beyond(times - offsets, *limits) or (unit == "ns" and _beyond(times, *limits)):
         return None
-    return np.array(texts, dtype=f"datetime64[{unit}]") - offsets, has_offsets
+    return np.array(texts, dtype=f"datetime64[{unit}]") - offsets, zone
 
 
 def _beyond(times: Array, first: np.datetime64, end: np.datetime64) -> bool:
@@ -224,7 +241,7 @@ class Listed(Declared):
         }:  # a number isn't a count of milliseconds here
             return None
         if self.kind == "datetime" and column.kind == "null":  # RFC 3339 requires an offset
-            return _datetimes(np.full(len(column), "NaT", "datetime64[us]"), has_offsets=True)
+            return _datetimes(np.full(len(column), "NaT", "datetime64[us]"), dt.UTC)
         try:
             return self.built(column)
         except OverflowError:  # an integer of more than 64 bits
@@ -255,8 +272,11 @@ def _moments(unit: str, counted: str, column: Column, **_: object) -> Array:
     return moments
 
 
-def _datetimes(times: Array, has_offsets: bool) -> Any:  # noqa: FBT001  # the pair from `_times`
-    return pd.DatetimeIndex(times).tz_localize("UTC").array if has_offsets else times
+def _datetimes(times: Array, zone: dt.tzinfo | None) -> Any:
+    if zone is None:
+        return times
+    index = pd.DatetimeIndex(times).tz_localize("UTC")
+    return (index.tz_convert(zone) if zone != dt.UTC else index).array
 
 
 def _as_read(column: Column, **_: object) -> Any:

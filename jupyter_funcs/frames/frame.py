@@ -28,7 +28,14 @@ from jupyter_funcs.core.text import clip, distinct, inert, quote, some
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, warn_all
 from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.columns import Table, are_objects, check_cells, frame_from, packed
-from jupyter_funcs.frames.dtypes import DECLARED, Declared, Listed, checked, inferred
+from jupyter_funcs.frames.dtypes import (
+    DECLARED,
+    Declared,
+    Listed,
+    checked,
+    inferred,
+    keeping_offsets,
+)
 from jupyter_funcs.frames.pages import (
     DEEPEST,
     Following,
@@ -482,7 +489,11 @@ class AllPages:
     def frame(self, schema: Mapping[str, str] | None, why_not_all: str) -> pd.DataFrame:
         """Return the rows of all pages, and warn if they are not all."""
         own = checked({} if schema is None else schema)
-        with gc_paused(), exact_numbers(is_on=self.listed.is_exact):
+        with (
+            gc_paused(),
+            exact_numbers(is_on=self.listed.is_exact),
+            keeping_offsets(is_on=True),
+        ):
             table, kinds = self.listed.fitted(
                 as_table(self._rows, self.size), self._first, in_envelope=False
             )
@@ -512,7 +523,11 @@ def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
     own = checked({} if schema is None else schema)
     reply = _text(reply)
     has_decimals = listed.is_exact or any(column.kind == "decimal" for column in own.values())
-    with gc_paused(), exact_numbers(is_on=has_decimals):
+    with (
+        gc_paused(),
+        exact_numbers(is_on=has_decimals),
+        keeping_offsets(is_on=not envelope),  # the first wire has one
+    ):
         try:
             body = _body(reply, strict=strict, lines=lines, envelope=envelope)
             declaration = _declaration(body)

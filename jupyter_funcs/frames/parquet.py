@@ -153,9 +153,7 @@ def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, An
             values.astype("datetime64[ms]") if kind == "datetime64[s]" else values
         )
     if isinstance(dtype, pd.DatetimeTZDtype) and dtype.unit != "s":
-        return kind, pa.array(
-            values, type=pa.timestamp(dtype.unit, str(dtype.tz)), from_pandas=True
-        )
+        return kind, pa.array(values, from_pandas=True)
     if isinstance(dtype, pd.CategoricalDtype) and isinstance(
         dtype.categories.dtype, pd.StringDtype
     ):

@@ -273,6 +273,9 @@ def _common_type(
         return default or pa.large_string()
     if len(set(types.values())) > 1:  # columns with nulls only don't count
         types = {file: kind for file, kind in types.items() if _has_values(file, name)} or types
+    zones = {kind.tz if pa.types.is_timestamp(kind) else None for kind in types.values()}
+    if len(zones) > 1 and None not in zones:  # the same moments in one zone
+        types = {file: pa.timestamp(kind.unit, "UTC") for file, kind in types.items()}
     try:
         schemas = [pa.schema([(name, kind)]) for kind in types.values()]
         common = pa.unify_schemas(schemas, promote_options="permissive").field(name).type

@@ -210,7 +210,7 @@ def _alike(columns: Sequence[Series]) -> Sequence[Series]:
         return columns
     for is_kind, widened in _WIDENED:
         if all(map(is_kind, columns)):
-            with suppress(ValueError, OverflowError):
+            with suppress(ValueError, OverflowError, TypeError):
                 return widened(columns)
     return [pd.Series(_objects(column), dtype=object) for column in columns]
 
@@ -252,8 +252,9 @@ def _texts(columns: Sequence[Series]) -> Sequence[Series]:
 
 
 def _times(columns: Sequence[Series]) -> Sequence[Series]:
-    if len({str(column.dt.tz) for column in columns}) > 1:
-        raise ValueError
+    zones = {str(column.dt.tz) for column in columns}
+    if len(zones) > 1:
+        columns = [column.dt.tz_convert("UTC") for column in columns]  # TypeError without a zone
     finest = max((column.dt.unit for column in columns), key=("s", "ms", "us", "ns").index)
     return [column.dt.as_unit(finest) for column in columns]  # ValueError if a date is out of range
 

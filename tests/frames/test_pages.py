@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
 from jupyter_funcs.core.warn import MissingRowsWarning
+from jupyter_funcs.frames.diff import diff
+from jupyter_funcs.frames.export import save
 from jupyter_funcs.frames.frame import ALL_PAGES, page_to_frame, to_frame
 from tests.growth import assert_linear
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pathlib import Path
 
 ROWS = [{"n": 1, "v": 5}, {"n": 2, "v": 6}]
 NO_HEADERS: dict[str, str] = {}
@@ -308,3 +312,54 @@ def test_rows_are_found_in_linear_time(document: Any) -> None:
         page_to_frame(reply, NO_HEADERS, schema=None, lines=False)
 
     assert_linear(find, most=20_000, start=200)
+
+
+# Times with an offset
+
+SUMMER = "2026-07-01T09:30:00+02:00"
+
+
+@pytest.mark.parametrize(
+    ("times", "dtype"),
+    [
+        ([SUMMER, None, "2026-01-01T09:30:00.5+02:00"], "datetime64[us, UTC+02:00]"),
+        ([SUMMER, "2026-01-01T09:30:00+01:00"], "datetime64[us, UTC]"),
+        ([SUMMER, "2026-07-01T09:30:00Z"], "datetime64[us, UTC]"),
+        (["2026-07-01T09:30:00Z", "2026-01-01T09:30:00+00:00"], "datetime64[us, UTC]"),
+        (["2026-07-01T09:30:00-04:30"], "datetime64[us, UTC-04:30]"),
+    ],
+)
+def test_times_of_one_offset_keep_it(times: list[str | None], dtype: str) -> None:
+    """The moments are the same as in UTC, which is the zone of different offsets, and of the service's replies."""
+    rows = [{"at": time} for time in times]
+    own = read(rows)[0]["at"]
+    in_utc = to_frame(json.dumps(rows))["at"]
+    assert (str(own.dtype), str(in_utc.dtype)) == (dtype, "datetime64[us, UTC]")
+    assert own.dt.tz_convert("UTC").equals(in_utc)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "xlsx", "parquet"])
+def test_a_file_has_the_time_of_the_wall(kind: Any, tmp_path: Path) -> None:
+    """Excel has no zones, so that there it is a text; Parquet keeps the zone."""
+    readers: dict[str, Any] = {
+        "csv": pd.read_csv,
+        "json": partial(pd.read_json, dtype=False),
+        "xlsx": pd.read_excel,
+        "parquet": pd.read_parquet,
+    }
+    if kind == "xlsx":
+        pytest.importorskip("xlsxwriter")
+        pytest.importorskip("openpyxl")
+    path = tmp_path / f"times.{kind}"
+    save(read([{"at": SUMMER}])[0], path, kind)
+    [time] = readers[kind](path)["at"]
+    assert str(time).replace(" ", "T") == SUMMER
+
+
+def test_results_of_two_zones_are_compared_by_the_moment() -> None:
+    """A row whose time is the same moment has not changed."""
+    own = read([{"key": "a", "at": SUMMER}, {"key": "b", "at": SUMMER}])[0]
+    other = read(
+        [{"key": "a", "at": "2026-07-01T07:30:00Z"}, {"key": "b", "at": "2026-07-01T07:31:00Z"}]
+    )[0]
+    assert set(diff(own, other)["key"]) == {"b"}

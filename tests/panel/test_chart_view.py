@@ -169,7 +169,7 @@ def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
 
 
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
-@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York"])
+@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York", "UTC+05:30"])
 @pytest.mark.parametrize("freq", ["60min", "7s", "1234ms"])
 def test_times_are_those_of_the_table(unit: Any, zone: str | None, freq: str) -> None:
     """To the millisecond that a page counts in; a zoom from one point to another shows both."""

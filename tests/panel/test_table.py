@@ -646,7 +646,7 @@ def test_a_search_reads_what_is_shown() -> None:
         assert list(run(table.code(query, "df"), frame).index) == rows
 
 
-@pytest.mark.parametrize("zone", [None, "America/New_York", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("zone", [None, "America/New_York", "Pacific/Kiritimati", "UTC+02:00"])
 def test_the_year_9999_lasts_to_its_end_in_every_zone(zone: str | None) -> None:
     """Finds what never ends by its year, and all days up to a year whose end is a year that dates don't have."""
     days = ["2024-01-31", "2025-12-31" if zone else "9999-12-31"]

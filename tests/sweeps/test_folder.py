@@ -9,18 +9,21 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from pandas.testing import assert_frame_equal
 
 import jupyter_funcs as jf
+from jupyter_funcs.sweeps.folder import _dataset
 from tests.conftest import PANEL, wait_until
 from tests.echoing import by_environment, echoing, giving
 from tests.faults.canary import CANARY, leaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from jupyter_funcs.api import Session
     from tests.faults.server import Faulty
@@ -152,6 +155,18 @@ def test_the_schema_has_room_for_every_value(
     result = session["F"].with_options(to=tmp_path, progress=False).sweep(a=["0", "1", "2"])
     assert result.to_table().to_pydict()["v"] == wanted
     assert str(result.schema.field("v").type) == kind
+
+
+def test_times_of_several_zones_are_moments_in_one(tmp_path: Path) -> None:
+    """Each file keeps its own."""
+    paths = []
+    for zone in ("UTC", "+02:00"):
+        times = pa.array([0, None], pa.timestamp("us", zone))
+        paths.append(tmp_path / f"{len(paths)}.parquet")
+        pq.write_table(pa.table({"at": times}), paths[-1])
+    result = _dataset([(path, 0) for path in paths], pa.schema([]))
+    assert str(result.schema.field("at").type) == "timestamp[us, tz=UTC]"
+    assert result.to_table()["at"].cast(pa.int64()).to_pylist() == [0, None] * 2
 
 
 def test_an_argument_beside_a_column_of_its_name_is_called_alike_in_all_runs(

@@ -81,6 +81,7 @@ def test_the_rows_of_a_block_keep_their_order() -> None:
 
 DAY = dt.date(2025, 3, 4)
 UTC = block([{"v": "2025-03-04T05:06:07Z"}])
+AHEAD = UTC.assign(v=UTC["v"].dt.tz_convert(dt.timezone(dt.timedelta(hours=2))))
 BIG = 2**53 + 1
 
 
@@ -167,6 +168,18 @@ WIDENED: dict[str, tuple[pd.DataFrame, pd.DataFrame, str, list[Any]]] = {
         block([{"w": 0}]),
         "datetime64[us, UTC]",
         [pd.Timestamp("2025-03-04T05:06:07Z"), None],
+    ),
+    "times of one offset and no column": (
+        AHEAD,
+        block([{"w": 0}]),
+        "datetime64[us, UTC+02:00]",
+        [pd.Timestamp("2025-03-04T07:06:07+02:00"), None],
+    ),
+    "times of two offsets": (
+        AHEAD,
+        UTC,
+        "datetime64[us, UTC]",
+        [pd.Timestamp("2025-03-04T05:06:07Z")] * 2,
     ),
     "times in UTC and dates": (
         UTC,
