@@ -369,11 +369,14 @@ def _format(options: argparse.Namespace) -> Format:
 
 
 def login(options: argparse.Namespace) -> None:
-    from jupyter_funcs.connection.login import Login, OAuth, ask_password
+    from jupyter_funcs.connection.login import Login, OAuth, ServerLogin, ask_password
 
     session = _session(options)
     connection = session.remote.transport.connection
-    if any(isinstance(scheme, OAuth) for scheme in connection.auth.values()):
+    if any(
+        isinstance(token, OAuth | ServerLogin)
+        for token in (connection.token, *connection.auth.values())
+    ):
         print(session.ready().status())
         return
     source = connection.token

@@ -23,6 +23,7 @@ from jupyter_funcs.connection.tokens import (
     TokenSource,
     is_plain,
 )
+from jupyter_funcs.core import background
 from jupyter_funcs.core.background import in_thread
 from jupyter_funcs.core.errors import (
     AuthenticationError,
@@ -35,7 +36,7 @@ from jupyter_funcs.core.text import clip, inert, quote
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
 
 T = TypeVar("T")
@@ -313,12 +314,11 @@ class OAuth(CachedToken):
 
     def _by_browser(self, urls: JsonObject) -> str:
         """Log in with a browser of this machine, which the provider sends back to a port of it."""
-        import webbrowser
         from secrets import token_urlsafe
 
         port = self._about.get("redirect_port", 0)
         try:
-            redirect = _Redirect(port)
+            redirect = Redirect(port)
         except OSError as error:
             raise ConfigError(
                 f"Port {port} can't be used: {error.strerror}.", "Check redirect_port."
@@ -326,15 +326,8 @@ class OAuth(CachedToken):
         with redirect:
             client = self._client(redirect_uri=redirect.uri, code_challenge_method="S256")
             verifier = token_urlsafe(48)
-            url, redirect.state = client.create_authorization_url(
-                urls["start"], code_verifier=verifier
-            )
-            _show(f"Log in in your browser; if no window opens there: {url}")
-            webbrowser.open(url)
-            answer = redirect.wait()
-        if "code" not in answer:
-            why = redacted_line(answer.get("error", "no answer"))
-            raise AuthenticationError(f"The {self.label} failed: {why}.", "Try again.")
+            url, _ = client.create_authorization_url(urls["start"], code_verifier=verifier)
+            answer = redirect.answer_to(url, self.label)
         sent = {"code": answer["code"], "code_verifier": verifier}
         return self._fetched(
             lambda client: client.fetch_token(
@@ -375,7 +368,55 @@ class OAuth(CachedToken):
         raise AuthenticationError(f"The {self.label} was not finished in time.", "Try again.")
 
 
-class _Redirect(HTTPServer):
+class ServerLogin(CachedToken):
+    """A token of the provider that an MCP server names, after a login in the browser; renewed while that lasts."""
+
+    renews = True
+    renew_seconds = RENEW_SECONDS
+    # Returns a token, when it ends, and what renews it; set by what knows the protocol.
+    fetch: Callable[[str, Redirect | None], Coroutine[Any, Any, tuple[str, float, str]]]
+
+    def __init__(self, profile: str, base_url: str, *, in_keyring: bool) -> None:
+        super().__init__(f"login of profile {quote(profile)}", self._made)
+        self._profile = profile
+        self._base_url = base_url
+        self._in_keyring = in_keyring
+        self._ends = math.inf
+        self._kept: Callable[[], str] = str  # what renews the token, which no debugger shows
+
+    def ask_missing(self, login: LogIn) -> None:  # noqa: ARG002  # the base class's signature
+        """Log in with a browser of this machine, unless there is a token."""
+        if self.missing() is not None:
+            with Redirect(0) as redirect:
+                self.cache(self._made(self._fetched(redirect)))
+
+    def _read(self) -> str:
+        if self._in_keyring and not self._kept():
+            with suppress(KeyringUnavailableError):
+                text = keyring_get(self._base_url, self._profile)
+                self._kept = lambda: text
+        if self._kept():
+            with suppress(AuthenticationError):  # it has ended as well
+                return self._fetched(None)
+            self._kept = str
+        raise AuthenticationError(
+            f"You are not logged in, or the login has ended: {self.label}.",
+            f'Log in with %funcs connect {self._profile}, or jf.connect("{self._profile}").ready().',
+        )
+
+    def _fetched(self, redirect: Redirect | None) -> str:
+        text, self._ends, kept = background.run(self.fetch(self._kept(), redirect))
+        self._kept = lambda: kept
+        if self._in_keyring:
+            with suppress(KeyringUnavailableError):
+                keyring_set(self._base_url, self._profile, Hidden(kept))
+        return text
+
+    def _made(self, text: str) -> Secret:
+        return AccessToken(text, self._ends, {})
+
+
+class Redirect(HTTPServer):
     """The port of this machine to which a provider sends the browser back."""
 
     timeout = 0.5
@@ -386,17 +427,25 @@ class _Redirect(HTTPServer):
         self.answer: dict[str, str] = {}
         self.uri = f"http://127.0.0.1:{self.server_port}/callback"
 
-    def wait(self) -> dict[str, str]:
-        """Return the answer with this login's state; any other request is ignored."""
+    def answer_to(self, url: str, label: str) -> dict[str, str]:
+        """Open a provider's page, and return the answer with its state; any other request is ignored."""
+        import webbrowser
+
+        self.state = dict(parse_qsl(urlsplit(url).query))["state"]
+        _show(f"Log in in your browser; if no window opens there: {url}")
+        webbrowser.open(url)
         until = time.monotonic() + _LOGIN_SECONDS
         while not self.answer and time.monotonic() < until:
             self.handle_request()
-        return self.answer
+        if "code" in self.answer:
+            return self.answer
+        why = redacted_line(self.answer.get("error", "no answer"))
+        raise AuthenticationError(f"The {label} failed: {why}.", "Try again.")
 
 
 class _Redirected(BaseHTTPRequestHandler):
     timeout = 5.0
-    server: _Redirect
+    server: Redirect
 
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
@@ -429,7 +478,7 @@ def keyring_get(base_url: str, user: str) -> str:
     return _use_keyring(lambda keyring: keyring.get_password(_entry(base_url), user)) or ""
 
 
-def keyring_set(base_url: str, user: str, secret: Secret) -> None:
+def keyring_set(base_url: str, user: str, secret: Hidden) -> None:
     """Put a token into the keyring; refuses a keyring that stores it as plain text."""
 
     def put(keyring: Any) -> None:

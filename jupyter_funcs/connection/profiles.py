@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from jupyter_core.paths import jupyter_config_dir
 
-from jupyter_funcs.connection.login import FLOWS, FromKeyring, Login, OAuth
+from jupyter_funcs.connection.login import FLOWS, FromKeyring, Login, OAuth, ServerLogin
 from jupyter_funcs.connection.secrets import NoSecret, Password, Secret
 from jupyter_funcs.connection.tokens import (
     Constant,
@@ -343,7 +343,9 @@ def _from_profile(name: str, given: TokenSource | None) -> Connection:
     is_file = "file" in profile or (kind == "openapi" and "://" not in url)
     key = next((key for key in _SOURCES if key in profile), None)
     address = file.as_uri() if is_file else _normalized(url)
-    if given is None and "login" in profile:
+    if given is None and profile.get("login") is True and _kind_of(address, kind) == "mcp":
+        given = ServerLogin(name, address, in_keyring=profile.get("keep") == "keyring")
+    elif given is None and "login" in profile:
         email = only(str, profile["login"])
         given = Login(name, address, email, in_keyring=profile.get("keep") == "keyring")
     elif given is None and key is not None:
@@ -537,9 +539,10 @@ def _address_problem(profile: _Table) -> str:
         is_known = key.endswith("_env") or is_command or (key == "login" and value is True)
         if not is_known and not (isinstance(value, str) and value):
             return f"has a{'n' * (key[0] == 'a')} {key} that is not text"
-    has_email = isinstance(profile.get("login"), str)
+    is_server = _kind_of(str(profile.get("url")), profile.get("kind", "")) == "mcp"
+    has_login = isinstance(profile.get("login"), str) or (is_server and "login" in profile)
     if not isinstance(keep := profile.get("keep", False), bool) and not (
-        keep == "keyring" and has_email
+        keep == "keyring" and has_login
     ):
         return 'has a keep; it can only be true, or "keyring" with login = "EMAIL"'
     if "file" in profile and (others := {"url", "login"} & profile.keys()):
@@ -623,13 +626,7 @@ _AUTH_KEYS: dict[str, Callable[[Any], bool]] = {
 
 def _connection(url: str, given: TokenSource | None, no_token: str, kind: str = "") -> Connection:
     base_url = _normalized(url)
-    kind = kind or (
-        "openapi"
-        if base_url.lower().endswith(_DOCUMENTS)
-        else "mcp"
-        if base_url.endswith("/mcp")
-        else ""
-    )
+    kind = _kind_of(base_url, kind)
     if given is None and kind in {"openapi", "mcp"}:  # many of them are public
         given = NO_TOKEN
     if given is None:
@@ -637,6 +634,13 @@ def _connection(url: str, given: TokenSource | None, no_token: str, kind: str = 
         raise ConfigError(f"There is no token for {base_url}.", f"{no_token} {public}")
     name, exact = base_url.partition("://")[2], _normalized(url, exact=True)
     return Connection(name, base_url, given, given.header, kind=kind, location=exact)
+
+
+def _kind_of(url: str, kind: str) -> str:
+    """Return the kind of a source that is said, or that its address tells; empty if it must be detected."""
+    if url.lower().endswith(_DOCUMENTS):
+        return kind or "openapi"
+    return kind or ("mcp" if url.endswith("/mcp") else "")
 
 
 def _document(file: Path, given: TokenSource | None) -> Connection:

@@ -9,10 +9,12 @@ import json
 import os
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog
+from jupyter_funcs.connection.login import ServerLogin
 from jupyter_funcs.connection.profiles import command_environment
 from jupyter_funcs.connection.replies import Reply, too_large
 from jupyter_funcs.connection.retries import Proof, pause
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.connection.login import Redirect
     from jupyter_funcs.connection.transport import Terms, Transport
     from jupyter_funcs.core.background import Progress
     from jupyter_funcs.sources.mcp_connection import Ask, Link
@@ -56,6 +59,9 @@ class McpSource:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+        token = transport.connection.token
+        if isinstance(token, ServerLogin):
+            token.fetch = self._fetch_token
         self._link: Link | None = None
         self._started_in = ""  # what `_start` returned for the link
 
@@ -109,19 +115,18 @@ class McpSource:
             and self._link.opened.exception() is None
         )
 
+    async def _fetch_token(self, kept: str, redirect: Redirect | None) -> tuple[str, float, str]:
+        from_sdk = await _imported()
+        token: tuple[str, float, str] = await from_sdk.fetch_token(
+            self._transport.connection, kept, redirect
+        )
+        return token
+
     async def _repeat(
         self, work: Callable[[Link, Ask], Awaitable[T]], terms: Terms, progress: Progress
     ) -> T:
         """Do something with an open connection, as often as its failures allow."""
-        try:
-            # In a thread, because it takes a second.
-            from_sdk = await asyncio.to_thread(
-                __import__, "jupyter_funcs.sources.mcp_connection", fromlist=["Link"]
-            )
-        except ImportError:
-            raise ConfigError(
-                "MCP servers need another package.", "pip install 'jupyter-funcs[mcp]'"
-            ) from None
+        from_sdk = await _imported()
         done = 0
         while True:
             progress.attempts += 1
@@ -148,6 +153,17 @@ class McpSource:
                 error.attempts = done
                 raise error
             await asyncio.sleep(seconds or 0)
+
+
+async def _imported() -> Any:
+    """Import what uses the SDK, in a thread, because it takes a second."""
+    name = "jupyter_funcs.sources.mcp_connection"
+    try:
+        return await asyncio.to_thread(import_module, name)
+    except ImportError:
+        raise ConfigError(
+            "MCP servers need another package.", "pip install 'jupyter-funcs[mcp]'"
+        ) from None
 
 
 async def _list(link: Link, ask: Ask) -> ReadCatalog:

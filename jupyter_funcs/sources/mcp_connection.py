@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import json
 import logging
+import math
 import os
 from contextlib import asynccontextmanager, closing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -17,22 +20,32 @@ import httpx2
 import mcp_types as types
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import ClientSession, MCPError
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+)
 from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 
 from jupyter_funcs.connection.profiles import command_environment, same_origin
+from jupyter_funcs.connection.proxies import environment_proxy
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, too_large
 from jupyter_funcs.connection.retries import Proof
-from jupyter_funcs.connection.secrets import redacted_all, redacted_line
-from jupyter_funcs.connection.tokens import end_session
+from jupyter_funcs.connection.secrets import Hidden, redacted_all, redacted_line
+from jupyter_funcs.connection.tokens import end_session, is_plain, unencrypted
 from jupyter_funcs.connection.transport import MAX_BYTES, Transport
 from jupyter_funcs.core import background, json_decoding
 from jupyter_funcs.core.background import Question
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ArgumentError,
+    AuthenticationError,
     ConfigError,
     DeadlineError,
     FuncsError,
@@ -51,6 +64,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.connection.http import Opened
+    from jupyter_funcs.connection.login import Redirect
+    from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.core.background import Progress
 
 T = TypeVar("T")
@@ -69,6 +84,11 @@ _NOT_STARTED: dict[type[OSError], str] = {
 }
 # What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
 _NO_HANDSHAKE = {types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST}
+_PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+_PING_HEADERS = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2025-06-18",  # from which on a token is for one server
+}
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
 _CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _OF_SDK = (MCPError, ValueError, RuntimeError)
@@ -553,6 +573,97 @@ class _Pieces(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self.reply.stack.aclose()
+
+
+@dataclass
+class _Storage:
+    """What renews a token, as the SDK's provider keeps it; the provider's secrets are masked."""
+
+    tokens: OAuthToken | None = None
+    client: OAuthClientInformationFull | None = None
+    masked: list[Hidden] = field(default_factory=list)
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens = tokens
+        self.masked += [Hidden(tokens.access_token), Hidden(tokens.refresh_token or "")]
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.client
+
+    async def set_client_info(self, client: OAuthClientInformationFull) -> None:
+        self.client = client
+        self.masked.append(Hidden(client.client_secret or ""))
+
+
+async def fetch_token(
+    connection: Connection, kept: str, redirect: Redirect | None
+) -> tuple[str, float, str]:
+    """Return a token by the SDK's provider, when it ends, and what renews it; without a redirect, only renew it."""
+    url = connection.location or connection.base_url
+    answer: dict[str, str] = {}
+    storage = _Storage()
+
+    async def open_page(page: str) -> None:
+        if redirect is None:
+            raise AuthenticationError("The login has ended.")
+        label = connection.token.label
+        answer.update(await asyncio.to_thread(redirect.answer_to, page, label))
+
+    async def answered() -> AuthorizationCodeResult:
+        return AuthorizationCodeResult.model_validate(answer)
+
+    about = OAuthClientMetadata.model_validate(
+        {
+            "client_name": "jupyter_funcs",
+            "redirect_uris": [redirect.uri if redirect else "http://127.0.0.1/callback"],
+            "token_endpoint_auth_method": "none",  # as for all programs on a user's machine
+        }
+    )
+    provider = OAuthClientProvider(url, about, storage, open_page, answered)
+    if redirect is None:
+        _restore(provider, storage, kept)
+    proxy = environment_proxy(cast("Any", httpx2.URL(url)))
+    try:
+        async with httpx2.AsyncClient(
+            auth=provider,
+            trust_env=False,
+            proxy=proxy and proxy.url,
+            event_hooks={"request": [partial(_check_encrypted, connection)]},
+        ) as client_of_provider:
+            # Any request that needs a token will do; this one opens no session.
+            await client_of_provider.post(url, json=_PING, headers=_PING_HEADERS)
+    except FuncsError:
+        raise
+    except httpx2.HTTPError as error:
+        what = f"The {connection.token.label} failed: {type(error).__name__}."
+        raise ServiceConnectionError(what, "Try again later.") from None
+    except Exception as error:  # noqa: BLE001  # the SDK's, and those of odd replies
+        what = f"The {connection.token.label} failed: {redacted_line(str(error)) or type(error).__name__}"
+        raise AuthenticationError(what, "Try again, or ask the server's operator.") from None
+    if storage.tokens is None:
+        what = f"{connection.name} asked for no login."
+        raise AuthenticationError(what, "Remove login from the profile.")
+    parts = (storage.tokens, storage.client, provider.context.oauth_metadata)
+    texts = [part.model_dump_json(exclude_none=True) if part else "null" for part in parts]
+    ends = provider.context.token_expiry_time or math.inf
+    return storage.tokens.access_token, ends, f"[{','.join(texts)}]"
+
+
+async def _check_encrypted(connection: Connection, request: httpx2.Request) -> None:
+    if is_plain(str(request.url)) and not connection.allow_http:
+        raise unencrypted(str(request.url))
+
+
+def _restore(provider: OAuthClientProvider, storage: _Storage, kept: str) -> None:
+    """Let a provider renew a token with what `fetch_token` returned."""
+    tokens, client, metadata = json.loads(kept)
+    storage.tokens = OAuthToken.model_validate(tokens)
+    storage.client = OAuthClientInformationFull.model_validate(client)
+    provider.context.oauth_metadata = metadata and OAuthMetadata.model_validate(metadata)
+    provider.context.token_expiry_time = 1.0  # or it would be sent as it is, and rejected
 
 
 async def _negotiate(session: ClientSession) -> None:
