@@ -95,12 +95,12 @@ class CallOptions:
 
     def changed(self, **options: Any) -> CallOptions:
         """Return these options with some changed; raise an `ArgumentError` for an unknown name or invalid value."""
-        known = {field.name: field.default for field in fields(self)}
+        defaults = {field.name: field.default for field in fields(self)}
         for name, value in options.items():
-            if name not in known:
-                hint = did_you_mean(name, known) or f"Options are {listed(known, 'and')}."
+            if name not in defaults:
+                hint = did_you_mean(name, defaults) or f"Options are {listed(defaults, 'and')}."
                 raise ArgumentError(f"There is no option {quote(name)}.", hint)
-            if value is known[name] is None:
+            if value is defaults[name] is None:
                 continue
             if name == "schema":
                 from jupyter_funcs.frames.dtypes import checked

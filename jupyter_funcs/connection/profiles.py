@@ -166,15 +166,15 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
         )
     secret = api_key if token is None else token
     kind = "token" if api_key is None else "api_key"
-    given = None if secret is None else _source(secret, kind)
+    source = None if secret is None else _source(secret, kind)
     if isinstance(where, ModuleType | list | tuple) or (
         isinstance(where, str) and where.startswith(("python:", "["))
     ):
-        connection: Connection | None = _python(where, given)
+        connection: Connection | None = _python(where, source)
     elif file := _file(where):
-        connection = _document(file, given)
+        connection = _document(file, source)
     else:
-        connection = _resolved(where, given)
+        connection = _resolved(where, source)
     passed: dict[str, Any] = {}
     if allow_server:
         passed["allow_server"] = _normalized(allow_server)
@@ -190,12 +190,12 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
     return connection
 
 
-def _server(given: str | Mapping[str, str]) -> str | tuple[tuple[str, str], ...]:
+def _server(choice: str | Mapping[str, str]) -> str | tuple[tuple[str, str], ...]:
     """Return a choice of a server, or values of variables, as a connection holds it."""
     return (
-        given
-        if isinstance(given, str)
-        else tuple((str(name), str(value)) for name, value in given.items())
+        choice
+        if isinstance(choice, str)
+        else tuple((str(name), str(value)) for name, value in choice.items())
     )
 
 
@@ -217,16 +217,16 @@ def _file(where: object) -> Path | None:
     return None
 
 
-def _resolved(where: object, given: TokenSource | None) -> Connection | None:
+def _resolved(where: object, source: TokenSource | None) -> Connection | None:
     if not isinstance(where, str | None):
         raise ConfigError(f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT)
     own = os.environ.get("FUNCS_BASE_URL")
     auth: Mapping[str, TokenSource] = {}
-    if own and not where and given is None:
+    if own and not where and source is None:
         auth = _auth_from_environment(own)
-        given = _from_environment(own) or (NO_TOKEN if auth else None)
-        return replace(_connection(own, given, "Set FUNCS_TOKEN or FUNCS_API_KEY."), auth=auth)
-    has_token = given is not None or any(map(os.environ.get, _VARIABLES))
+        source = _from_environment(own) or (NO_TOKEN if auth else None)
+        return replace(_connection(own, source, "Set FUNCS_TOKEN or FUNCS_API_KEY."), auth=auth)
+    has_token = source is not None or any(map(os.environ.get, _VARIABLES))
     name = where or os.environ.get("FUNCS_PROFILE") or (None if has_token else _default_profile())
     if not name:
         if has_token:
@@ -236,11 +236,11 @@ def _resolved(where: object, given: TokenSource | None) -> Connection | None:
             )
         return None
     if "://" not in name:
-        return _from_profile(name, given)
-    if own and given is None and _origin(name) == _origin(own):
-        given, auth = _from_environment(own), _auth_from_environment(own)
+        return _from_profile(name, source)
+    if own and source is None and _origin(name) == _origin(own):
+        source, auth = _from_environment(own), _auth_from_environment(own)
     # Without a token it may be a document for everybody.
-    connection = _connection(name, given or NO_TOKEN, "")
+    connection = _connection(name, source or NO_TOKEN, "")
     return replace(connection, where=connection.location, auth=auth)
 
 
@@ -326,11 +326,11 @@ def auth_name(scheme: str) -> str:
     return re.sub(r"\W", "_", scheme, flags=re.ASCII).upper()
 
 
-def _from_profile(name: str, given: TokenSource | None) -> Connection:
+def _from_profile(name: str, source: TokenSource | None) -> Connection:
     profile = _read_profile(name, profiles_file())
     kind = profile.get("kind", "")
     if kind == "python":
-        return replace(_python(f"python:{profile['module']}", given), name=name, where=name)
+        return replace(_python(f"python:{profile['module']}", source), name=name, where=name)
     if command := profile.get("command"):
         named = tuple(profile.get("env", ()))
         connection = Connection(
@@ -343,22 +343,22 @@ def _from_profile(name: str, given: TokenSource | None) -> Connection:
     is_file = "file" in profile or (kind == "openapi" and "://" not in url)
     key = next((key for key in _SOURCES if key in profile), None)
     address = file.as_uri() if is_file else _normalized(url)
-    if given is None and profile.get("login") is True and _kind_of(address, kind) == "mcp":
-        given = ServerLogin(name, address, in_keyring=profile.get("keep") == "keyring")
-    elif given is None and "login" in profile:
+    if source is None and profile.get("login") is True and _kind_of(address, kind) == "mcp":
+        source = ServerLogin(name, address, in_keyring=profile.get("keep") == "keyring")
+    elif source is None and "login" in profile:
         email = only(str, profile["login"])
-        given = Login(name, address, email, in_keyring=profile.get("keep") == "keyring")
-    elif given is None and key is not None:
-        given = _token_source(key, profile[key], f"profile {quote(name)}", address)
+        source = Login(name, address, email, in_keyring=profile.get("keep") == "keyring")
+    elif source is None and key is not None:
+        source = _token_source(key, profile[key], f"profile {quote(name)}", address)
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
     allow_server = profile.get("allow_server", "")
     auth = {
         auth_name(scheme): _scheme_source(scheme, table, name, address, allow_server)
         for scheme, table in profile.get("auth", {}).items()
     }
-    if auth and given is None:
-        given = NO_TOKEN
-    connection = _document(file, given) if is_file else _connection(url, given, hint, kind)
+    if auth and source is None:
+        source = NO_TOKEN
+    connection = _document(file, source) if is_file else _connection(url, source, hint, kind)
     return replace(
         connection,
         name=name,
@@ -391,35 +391,38 @@ def _text(name: str, label: str) -> str:
 
 
 def _python(
-    given: str | ModuleType | Sequence[Callable[..., Any]], token: TokenSource | None
+    functions: str | ModuleType | Sequence[Callable[..., Any]], token: TokenSource | None
 ) -> Connection:
     """Return the connection to a module, also as ``python:NAME``, or to functions."""
     if token is not None:
         raise ConfigError("Python functions take no token.", "Leave out token and api_key.")
-    target: object = given
+    target: object = functions
     where = ""
-    if isinstance(given, ModuleType):
-        name = given.__name__
-    elif isinstance(given, str):
-        target = name = given.removeprefix("python:").strip()
+    if isinstance(functions, ModuleType):
+        name = functions.__name__
+    elif isinstance(functions, str):
+        target = name = functions.removeprefix("python:").strip()
         if name.startswith("["):
             raise ConfigError(
                 f"The functions {quote(name)} were given in Python and stay in that process.",
                 "Put them into a module, and connect to the module or to a profile that names it.",
             )
     else:
-        if not given or not all(map(callable, given)):
+        if not functions or not all(map(callable, functions)):
             wrong = next(
-                (quote(function) for function in given if not callable(function)), "an empty list"
+                (quote(function) for function in functions if not callable(function)),
+                "an empty list",
             )
             raise ConfigError(
                 f"jf.connect takes a list of functions, not {wrong}.",
                 "For example jf.connect([f, g]).",
             )
-        modules = {str(getattr(function, "__module__", "")) for function in given}
+        modules = {str(getattr(function, "__module__", "")) for function in functions}
         name = modules.pop() if len(modules) == 1 else "functions"
-        target = tuple(given)
-        where = f"[{', '.join(getattr(function, '__name__', 'function') for function in given)}]"
+        target = tuple(functions)
+        where = (
+            f"[{', '.join(getattr(function, '__name__', 'function') for function in functions)}]"
+        )
     address = f"python:{name}"
     return Connection(name, address, NO_TOKEN, where=where or address, kind="python", target=target)
 
@@ -432,17 +435,17 @@ def _scheme_source(
     key = next((key for key in _AUTH_SOURCES if key in table), "")
     user = table.get("user", "")
     make: Make = (lambda text: Password(user, text.rstrip("\r\n"))) if user else Secret
-    given = _token_source(key, table[key], where, base_url, make) if key else None
+    secret = _token_source(key, table[key], where, base_url, make) if key else None
     if "client_id" not in table:
-        assert given is not None
-        given.prefix = table.get("prefix")
-        return given
+        assert secret is not None
+        secret.prefix = table.get("prefix")
+        return secret
     own = [table.get("allow_server", ""), table.get("issuer", ""), allow_server or base_url]
     return OAuth(
         f"login to {where}",
         table,
         name,
-        given,
+        secret,
         lambda url: any(same_origin(url, address) for address in own if address),
     )
 
@@ -468,13 +471,13 @@ def _token_source(
 
 
 def _read_toml(path: Path) -> _Table:
-    found = read_toml(path, f"The profiles in {path}", "Fix the file, or set FUNCS_CONFIG.")
-    return found[1] if found else {}
+    table = read_toml(path, f"The profiles in {path}", "Fix the file, or set FUNCS_CONFIG.")
+    return table[1] if table else {}
 
 
 def _read_profile(name: str, path: Path) -> _Table:
-    known = only(dict, _read_toml(path).get("profiles"))
-    profile = known.get(name)
+    profiles = only(dict, _read_toml(path).get("profiles"))
+    profile = profiles.get(name)
     if not isinstance(profile, dict):
         if (
             len(name) > _MAX_PROFILE_NAME or "@" in name
@@ -488,7 +491,7 @@ def _read_profile(name: str, path: Path) -> _Table:
                 f"There is no file {quote(name)}, and no profile of this name.", "Check its path."
             )
         key = name if name.isascii() and name.replace("-", "_").isidentifier() else f'"{name}"'
-        near = did_you_mean(name, known)
+        near = did_you_mean(name, profiles)
         hint = near or f'Add it to {path}: [profiles.{key}] with url = "https://…".'
         if ":" in name or "/" in name:
             hint = "An address starts with https:// or http://."
@@ -624,16 +627,16 @@ _AUTH_KEYS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _connection(url: str, given: TokenSource | None, no_token: str, kind: str = "") -> Connection:
+def _connection(url: str, source: TokenSource | None, no_token: str, kind: str = "") -> Connection:
     base_url = _normalized(url)
     kind = _kind_of(base_url, kind)
-    if given is None and kind in {"openapi", "mcp"}:  # many of them are public
-        given = NO_TOKEN
-    if given is None:
+    if source is None and kind in {"openapi", "mcp"}:  # many of them are public
+        source = NO_TOKEN
+    if source is None:
         public = 'If it needs none, write a profile with kind = "openapi" or "mcp".'
         raise ConfigError(f"There is no token for {base_url}.", f"{no_token} {public}")
     name, exact = base_url.partition("://")[2], _normalized(url, exact=True)
-    return Connection(name, base_url, given, given.header, kind=kind, location=exact)
+    return Connection(name, base_url, source, source.header, kind=kind, location=exact)
 
 
 def _kind_of(url: str, kind: str) -> str:
@@ -643,9 +646,9 @@ def _kind_of(url: str, kind: str) -> str:
     return kind or ("mcp" if url.endswith("/mcp") else "")
 
 
-def _document(file: Path, given: TokenSource | None) -> Connection:
+def _document(file: Path, source: TokenSource | None) -> Connection:
     """Return the connection to the document in a file."""
-    where, token = str(file.absolute()), given or NO_TOKEN
+    where, token = str(file.absolute()), source or NO_TOKEN
     address = file.absolute().as_uri()
     return Connection(
         file.name, address, token, token.header, where=where, kind="openapi", location=where
@@ -697,9 +700,9 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}[parts.scheme]
 
 
-def same_origin(one: str, other: str) -> bool:
+def same_origin(url: str, other: str) -> bool:
     """Return whether two addresses have one origin, to which the same token may go."""
     try:
-        return _origin(one) == _origin(other)
+        return _origin(url) == _origin(other)
     except ConfigError:
         return False

@@ -462,9 +462,9 @@ def _of_each(named: Mapping[str, Any], by_argument: Messages) -> list[str]:
     texts = []
     for name, inner in named.items():
         several = [_said(part, {}, 1) for part in as_list(inner)]
-        if said := list(filter(None, several)):
-            by_argument.setdefault(_path(name.split(".")), []).extend(said)
-            text = "; ".join(said)
+        if words := list(filter(None, several)):
+            by_argument.setdefault(_path(name.split(".")), []).extend(words)
+            text = "; ".join(words)
             texts.append(text if name in text else f"{name}: {text}")
     return texts
 

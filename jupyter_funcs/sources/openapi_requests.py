@@ -320,8 +320,8 @@ def place_after(reply: Reply, last: Place, method: str, url: str) -> Place:
 
 async def pause_before(reply: Reply, number: int, until: float) -> None:
     """Wait as long as a reply says, else longer each time."""
-    asked = parse_retry_after(reply.headers, time.time())
-    pause = min(_MAX_PAUSE, _MIN_PAUSE * 1.5**number) if asked is None else asked
+    wanted = parse_retry_after(reply.headers, time.time())
+    pause = min(_MAX_PAUSE, _MIN_PAUSE * 1.5**number) if wanted is None else wanted
     if pause > until - loop_time():
         what = f"The server says to wait {pause:,.0f} s, which is longer than the run may take."
         raise DeadlineError(
@@ -350,11 +350,11 @@ def _query(where: Values, value: Any) -> list[str]:
     is_deep = where["style"] == "deepObject" and isinstance(value, dict)
     if is_plain or not (is_deep or where["explode"]):
         return [f"{escaped(name)}={_joined(where, value, escaped)}"]
-    pairs = value.items() if isinstance(value, dict) else [(name, one) for one in value]
+    pairs = value.items() if isinstance(value, dict) else [(name, item) for item in value]
     # A list within an object has no style of its own; with commas, servers read it most often.
     texts = [
-        (key, _joined(where, one, escaped) if isinstance(one, list) else escaped(text_of(one)))
-        for key, one in pairs
+        (key, _joined(where, item, escaped) if isinstance(item, list) else escaped(text_of(item)))
+        for key, item in pairs
     ]
     return [f"{escaped(f'{name}[{key}]' if is_deep else key)}={text}" for key, text in texts]
 
@@ -364,17 +364,17 @@ def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> st
     if where["json"] or not isinstance(value, (list, dict)):
         return escape(json.dumps(value) if where["json"] else text_of(value))
     if isinstance(value, dict) and where["explode"]:
-        return ",".join(f"{escape(key)}={escape(text_of(one))}" for key, one in value.items())
+        return ",".join(f"{escape(key)}={escape(text_of(item))}" for key, item in value.items())
     several = (
         value if isinstance(value, list) else [part for pair in value.items() for part in pair]
     )
-    return DELIMITERS.get(where["style"], ",").join(escape(text_of(one)) for one in several)
+    return DELIMITERS.get(where["style"], ",").join(escape(text_of(item)) for item in several)
 
 
 def _header(name: str, text: str) -> str:
     if not all(" " <= char <= "~" or "\xa0" <= char <= "\xff" for char in text):
-        said = f"{name} does not take {quote(text)}: a header has no line breaks, and Latin-1 letters only."
-        raise ArgumentError(said, errors={name: [said]})
+        why = f"{name} does not take {quote(text)}: a header has no line breaks, and Latin-1 letters only."
+        raise ArgumentError(why, errors={name: [why]})
     return text.strip()
 
 

@@ -72,9 +72,9 @@ class SchemaReader(Once):
             part = referred(ref, self._root)
         return {}, ref
 
-    def schema(self, given: Any) -> Any:
+    def schema(self, part: Any) -> Any:
         """Return a schema with all that it refers to in its ``$defs``; ``True`` if that is too much, or nothing."""
-        schema, names, size = self.once("schema", given, self._convert)
+        schema, names, size = self.once("schema", part, self._convert)
         key = tuple(names)
         if key not in self._definitions:
             self._definitions[key] = self._definitions_of(names)
@@ -107,42 +107,42 @@ class SchemaReader(Once):
     def _convert(self, schema: Any) -> tuple[Any, list[str], int]:
         """Return a schema as JSON Schema, the names of what it refers to, and its size."""
         names: dict[str, None] = {}
-        found = self._plain(schema, names)
-        return found, list(names), len(json.dumps(found))
+        plain = self._plain(schema, names)
+        return plain, list(names), len(json.dumps(plain))
 
     def _plain(self, schema: Any, names: dict[str, None]) -> Any:
         """Return a schema of OpenAPI 3.0 or 3.1 as JSON Schema; what can't be looked up here may be anything."""
         if not isinstance(schema, dict):
             return schema is not False
-        found = {word: value for word, value in schema.items() if _SAID.fullmatch(word)}
+        plain = {word: value for word, value in schema.items() if _SAID.fullmatch(word)}
         if "$ref" in schema:
             part = referred(schema["$ref"], self._root)
             if part is None:
                 return True
             name = schema["$ref"].removeprefix(self._components)
             self._named[name], names[name] = part, None
-            found["$ref"] = f"#/$defs/{escaped(name.replace('~', '~0').replace('/', '~1'))}"
+            plain["$ref"] = f"#/$defs/{escaped(name.replace('~', '~0').replace('/', '~1'))}"
         for word, inner in schema.items():
             if word in _NAMED and isinstance(inner, dict):
-                found[word] = {name: self._property(one, names) for name, one in inner.items()}
+                plain[word] = {name: self._property(part, names) for name, part in inner.items()}
             elif word in _INNER:
                 several = isinstance(inner, list)
-                found[word] = (
-                    [self._plain(one, names) for one in inner]
+                plain[word] = (
+                    [self._plain(part, names) for part in inner]
                     if several
                     else self._plain(inner, names)
                 )
         for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
-            if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
-                found[f"exclusive{word}"] = found.pop(word.lower(), None)
+            if isinstance(plain.get(f"exclusive{word}"), bool) and plain.pop(f"exclusive{word}"):
+                plain[f"exclusive{word}"] = plain.pop(word.lower(), None)
         is_nullable = schema.get("nullable") is True or schema.get("x-nullable") is True
-        return {"anyOf": [found, {"type": "null"}]} if is_nullable else found
+        return {"anyOf": [plain, {"type": "null"}]} if is_nullable else plain
 
     def _property(self, schema: Any, names: dict[str, None]) -> Any:
         """Return the schema of a part of an object, with its description, and whether only the server sets it."""
-        found = self._plain(schema, names)
+        plain = self._plain(schema, names)
         text = only(str, said_of("description", schema, self._root))
-        said: JsonObject = {"description": clip(text, _LONGEST_TEXT)} if text else {}
+        about: JsonObject = {"description": clip(text, _LONGEST_TEXT)} if text else {}
         if said_of("readOnly", schema, self._root) is True:
-            said["readOnly"] = True
-        return {**only(dict, found), **said} if said else found
+            about["readOnly"] = True
+        return {**only(dict, plain), **about} if about else plain

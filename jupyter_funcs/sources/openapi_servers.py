@@ -327,7 +327,7 @@ def credentials_of(
             met.append((rank, tuple(map(_credential, sources, schemes))))
         elif not missing and schemes:
             met.append((0, tuple(map(_credential, sources, schemes))))
-    return min(met, key=lambda one: one[0], default=(0, own))[1]
+    return min(met, key=lambda match: match[0], default=(0, own))[1]
 
 
 def source_of(connection: Connection, scheme: JsonObject) -> TokenSource | None:
