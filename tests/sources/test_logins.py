@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("authlib")
 
-SECRET = "c4n4ry-client-secret"
+SECRET = "c4n4ry-of-my-client"
 CLIENT = base64.b64encode(f"me:{SECRET}".encode()).decode()
 
 
