@@ -40,14 +40,14 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 311_050,
+    "tokens": 312_600,
     "tokens a line": 6.52,
     "characters a code line": 37.3,
     "percent of lines over 100": 1.1,
     "conditional expressions per 1,000": 40.8,
     "nested ones per 1,000": 0.12,
     "tuple assignments per 1,000": 2.4,
-    "vague names": 251,
+    "vague names": 139,
     "complexity": 41,
     "modules": 178,
     "modules in a folder": 15,
