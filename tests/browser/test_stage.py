@@ -131,7 +131,7 @@ def test_folded_inputs_keep_the_focus(stage: str, page: Page) -> None:
             expect(
                 page.locator('[data-jf="form-side"]')
             ).to_be_hidden()  # they are above the result anyway
-            for _ in range(2):
+            for _ in range(3):
                 page.keyboard.press("ArrowDown")
             expect(focused).to_have_attribute("data-jf", "docs")
             page.keyboard.press("Escape")
