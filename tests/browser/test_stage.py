@@ -51,7 +51,8 @@ def states(page: Page, stage: str, width: int, theme: str) -> Iterator[str]:
     assert len(names) > 40
     for state in names:
         page.evaluate(
-            "address => { location.hash = address }", f"state={state}&width={width}&theme={theme}"
+            "address => { sessionStorage.clear(); location.hash = address }",
+            f"state={state}&width={width}&theme={theme}",
         )
         page.wait_for_selector(f"body[data-ready='{state}']", timeout=60_000)
         yield state
