@@ -287,7 +287,10 @@ def properties_of(schema: Any, look_up: Callable[[Any], Any]) -> tuple[JsonObjec
         if _is_union(part) or not is_object or {"not", "if"} & part.keys():
             return {}, set()
         named = {**own, **named}
-        required |= _texts(part.get("required"))
+        needed = only(list, part.get("required"))
+        if len(needed) > MOST_PROPERTIES:
+            return {}, set()
+        required |= _texts(needed)
     return named, required
 
 

@@ -169,10 +169,9 @@ class Link:
         try:
             if name in self.tasks:
                 call.params.task = types.TaskMetadata()
-                created = await self._request(call, types.CreateTaskResult, ask, told)
-                await self._finish(created.task, ask, run)
-            else:
-                await self._request(call, types.CallToolResult, ask, told)
+            await self._request(call, types.CallToolResult, ask, told)
+            if name in self.tasks:
+                await self._finish(self._task_of(ask), ask, run)
         finally:
             self._runs.remove(run)
             if self._declined:
@@ -180,6 +179,12 @@ class Link:
                 self._declined = ""
             if run.question is not None and not run.question.answer.done():
                 run.question.answer.set_result(None)
+
+    def _task_of(self, ask: Ask) -> types.Task:
+        try:
+            return types.Task.model_validate(ask.result.get("task"), by_name=False)
+        except ValueError as error:
+            raise UnansweredError(self._failure(error, ask, ProtocolError)) from None
 
     async def _finish(self, task: types.Task, ask: Ask, run: Progress) -> None:
         """Wait for the end of a task and ask for its result; cancel it if nobody waits any more."""
@@ -472,7 +477,6 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
             return {**raw, "tools": [plain for tool in raw["tools"] if (plain := _plain(tool))]}
         if (
             method in {"tools/call", "tasks/result"}
-            and "task" not in raw
             and raw.get("resultType", "complete") == "complete"
         ):
             _asking.get().result = raw

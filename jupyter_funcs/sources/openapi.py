@@ -445,15 +445,16 @@ class _Document(Once):
         for part in (*only(list, item.get("parameters")), *only(list, operation.get("parameters"))):
             param = self._schemas.needed(part, "parameter")
             params[str(param.get("in")), only(str, param.get("name"))] = param
-        for (where, name), param in params.items():
-            is_set_by_us = where == "header" and not HEADER.fullmatch(name)
-            if not is_set_by_us and (where, name.casefold()) not in self._keys:
-                yield from self.once("parameter", param, self._parameter)
+        for param in params.values():
+            yield from self.once("parameter", param, self._parameter)
 
     def _parameter(self, about: JsonObject) -> list[Param]:
         """Return a parameter as it is listed; none if it can't be sent, and needn't be."""
         where = str(about.get("in"))
         name = only(str, about.get("name"))
+        is_set_by_us = where == "header" and not HEADER.fullmatch(name)
+        if is_set_by_us or (where, name.casefold()) in self._keys:
+            return []
         required = where == "path" or about.get("required") is True
         style = _style(about, "form" if where in {"query", "cookie"} else "simple")
         is_simple = where in {"query", "header"} or (

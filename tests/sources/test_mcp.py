@@ -612,7 +612,7 @@ def test_closing_ends_the_server_and_its_children() -> None:
     """Even if they ignore the end of their input and the request to end; so does a new start."""
     with bad("stubborn") as session:
         session["go"]()
-        processes = [int(number) for number in session.remote.source._link._said.split()]  # type: ignore[attr-defined]
+        processes = [int(number) for number in session.remote.source._link._stderr.split()]  # type: ignore[attr-defined]
         assert list(map(is_running, processes)) == [True, True]
         session.close()
         wait_until(lambda: not any(map(is_running, processes)))
