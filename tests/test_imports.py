@@ -66,7 +66,7 @@ HOMES = {
     "authlib": {"connection.login"},
     "keyring": {"connection.login"},
     "httpx2": {"sources.mcp_connection"},
-    "mcp": {"cli.mcp", "sources.mcp_connection"},
+    "mcp": {"cli.mcp_server", "sources.mcp_connection"},
     "jupyter_core": {"connection.profiles"},
     "platformdirs": {"core.files"},
     "sqlite3": {"records.history_file"},

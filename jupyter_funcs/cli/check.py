@@ -12,7 +12,7 @@ from jupyter_funcs.catalog.listing import Function, parse_listing
 from jupyter_funcs.catalog.values import in_words
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import inert, plural
-from jupyter_funcs.frames.tables import table_text, terminal_width
+from jupyter_funcs.frames.text_tables import table_text, terminal_width
 from jupyter_funcs.service.config.settings import load
 from jupyter_funcs.service.server import hosted
 

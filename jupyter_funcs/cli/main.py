@@ -397,11 +397,11 @@ def write_stubs(options: argparse.Namespace) -> None:
 
 def serve_mcp(options: argparse.Namespace) -> None:
     try:
-        from jupyter_funcs.cli import mcp
+        from jupyter_funcs.cli import mcp_server
     except ModuleNotFoundError as error:
         what = f"The SDK of the Model Context Protocol is not installed ({error.name} is missing)."
         raise ConfigError(what, "pip install 'jupyter-funcs[mcp]'") from None
-    mcp.serve(_session(options), options.only, reads=options.declare_read_only)
+    mcp_server.serve(_session(options), options.only, reads=options.declare_read_only)
 
 
 def check(options: argparse.Namespace) -> None:

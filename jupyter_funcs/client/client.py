@@ -344,7 +344,7 @@ class Client(ABC, Generic[CallT_co]):
 
     def left_out(self) -> pd.DataFrame:
         """Return what the catalog lists and can't be run, with the reasons."""
-        from jupyter_funcs.frames.tables import Listing
+        from jupyter_funcs.frames.text_tables import Listing
 
         table = Listing([*self.catalog.left_out.items()], columns=["name", "why"])
         table.nothing = (
@@ -377,7 +377,7 @@ class Client(ABC, Generic[CallT_co]):
             One row per function: name, asset or else group, the first paragraph of the description, and the parameters
             (required ones marked ``*``).
         """
-        from jupyter_funcs.frames.tables import Listing
+        from jupyter_funcs.frames.text_tables import Listing
 
         schemas = Schemas()
         rows = [

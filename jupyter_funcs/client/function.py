@@ -329,7 +329,7 @@ class RemoteCall:
             "known from" is how its kind is known: declared by the catalog, described in words, or assumed from its
             name.
         """
-        from jupyter_funcs.frames.tables import Listing
+        from jupyter_funcs.frames.text_tables import Listing
 
         rows = [
             (

@@ -28,7 +28,7 @@ from jupyter_funcs.core.errors import (
 from jupyter_funcs.core.line import ROTATE, unquoted
 from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, plural, quote, visible
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
-from jupyter_funcs.magic.line import LIST_FUNCTIONS, Line, read_line
+from jupyter_funcs.magic.funcs_line import LIST_FUNCTIONS, Line, read_line
 from jupyter_funcs.magic.masking import as_secrets, masked_traceback, refuse, typed_secrets
 from jupyter_funcs.magic.usage import ALIASES, OPTIONS, is_table, taken_by, usage, usage_of
 

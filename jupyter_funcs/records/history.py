@@ -222,7 +222,7 @@ class History:
             One row per run, oldest first: number, time (local), function, arguments, rows, elapsed (seconds), status,
             variable; and error, if any run failed.
         """
-        from jupyter_funcs.frames.tables import Listing
+        from jupyter_funcs.frames.text_tables import Listing
 
         runs = [*(self.earlier if earlier else ()), *self.on_service, *self.runs]
         table = Listing(list(map(_row, runs)), columns=_COLUMNS)

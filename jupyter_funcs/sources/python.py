@@ -24,9 +24,7 @@ from jupyter_funcs.core.background import Progress, in_thread
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
 from jupyter_funcs.core.text import distinct, quote, recorded, some
 from jupyter_funcs.core.warn import warn
-from jupyter_funcs.functions.parameters import Parameter
-from jupyter_funcs.functions.results import infinite, lost_text, plain, returned, tabular
-from jupyter_funcs.functions.signatures import (
+from jupyter_funcs.functions.callables import (
     called,
     declared,
     documented,
@@ -34,6 +32,8 @@ from jupyter_funcs.functions.signatures import (
     name_of,
     title,
 )
+from jupyter_funcs.functions.parameters import Parameter
+from jupyter_funcs.functions.return_values import infinite, lost_text, plain, returned, tabular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ from jupyter_funcs.core.background import Progress, SweepProgress
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip
 from jupyter_funcs.sweeps.combinations import TooManyRunsError, combos
-from jupyter_funcs.sweeps.results import results_for
+from jupyter_funcs.sweeps.memory_results import results_for
 from jupyter_funcs.sweeps.sweep import Sweep
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.sweeps.combinations import Combos
-    from jupyter_funcs.sweeps.results import SweepResults
+    from jupyter_funcs.sweeps.memory_results import SweepResults
 
     RunFunction = Callable[[Args, Progress], Awaitable[pd.DataFrame]]
 

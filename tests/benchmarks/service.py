@@ -35,11 +35,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jupyter_funcs.service.accounts.records import Asset
+from jupyter_funcs.service.accounts.account_records import Asset
 from jupyter_funcs.service.builtin import card_functions, companies, demo, synthesis
 from jupyter_funcs.service.config import settings, team_data
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.engine.remote import RemoteEngine
+from jupyter_funcs.service.engine.remote_engine import RemoteEngine
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.publishing.registry import Registry
 

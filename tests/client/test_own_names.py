@@ -116,7 +116,7 @@ def test_a_tool_of_the_mcp_server_sets_a_parameter_of_any_name(run: RemoteFuncti
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     from mcp import Client
 
-    from jupyter_funcs.cli.mcp import server_of
+    from jupyter_funcs.cli.mcp_server import server_of
 
     async def ask() -> Any:
         async with Client(server_of(run.session)) as client:

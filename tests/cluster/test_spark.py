@@ -21,7 +21,7 @@ import pytest
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.engine.remote import RemoteEngine
+from jupyter_funcs.service.engine.remote_engine import RemoteEngine
 from jupyter_funcs.service.engine.tables import Cards
 from tests.cluster.workers import workers
 from tests.service.engine.test_engines import CASES, ODD, serve

@@ -348,7 +348,7 @@ def error_of(session: Session, number: int) -> Exception:
 OPERATOR = """
 import sys
 from pathlib import Path
-from jupyter_funcs.service.accounts.state import open_grants
+from jupyter_funcs.service.accounts.state_folder import open_grants
 from jupyter_funcs.service.builtin.demo import ORGANISATION, PANEL_DATA, add_accounts
 grants, number = open_grants(Path(sys.argv[1]), add_accounts), int(sys.argv[2])
 while True:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from jupyter_funcs.frames.display import shape_text, table_html
-from jupyter_funcs.frames.tables import Listing
+from jupyter_funcs.frames.text_tables import Listing
 
 
 def cells(frame: pd.DataFrame) -> list[list[str]]:

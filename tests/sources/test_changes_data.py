@@ -117,12 +117,14 @@ def test_it_is_marked_wherever_it_is_shown(funcs: Session) -> None:
 
 def test_an_assistant_is_told(funcs: Session) -> None:
     """A tool that changes data is never marked read-only, whatever else is known."""
-    mcp = pytest.importorskip("jupyter_funcs.cli.mcp", reason="the extra 'mcp' is not installed")
+    mcp_server = pytest.importorskip(
+        "jupyter_funcs.cli.mcp_server", reason="the extra 'mcp' is not installed"
+    )
     for reads in (True, False):
-        tool = mcp.tool(funcs.create_order, reads=reads)
+        tool = mcp_server.tool(funcs.create_order, reads=reads)
         assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (False, True)
         assert tool.description.startswith("Changes data.")
-        assert mcp.tool(funcs.orders, reads=reads).annotations.read_only_hint is reads
+        assert mcp_server.tool(funcs.orders, reads=reads).annotations.read_only_hint is reads
 
 
 def test_each_call_is_sent(shop: Shop, funcs: Session) -> None:

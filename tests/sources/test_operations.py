@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import jupyter_funcs as jf
-from jupyter_funcs.cli import mcp, stubs
+from jupyter_funcs.cli import mcp_server, stubs
 from jupyter_funcs.cli.main import main
 from jupyter_funcs.client import snippets
 from jupyter_funcs.client.snippets import curl
@@ -627,7 +627,7 @@ def test_a_file_is_given_by_its_path_on_every_path(
         run.with_options(progress=False, cache=False, most_runs=5).sweep(file=[str(file)])
     elif way == "assistant":
         with pytest.raises(jf.ArgumentError, match="file would send a file of this machine"):
-            mcp._arguments(run, {"file": str(file)})
+            mcp_server._arguments(run, {"file": str(file)})
     else:
         page = Page(Panel(run.session, run, trusted=way == "panel"))
         answer = page.ask("run", seq=1, values={"file": str(file)}, confirmed=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.service.accounts.records import User, folded
+from jupyter_funcs.service.accounts.account_records import User, folded
 from jupyter_funcs.service.accounts.signing_keys import LONGEST_HOURS, SigningKeys
 
 if TYPE_CHECKING:

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, suggestion
 from jupyter_funcs.service.accounts import passwords
-from jupyter_funcs.service.accounts.database import Database
-from jupyter_funcs.service.accounts.kept_records import KeptLimits, KeptRecords
-from jupyter_funcs.service.accounts.records import (
+from jupyter_funcs.service.accounts.account_records import (
     LONGEST_NAME,
     SCHEMA,
     Account,
@@ -30,6 +28,8 @@ from jupyter_funcs.service.accounts.records import (
     User,
     folded,
 )
+from jupyter_funcs.service.accounts.database import Database
+from jupyter_funcs.service.accounts.kept_records import KeptLimits, KeptRecords
 
 if TYPE_CHECKING:
     import sqlite3

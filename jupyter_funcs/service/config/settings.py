@@ -28,7 +28,7 @@ from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 from jupyter_funcs.service.accounts.kept_records import KeptLimits
 from jupyter_funcs.service.config.config_file import TomlFile
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS
-from jupyter_funcs.service.engine.remote import IN_MEMORY
+from jupyter_funcs.service.engine.remote_engine import IN_MEMORY
 from jupyter_funcs.service.engine.tables import DIMENSIONS
 from jupyter_funcs.service.web.runs import Limits
 

@@ -19,9 +19,9 @@ import msgspec
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted
+from jupyter_funcs.functions.callables import title
 from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options
 from jupyter_funcs.functions.parameters import ABSENT, SUPPORTED
-from jupyter_funcs.functions.signatures import title
 from jupyter_funcs.service.publishing.registry import PublishedFunction, all_rules, read_parameter
 
 if TYPE_CHECKING:

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, quoted_list, suggestion
-from jupyter_funcs.functions.markers import AtLeastOne
-from jupyter_funcs.functions.parameters import ABSENT, Parameter
-from jupyter_funcs.functions.results import returned
-from jupyter_funcs.functions.signatures import (
+from jupyter_funcs.functions.callables import (
     called,
     declared,
     documented,
@@ -23,7 +20,10 @@ from jupyter_funcs.functions.signatures import (
     title,
     written,
 )
-from jupyter_funcs.service.accounts.records import Asset, folded
+from jupyter_funcs.functions.markers import AtLeastOne
+from jupyter_funcs.functions.parameters import ABSENT, Parameter
+from jupyter_funcs.functions.return_values import returned
+from jupyter_funcs.service.accounts.account_records import Asset, folded
 from jupyter_funcs.service.engine.calls import Call, CallCancelledError, check_size
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import msgspec
 
 from jupyter_funcs.core.json_decoding import is_compressed
 from jupyter_funcs.core.text import quoted
-from jupyter_funcs.functions.results import (
+from jupyter_funcs.functions.return_values import (
     SCALAR,
     infinite,
     is_expression,

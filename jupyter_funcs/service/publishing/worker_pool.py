@@ -37,7 +37,7 @@ from jupyter_funcs.service.engine.calls import (
     MemoryLimitError,
 )
 from jupyter_funcs.service.engine.duckdb_engine import PrivateFolder
-from jupyter_funcs.service.engine.remote import RemoteEngine
+from jupyter_funcs.service.engine.remote_engine import RemoteEngine
 from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.confinement import (
     BYTES_AN_ENTRY,

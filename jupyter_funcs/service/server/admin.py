@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, quoted_list, utc_text
-from jupyter_funcs.service.accounts import passwords, state
+from jupyter_funcs.service.accounts import passwords, state_folder
+from jupyter_funcs.service.accounts.account_records import Asset, AuditRecord, User, folded, utc
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.accounts.records import Asset, AuditRecord, User, folded, utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -95,7 +95,7 @@ def add_config(parser: ArgumentParser, absent: str | None = None) -> None:
 def _token(options: Namespace) -> None:
     with _service(options.config) as service:
         user = service.grants.active_user(options.user)
-        token = Auth(state.open_keys(service.folder), service.grants).issue(
+        token = Auth(state_folder.open_keys(service.folder), service.grants).issue(
             user.name, options.hours
         )
         service.grants.audit.change("token issue", user.name, f"{options.hours:g} hours")
@@ -159,8 +159,8 @@ def _service(config: Path | None) -> Iterator[Service]:
         from jupyter_funcs.service.config.settings import load
 
         settings = load(config)
-    folder = state.folder(settings.state if settings else None, demo=not settings)
-    grants = state.open_grants(folder, seed)
+    folder = state_folder.folder(settings.state if settings else None, demo=not settings)
+    grants = state_folder.open_grants(folder, seed)
     try:
         yield Service(folder, grants, settings.organisation if settings else None)
     except SetupError as error:
@@ -260,7 +260,7 @@ def _remove_key(service: Service, options: Namespace) -> str:
 
 
 def _rotate(service: Service, options: Namespace) -> str:
-    keys = state.open_keys(service.folder)
+    keys = state_folder.open_keys(service.folder)
     keys.rotate(options.overlap)
     service.grants.audit.change(
         "signing-key rotate", keys.records()[0].id, f"overlap {options.overlap:g} hours"
@@ -430,7 +430,7 @@ ACTIONS = {
     "signing-key": {
         "list": Action(
             "list the accepted keys",
-            lambda service, _: state.open_keys(service.folder).records(),
+            lambda service, _: state_folder.open_keys(service.folder).records(),
             ("--json",),
         ),
         "rotate": Action("sign with a new key from now on", _rotate, ("--overlap",)),

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import plural, quoted, quoted_list, suggestion
-from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts import state_folder
+from jupyter_funcs.service.accounts.account_records import Asset, folded
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.kept_records import KeptLimits
-from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.config.settings import Settings, load
-from jupyter_funcs.service.engine.remote import IN_MEMORY, RemoteEngine, connect_engine
+from jupyter_funcs.service.engine.remote_engine import IN_MEMORY, RemoteEngine, connect_engine
 from jupyter_funcs.service.publishing import confinement
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, same_name
 from jupyter_funcs.service.publishing.worker_pool import Workers
@@ -85,7 +85,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
     """Build a service, without a configuration file the demo."""
     with ExitStack() as opened:
         is_demo = config is None
-        folder = state.folder(settings.state, demo=is_demo)
+        folder = state_folder.folder(settings.state, demo=is_demo)
         built_in, engine = _built_in(settings, is_demo=is_demo)
         functions = built_in
         opened.callback(engine.close)
@@ -94,7 +94,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
             workers = opened.enter_context(closing(_workers(settings, engine, [folder, config])))
             functions = [*functions, *workers.load()]
         registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
-        grants = state.open_grants(folder, demo.add_accounts if is_demo else None)
+        grants = state_folder.open_grants(folder, demo.add_accounts if is_demo else None)
         opened.callback(grants.close)
         grants.audit.days = settings.audit.days
         grants.audit.rows = settings.audit.rows
@@ -104,7 +104,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         grants.audit.published({function.name: _source(function) for function in functions})
         _warn_of_missing_assets(functions, grants, config)
         _warn_of_missing_lists(functions)
-        auth = Auth(state.open_keys(folder), grants)
+        auth = Auth(state_folder.open_keys(folder), grants)
         server = settings.server
         limits = Limits(
             run_seconds=server.run_seconds,

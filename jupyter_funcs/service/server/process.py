@@ -24,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import plural, quoted
 from jupyter_funcs.service.web.hosts import is_loopback, network
-from jupyter_funcs.service.web.requests import request_id
+from jupyter_funcs.service.web.middleware import request_id
 
 if TYPE_CHECKING:
     import contextlib

@@ -93,7 +93,7 @@ def _end(*_: object) -> None:
 
 
 def _serve(options: argparse.Namespace) -> None:
-    from jupyter_funcs.service.accounts import state
+    from jupyter_funcs.service.accounts import state_folder
     from jupyter_funcs.service.config import settings
     from jupyter_funcs.service.server import process
 
@@ -119,7 +119,7 @@ def _serve(options: argparse.Namespace) -> None:
         signal.signal(signal.SIGINT, _end)
         live = opened.enter_context(contextlib.closing(LiveService(load, options.config)))
         if sibling is None or sibling.number == 0:  # not of each other
-            state.warn_of_others(live.service.folder, opened)
+            state_folder.warn_of_others(live.service.folder, opened)
             _warn_of_missing_names(server)
         if options.reload:
             live.watch()

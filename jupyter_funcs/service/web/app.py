@@ -24,7 +24,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.functions.results import lost_text
+from jupyter_funcs.functions.return_values import lost_text
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
 from jupyter_funcs.service.publishing import results
@@ -34,7 +34,7 @@ from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.kept_runs import KeptRuns, Preference
 from jupyter_funcs.service.web.logins import Logins
-from jupyter_funcs.service.web.requests import (
+from jupyter_funcs.service.web.middleware import (
     RequestError,
     Requests,
     WantedRun,
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from jupyter_funcs.core.json_decoding import JsonObject
+    from jupyter_funcs.service.accounts.account_records import Asset, User
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.accounts.kept_records import KeptRecords
-    from jupyter_funcs.service.accounts.records import Asset, User
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
 
 log = logging.getLogger(__name__)

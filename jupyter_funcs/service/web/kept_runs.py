@@ -30,11 +30,11 @@ from starlette.routing import Route
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, quoted_list
 from jupyter_funcs.service.accounts import kept_records
+from jupyter_funcs.service.accounts.account_records import User
 from jupyter_funcs.service.accounts.kept_records import KeptRecords, KeptRun
-from jupyter_funcs.service.accounts.records import User
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.publishing.results import ARROW, JSON, encoded, read_stream
-from jupyter_funcs.service.web.requests import (
+from jupyter_funcs.service.web.middleware import (
     OUTCOMES,
     RequestError,
     WantedRun,

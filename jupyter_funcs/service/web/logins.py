@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.web.hosts import network
-from jupyter_funcs.service.web.requests import RequestError
+from jupyter_funcs.service.web.middleware import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.requests import ClientDisconnect
 
 from jupyter_funcs.service.engine.calls import CallCancelledError
-from jupyter_funcs.service.web.requests import RequestError
+from jupyter_funcs.service.web.middleware import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

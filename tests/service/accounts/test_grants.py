@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.accounts import passwords
+from jupyter_funcs.service.accounts.account_records import SCHEMA
 from jupyter_funcs.service.accounts.database import Database
 from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.accounts.records import SCHEMA
 from jupyter_funcs.service.builtin import demo
 from tests.examples import examples
 from tests.servers import real_hasher
@@ -691,11 +691,11 @@ def test_many_threads_read_and_change_at_once(grants: Grants) -> None:
 MAKE_DEMO = """
 import sys, time
 from pathlib import Path
-from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts import state_folder
 from jupyter_funcs.service.builtin import demo
 folder = Path(sys.argv[1])
 time.sleep(max(0, float(sys.argv[2]) - time.time()))
-grants = state.open_grants(folder, demo.add_accounts)
+grants = state_folder.open_grants(folder, demo.add_accounts)
 print(sorted(account.name for account in grants.users()), len(grants.grants()))
 """
 

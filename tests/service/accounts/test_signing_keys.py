@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts import state_folder
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from tests.service.conftest import at_once, python
 
@@ -214,15 +214,15 @@ def test_a_file_that_breaks_later_leaves_the_running_service_its_keys(
 def test_keys_of_the_environment_win_over_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from_file = state.open_keys(tmp_path).accepted[0]
+    from_file = state_folder.open_keys(tmp_path).accepted[0]
     monkeypatch.setenv("FUNCS_SIGNING_KEY", f"{LONG}, {OTHER}")
-    keys = state.open_keys(tmp_path)
+    keys = state_folder.open_keys(tmp_path)
     assert keys.accepted == [b"a" * 32, b"b" * 64]
     assert keys.accepted[0] == b"a" * 32
     with pytest.raises(SetupError, match="come from FUNCS_SIGNING_KEY"):
         keys.rotate(24)
     monkeypatch.delenv("FUNCS_SIGNING_KEY")
-    assert state.open_keys(tmp_path).accepted[0] == from_file
+    assert state_folder.open_keys(tmp_path).accepted[0] == from_file
 
 
 def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:

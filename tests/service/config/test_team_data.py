@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from jupyter_funcs.service.config import settings, team_data
-from jupyter_funcs.service.engine.remote import connect_engine
+from jupyter_funcs.service.engine.remote_engine import connect_engine
 from tests.examples import row_id
 from tests.service.builtin.test_card_functions import (
     MEASURES,

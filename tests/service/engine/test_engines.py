@@ -28,18 +28,18 @@ import pytest
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.builtin import card_functions, companies, demo, queries
-from jupyter_funcs.service.engine import remote
+from jupyter_funcs.service.engine import remote_engine
 from jupyter_funcs.service.engine.backends import EngineURL
 from jupyter_funcs.service.engine.calendar import Window
 from jupyter_funcs.service.engine.calls import CallCancelledError, Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.portable import portable
-from jupyter_funcs.service.engine.remote import RemoteEngine
+from jupyter_funcs.service.engine.remote_engine import RemoteEngine
 from jupyter_funcs.service.engine.tables import Brand, Cards, Reference
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.publishing.worker_pool import Workers
-from jupyter_funcs.service.web.requests import ARROW, JSON
+from jupyter_funcs.service.web.middleware import ARROW, JSON
 from jupyter_funcs.service.web.runs import Limits
 from tests.examples import row_id
 from tests.service.conftest import RUN, becomes, free_port, serving
@@ -480,7 +480,7 @@ def test_connections_are_kept_while_they_are_in_use_and_not_longer(
     assert backend() is backend()
     with contextlib.suppress(ZeroDivisionError), engine.connections.borrow() as failed:
         raise ZeroDivisionError
-    monkeypatch.setattr(remote, "_MOST_IDLE_SECONDS", -1)
+    monkeypatch.setattr(remote_engine, "_MOST_IDLE_SECONDS", -1)
     assert backend() is not failed.backend
     assert backend() is not backend()
 

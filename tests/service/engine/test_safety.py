@@ -26,7 +26,7 @@ from jupyter_funcs.service.builtin import card_functions, companies, demo, queri
 from jupyter_funcs.service.engine import calls
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, Query
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, PrivateFolder
-from jupyter_funcs.service.engine.remote import connect_engine
+from jupyter_funcs.service.engine.remote_engine import connect_engine
 from jupyter_funcs.service.engine.tables import CARDS, Cards
 from tests.examples import row_id
 

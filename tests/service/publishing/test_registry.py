@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.functions.markers import AtLeastOne, Help
-from jupyter_funcs.service.accounts.records import Asset
+from jupyter_funcs.service.accounts.account_records import Asset
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.publishing.registry import (

@@ -20,7 +20,7 @@ import jwt
 import pytest
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts import state_folder
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.builtin import demo
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_funcs.service.accounts.records import User
+    from jupyter_funcs.service.accounts.account_records import User
 
     Run = Callable[..., str]
 
@@ -79,7 +79,7 @@ def who(folder: Path, token: str | None = None, api_key: str | None = None) -> U
     """Identify the user as a running service does."""
     grants = Grants(folder / "accounts.sqlite")
     try:
-        return Auth(state.open_keys(folder), grants).user(
+        return Auth(state_folder.open_keys(folder), grants).user(
             f"Bearer {token}" if token else None, api_key
         )
     finally:
@@ -678,7 +678,7 @@ def test_the_state_folder_is_the_owners_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: bool
 ) -> None:
     monkeypatch.setenv("FUNCS_STATE_DIR", str(tmp_path / "a" / "b"))
-    path = state.folder(tmp_path / "configured", demo=demo)
+    path = state_folder.folder(tmp_path / "configured", demo=demo)
     assert path == (tmp_path / "a" / "b" / "demo" if demo else tmp_path / "a" / "b")
     assert (
         stat.S_IMODE(path.stat().st_mode)
@@ -686,7 +686,7 @@ def test_the_state_folder_is_the_owners_alone(
         == 0o700
     )
     monkeypatch.delenv("FUNCS_STATE_DIR")
-    assert state.folder(tmp_path / "configured", demo=False) == tmp_path / "configured"
+    assert state_folder.folder(tmp_path / "configured", demo=False) == tmp_path / "configured"
 
 
 def test_a_state_folder_that_cannot_be_made_is_named(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts import state_folder
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.config.settings import Settings, load
 from jupyter_funcs.service.server import hosted
@@ -157,16 +157,16 @@ def test_services_that_run_at_once_with_one_folder_are_warned_of(
     first, second, third = (contextlib.ExitStack() for _ in range(3))
     with third, second:
         with first:
-            state.warn_of_others(tmp_path, first)
+            state_folder.warn_of_others(tmp_path, first)
             assert not caplog.text
-            state.warn_of_others(tmp_path, second)
+            state_folder.warn_of_others(tmp_path, second)
             assert f"Another service is running with the state folder {tmp_path}" in caplog.text
         caplog.clear()
-        state.warn_of_others(tmp_path, third)
+        state_folder.warn_of_others(tmp_path, third)
         assert "Another service" in caplog.text
     caplog.clear()
     with third:
-        state.warn_of_others(tmp_path, third)
+        state_folder.warn_of_others(tmp_path, third)
     assert not caplog.text
 
 
@@ -258,7 +258,8 @@ def test_a_run_in_a_worker_is_recorded_with_its_rows(home: Path) -> None:
         service.grants.add_user("ann", organisation="Acme")
         service.grants.add_asset("Own", organisation="Acme", is_shared=True)
         wire = in_process(
-            service.app, Auth(state.open_keys(service.folder), service.grants).issue("ann", 1)
+            service.app,
+            Auth(state_folder.open_keys(service.folder), service.grants).issue("ann", 1),
         )
         assert wire.call("Get One").json()["error"] is None
         service.grants.audit.close()

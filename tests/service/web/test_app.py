@@ -25,7 +25,7 @@ from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import Registry, function
 from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.web.app import _Replies
-from jupyter_funcs.service.web.requests import ARROW, BODY_LIMIT
+from jupyter_funcs.service.web.middleware import ARROW, BODY_LIMIT
 from jupyter_funcs.service.web.runs import Limits
 from tests.examples import row_id
 from tests.service.conftest import (

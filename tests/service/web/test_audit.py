@@ -16,15 +16,15 @@ import jwt
 import pytest
 
 from jupyter_funcs.core.errors import SetupError
+from jupyter_funcs.service.accounts.account_records import SCHEMA, AuditRecord, utc
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.database import Database
 from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.accounts.records import SCHEMA, AuditRecord, utc
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import Registry, function
-from jupyter_funcs.service.web import logins, requests
+from jupyter_funcs.service.web import logins, middleware
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
 from tests.examples import row_id
@@ -310,7 +310,7 @@ def test_a_minute_later_a_refusal_is_recorded_again(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FAULTS.md 140: and so it is when more have come meanwhile than are remembered."""
-    monkeypatch.setattr(requests, "_MOST_REFUSED", 2)
+    monkeypatch.setattr(middleware, "_MOST_REFUSED", 2)
     for caller in ("192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.3", "192.0.2.1"):
         wire.post(RUN, token=expired(wire), headers={"X-Forwarded-For": caller})
     wire.grants.audit.close()
@@ -321,7 +321,7 @@ def test_a_minute_later_a_refusal_is_recorded_again(
         "1",
     ]
     again = serving(wire.grants)
-    monkeypatch.setattr(requests, "_BETWEEN_REFUSALS", 0)
+    monkeypatch.setattr(middleware, "_BETWEEN_REFUSALS", 0)
     for _ in range(2):
         again.post(RUN, token=expired(again))
     again.grants.audit.close()

@@ -17,7 +17,7 @@ from jupyter_funcs.service.accounts.auth import UnauthorizedError
 from jupyter_funcs.service.web import logins
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
-from jupyter_funcs.service.web.requests import BODY_LIMIT, RequestError
+from jupyter_funcs.service.web.middleware import BODY_LIMIT, RequestError
 from jupyter_funcs.service.web.runs import Limits
 from tests.examples import row_id
 from tests.growth import assert_linear

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
-from jupyter_funcs.frames.tables import Listing, table_text
+from jupyter_funcs.frames.text_tables import Listing, table_text
 
 LIST = ["-m", "jupyter_funcs.cli.main", "list"]
 SHOWN = "import jupyter_funcs as jf; print(jf.connect().get_panel_daily.describe())"

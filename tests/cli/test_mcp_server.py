@@ -28,7 +28,7 @@ from tests.faults.canary import CANARY, leaks
 
 mcp = pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 
-from jupyter_funcs.cli import mcp as mcp_server  # noqa: E402  # behind the extra
+from jupyter_funcs.cli import mcp_server  # noqa: E402  # behind the extra
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -515,7 +515,7 @@ def test_without_the_extra_the_command_says_how_to_get_it(
     """Only this command imports the SDK; without it, the error says what to install."""
     from jupyter_funcs.cli.main import main
 
-    monkeypatch.setitem(sys.modules, "jupyter_funcs.cli.mcp", None)
-    monkeypatch.delattr("jupyter_funcs.cli.mcp", raising=False)
+    monkeypatch.setitem(sys.modules, "jupyter_funcs.cli.mcp_server", None)
+    monkeypatch.delattr("jupyter_funcs.cli.mcp_server", raising=False)
     assert main(["mcp"]) == 1
     assert "pip install 'jupyter-funcs[mcp]'" in capsys.readouterr().err

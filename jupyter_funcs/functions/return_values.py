@@ -22,8 +22,8 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from jupyter_funcs.core.text import plural
+from jupyter_funcs.functions.callables import evaluated_annotation
 from jupyter_funcs.functions.parameters import ABSENT, described
-from jupyter_funcs.functions.signatures import evaluated_annotation
 
 if TYPE_CHECKING:
     import pandas as pd

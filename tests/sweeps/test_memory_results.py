@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from jupyter_funcs.catalog.fields import Field, Kind
-from jupyter_funcs.sweeps.results import MemoryResults
+from jupyter_funcs.sweeps.memory_results import MemoryResults
 from jupyter_funcs.sweeps.stacking import stacked
 
 # Columns as replies give them, of each dtype that is widened in a way of its own.
@@ -106,7 +106,7 @@ def test_what_is_beyond_the_bound_goes_to_disk_and_is_gone_afterwards(
 PROGRAM = """
 import resource, signal, sys, warnings
 import numpy as np, pandas as pd, pyarrow.parquet
-from jupyter_funcs.sweeps.results import MemoryResults
+from jupyter_funcs.sweeps.memory_results import MemoryResults
 
 def peak():
     with open("/proc/self/status") as status:  # getrusage would count what was before exec

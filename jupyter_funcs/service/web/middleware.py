@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from jupyter_funcs.core.json_decoding import JsonObject
-    from jupyter_funcs.service.accounts.records import Audit
+    from jupyter_funcs.service.accounts.account_records import Audit
 
 log = logging.getLogger(__name__)
 
