@@ -56,7 +56,7 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 95_800,
+    "TypeScript tokens": 96_600,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 4,
 }

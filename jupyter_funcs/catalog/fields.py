@@ -452,10 +452,13 @@ def _kind(name: str, text: str, options: tuple[str, ...], declared: str) -> tupl
             return kind, Evidence.DESCRIBED
     if options:
         return Kind.CHOICE, Evidence.DESCRIBED
+    return kind_of_name(name), Evidence.ASSUMED
+
+
+def kind_of_name(name: str) -> Kind:
+    """Return the kind of a parameter or column that its name alone suggests."""
     words = "_".join(_words(name)).casefold()
-    return next(
-        (kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(words)), Kind.TEXT
-    ), Evidence.ASSUMED
+    return next((kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(words)), Kind.TEXT)
 
 
 def _words(name: str) -> list[str]:

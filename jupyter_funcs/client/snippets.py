@@ -106,7 +106,7 @@ def link(function: RemoteCall, args: Values) -> str:
     return f"?{urlencode(pairs)}"
 
 
-def linked(text: str) -> tuple[str, Values]:
+def linked(text: str) -> tuple[str, dict[str, Any]]:
     """
     Return the function's name and the values of a link, or of the query of an address that ends with one.
 

@@ -169,36 +169,22 @@ class Pivoted(NamedTuple):
 
 def pivot(columns: dict[str, TableColumn], wish: Pivot) -> Pivoted:
     """Complete what a person chose by the roles of the columns."""
-    for name in (*wish.rows, wish.columns, wish.measure):
-        if name:
-            column_of(name, columns)
+    for name in filter(None, (*wish.rows, wish.columns, wish.measure)):
+        column_of(name, columns)
     keys = [name for name, column in columns.items() if column.type in _KEYS]
     if not keys:
         raise ArgumentError("There is nothing to group by: no column has categories or dates.")
-    varying = [name for name in keys if columns[name].distinct > 1] or keys
-    times = [name for name in varying if columns[name].is_time]
-    times.sort(key=lambda name: columns[name].type == "date")
-    others = [name for name in varying if name not in times]
-    rows = [*dict.fromkeys(wish.rows)] or (others or times)[:1]
-    few = [name for name in times if columns[name].distinct <= _USUALLY_ACROSS]
-    usual = next((name for name in few if name not in rows), "")
-    across = usual if wish.columns is None else wish.columns
-    across = "" if across in rows else across
-    if across and columns[across].distinct > _MOST_ACROSS:
-        count = plural(columns[across].distinct, "value")
-        raise ArgumentError(f"{quote(across)} has {count}.", "Use it for rows.")
+    rows, across = _axes(keys, columns, wish)
     measures = [name for name, column in columns.items() if column.is_measure]
     adding = [name for name in measures if columns[name].adds_up]
-    measure = next(iter([*adding, *measures]), "") if wish.measure is None else wish.measure
-    parts = _parts_of(measure, adding, columns) if measure not in {"", *adding} else []
-    hows = ["count"]
-    if measure:
-        hows = [*(["ratio"] if parts else []), "mean", "count", "first", "last"]
-    if measure in adding:
-        hows = ["sum", "share", *hows]
+    first = [*adding, *measures, ""][0]
+    measure = first if wish.measure is None else wish.measure
+    parts = _parts_of(measure, adding, columns)
+    hows = _hows(measure, adding, parts)
     how = wish.how if wish.how in hows else hows[0]
     label = measure or "Rows"
-    label = f"{label} ({how})" if measure and how != "sum" else label
+    if measure and how != "sum":
+        label = f"{measure} ({how})"
     chosen = {"rows": rows, "columns": across, "measure": measure, "how": how}
     return Pivoted(
         [*_ordered(columns, rows, across), *_grouped(chosen, parts, label)],
@@ -209,6 +195,36 @@ def pivot(columns: dict[str, TableColumn], wish: Pivot) -> Pivoted:
     )
 
 
+def _axes(keys: list[str], columns: dict[str, TableColumn], wish: Pivot) -> tuple[list[str], str]:
+    """Return the columns that name the rows, and the one whose values become columns, if any."""
+    varying = [name for name in keys if columns[name].distinct > 1] or keys
+    times = [name for name in varying if columns[name].is_time]
+    # Named periods come before dates, of which there are more.
+    times.sort(key=lambda name: columns[name].type == "date")
+    others = [name for name in varying if name not in times]
+    rows = [*dict.fromkeys(wish.rows)] or [*others, *times][:1]
+    across = wish.columns
+    if across is None:
+        free = (name for name in times if name not in rows)
+        across = next((name for name in free if columns[name].distinct <= _USUALLY_ACROSS), "")
+    if not across or across in rows:
+        return rows, ""
+    if columns[across].distinct > _MOST_ACROSS:
+        count = plural(columns[across].distinct, "value")
+        raise ArgumentError(f"{quote(across)} has {count}.", "Use it for rows.")
+    return rows, across
+
+
+def _hows(measure: str, adding: Sequence[str], parts: Sequence[str]) -> list[str]:
+    """Return the ways to bring the values of a measure together, the best first."""
+    if not measure:
+        return ["count"]
+    usual = ["mean", "count", "first", "last"]
+    if measure in adding:
+        return ["sum", "share", *usual]
+    return ["ratio", *usual] if parts else usual
+
+
 def _note(how: str, parts: Sequence[str]) -> str:
     if how == "ratio":
         return f"The sum of {parts[0]} by that of {parts[1]}."
@@ -217,6 +233,8 @@ def _note(how: str, parts: Sequence[str]) -> str:
 
 def _parts_of(measure: str, adding: Sequence[str], columns: dict[str, TableColumn]) -> list[str]:
     """Return the two measures of which one by the other is this measure, as a sample of the rows tells."""
+    if not measure or measure in adding:
+        return []
     names = [measure, *adding[:_MOST_MEASURES]]
     every = max(1, len(columns[measure].data) // _SAMPLE)
     floats = pd.DataFrame({name: columns[name].floats()[::every] for name in names}).dropna()

@@ -64,7 +64,7 @@ from jupyter_funcs.panel.requests import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
@@ -262,11 +262,7 @@ class FormView:
             args = form.args
             errors = form.errors
             warnings = form.warnings_of(args, compare_listed=False)
-            rules = set[tuple[str, ...]]()
-            if self._pressed or not all(self._carried.values()):
-                rules = {field.rule.names for field in form.fields if field.rule}
-            unmet = sorted(names for names in rules if not any(map(form.is_set, names)))
-            name, preset = self.preset
+            preset, filled = self.preset
             return {
                 "seq": self.seq,
                 "fields": {
@@ -277,14 +273,21 @@ class FormView:
                 "valid": not errors,
                 "missing": [name for name in errors if not form.is_set(name)],
                 "wrong": [name for name in errors if form.is_set(name)],
-                "advice": [
-                    f"Fill in {listed(_label(self._fields[name]) for name in names)}."
-                    for names in unmet
-                ],
-                "preset": name if same_args(preset, args) else "",
+                "advice": [*self._advice()],
+                "preset": preset if same_args(filled, args) else "",
                 "changed": ran is not None and not same_args(ran, args),
                 "differs": named is None or not same_args(named, args),
             }
+
+    def _advice(self) -> Iterator[str]:
+        """Say which rules aren't met, once the user has begun."""
+        if not self._pressed and all(self._carried.values()):
+            return
+        rules = {field.rule.names for field in self.form.fields if field.rule}
+        for names in sorted(rules):
+            if not any(map(self.form.is_set, names)):
+                labels = (_label(self._fields[name]) for name in names)
+                yield f"Fill in {listed(labels)}."
 
     def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> Json:
         name = field.name
@@ -327,13 +330,12 @@ class FormView:
         is_each = isinstance(value, Each)
         variable = first_of(value) if is_each and len(value) == 1 else value
         if isinstance(variable, Variable):
-            variables = self.form.variables()
-            about = (
-                notebook.about(variables[variable.name])
-                if variable.name in variables
-                else "not defined"
-            )
-            return {"variable": variable.name, "about": about, "each": is_each}
+            return self._variable_view(variable.name) | {"each": is_each}
+        return self._entry(field, value, args)
+
+    def _entry(self, field: Field, value: Any, args: Args) -> Any:
+        """Return a value as it is entered: texts of several, or one, or what no text spells."""
+        is_each = isinstance(value, Each)
         is_typed = isinstance(value, str) and not field.options  # "1." may become "1.5"
         if not (is_each or is_typed or has_variable(value)):
             accepted = part_at(args, field.steps)
@@ -343,10 +345,15 @@ class FormView:
             return {"each": texts}
         if constant := constant_of(value):
             return {"constant": constant}
-        is_list = field.kind is Kind.LIST or (
-            isinstance(value, (list, tuple)) and field.kind is not Kind.JSON
-        )
-        return texts if is_list else clip(self._text(field, value), _LONGEST)
+        if field.is_list or (isinstance(value, list | tuple) and not field.is_json):
+            return texts
+        return clip(self._text(field, value), _LONGEST)
+
+    def _variable_view(self, name: str) -> Json:
+        """Return a variable of the notebook, with what it holds now."""
+        variables = self.form.variables()
+        about = notebook.about(variables[name]) if name in variables else "not defined"
+        return {"variable": name, "about": about}
 
     def _text(self, field: Field, value: Any) -> str:
         """Return a value as a line of text; `_read` takes it back."""
@@ -664,21 +671,30 @@ def _is_short(field: Field, control: str) -> bool:
 
 
 def _hint(field: Field, control: str) -> str:
-    has_choices = control in {"choice", "several"}
-    is_needed = field.required or field.rule
     if field.default is not None and not field.required:
         return f"{clip(inert(field.default), 40)} (default)"
-    if field.rule and not field.required and field.name != field.rule.names[0]:
+    has_choices = control in {"choice", "several"}
+    is_needed = field.required or field.rule
+    if not field.required and field.rule and field.name != field.rule.names[0]:
         return "Or choose" if has_choices else "Or this"
     if has_choices and field.evidence.get("options") is not Evidence.ASSUMED:
-        how = "Choose" if is_needed else "Choose (optional)"
-        return "Code or name" if field.kind is Kind.SYMBOL else how
+        if field.kind is Kind.SYMBOL:
+            return "Code or name"
+        return "Choose" if is_needed else "Choose (optional)"
     if control == "list" and is_needed:
         return "One or more"
+    return _example(field, control)
+
+
+def _example(field: Field, control: str) -> str:
+    """Return the form of a value, or whether one is needed."""
+    if control == "date":
+        return "YYYY-MM-DD"
+    if control == "json":
+        return _json_hint(field)
     if control == "number" and None not in {field.minimum, field.maximum}:
         return f"{field.minimum} to {field.maximum}"
-    example = EXAMPLES.get(field.format, "" if field.required else "Optional")
-    return {"date": "YYYY-MM-DD", "json": _json_hint(field)}.get(control, example)
+    return EXAMPLES.get(field.format, "" if field.required else "Optional")
 
 
 def _json_hint(field: Field) -> str:

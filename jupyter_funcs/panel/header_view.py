@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
+from jupyter_funcs.catalog.choices import Choices
+from jupyter_funcs.catalog.fields import Kind, kind_of_name
 from jupyter_funcs.catalog.listing import Catalog, Contents, Function
+from jupyter_funcs.catalog.values import spelled
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert
@@ -20,14 +23,19 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.client import Client
     from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.panel.table_column import TableColumn
     from jupyter_funcs.records.history import RecordedClient
 
 _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8
+_MOST_LOOKED_AT = 300  # functions for those that take a value
+_MOST_USES = 12
 _LONGEST_NAME = 120
 _LONGEST_ABOUT = 240
 _LONGEST_EXAMPLE = 80
 _BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fields, folded
+_NO_USES = {Kind.YES_NO, Kind.DATE, Kind.JSON, Kind.FILE}
+_MEANT = {Kind.SYMBOL, Kind.PANEL}  # by the names of columns
 _SOON = 600.0  # seconds; the end of a token is shown only if it is nearer
 
 
@@ -223,6 +231,53 @@ def example_text(function: RemoteCall) -> str:
         "default values" if function.fields else "all rows"
     ]
     return clip(", ".join([first + by, *others]), _LONGEST_EXAMPLE)
+
+
+def uses_of(ran: RemoteCall, args: Args, column: TableColumn, text: str) -> list[Json]:
+    """Return the fields of other functions that take a value of a result, those that list it first."""
+    catalog = _listed(ran.session)
+    # Of a large catalog, not all functions are read.
+    likely = chain(catalog.search(column.name), catalog.search(text), catalog)
+    slugs = dict.fromkeys(map(catalog.slug, likely))
+    slugs.pop(ran.slug, None)
+    uses: list[list[Json]] = [[], [], []]  # by rank
+    for slug in islice(slugs, _MOST_LOOKED_AT):
+        call = ran.session[slug]
+        name = _shown(call.function.title or call.name)
+        for field in call.fields:
+            rank, value = _taken(call, field, args, column, text)
+            use = {
+                "name": name,
+                "label": _shown(field.label),
+                "function": slug,
+                "field": field.name,
+                "value": [value] if field.is_list else value,
+            }
+            if value:
+                uses[rank].append(use)
+    return list(islice(chain.from_iterable(uses), _MOST_USES))
+
+
+def _taken(
+    call: RemoteCall, field: Field, args: Args, column: TableColumn, text: str
+) -> tuple[int, str]:
+    """Return how likely a field takes a value of a column, and how it is entered; empty if it takes none."""
+    kind = field.value_kind
+    if column.type in {"date", "datetime"}:
+        return 2, text[:10] if kind is Kind.DATE else ""
+    if kind in _NO_USES or column.type == "bool":
+        return 0, ""
+    choices = Choices.of(field.options) if field.options else call.known_choices(field, args)
+    # Where values are listed, they decide; a number among them may mean anything.
+    if choices:
+        listed = "" if column.right else choices.meant(text)
+        return 0, spelled(listed or "")
+    if folded(column.name) in {folded(field.name), folded(field.label)}:
+        return 1, spelled(text)
+    # A ticker is a symbol, whatever the column and the field are called.
+    means = kind_of_name(column.name.replace(" ", "_"))
+    is_meant = means in _MEANT and means in {kind, kind_of_name(field.name)}
+    return 1, spelled(text) if is_meant else ""
 
 
 def _listed(session: Client[RemoteCall]) -> Catalog:

@@ -23,6 +23,7 @@ from jupyter_funcs.frames.display import shape_text, table_html
 from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
+from jupyter_funcs.panel.header_view import uses_of
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import (
     NO_STEPS,
@@ -31,6 +32,7 @@ from jupyter_funcs.panel.requests import (
     Finite,
     Json,
     Name,
+    Number,
     Steps,
     TableQuery,
     answers,
@@ -181,6 +183,16 @@ class ResultView:
             if as_text
             else base64.b64encode(content).decode()
         )
+
+    @answers()
+    def uses(
+        self, query: TableQuery, row: Number, at: Number, steps: Steps = NO_STEPS
+    ) -> list[Json]:
+        """Return the fields of other functions that take the value of a cell."""
+        column, text = self.table.made(steps).value(query, row, at)
+        if not text or len(text) > _LONGEST:
+            return []
+        return uses_of(self.function, self.args, column, text)
 
     @answers()
     def table_code(self, query: TableQuery, steps: Steps = NO_STEPS) -> Json:

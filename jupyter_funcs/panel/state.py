@@ -29,7 +29,9 @@ from jupyter_funcs.panel.requests import (
     Answers,
     FailedRows,
     Json,
+    LongText,
     Name,
+    NotText,
     Number,
     PageValues,
     RunNumber,
@@ -64,9 +66,8 @@ class Visit:
     form: Form
     keeper: notebook.ResultVariable
     runs: PanelRuns
-    named: Args | None = field(
-        init=False, default=None
-    )  # what the panel's cell names, if it names this function
+    # What the panel's cell names, if it names this function.
+    named: Args | None = field(init=False, default=None)
     inputs: FormView = field(init=False)  # the form as the page shows it
     is_listed: bool = True
     state: str = "form"
@@ -74,9 +75,8 @@ class Visit:
     shown: Future[None] | None = None  # done when the panel shows the job's result
     refusal: ArgumentError | None = None
     error: Json | None = None
-    asked: Args = field(
-        default_factory=dict
-    )  # the arguments of a large sweep that the user was asked about
+    # The arguments of a large sweep that the user was asked about.
+    asked: Args = field(default_factory=dict)
     result: ResultView | None = None
 
     @property
@@ -90,11 +90,10 @@ class Visit:
         values = self.inputs.values(self.result.args if self.result else None, self.named)
         if not self.is_listed:
             values["advice"].append(_UNLISTED)
-        values["line"] = ""
-        if "%funcs" in self.runs.recipe():  # else a line could run on another service
-            line = snippets.line(self.function, self.form.args)
-            if len(line) <= LONGEST_TEXT:
-                values["line"] = line
+        line = snippets.line(self.function, self.form.args)
+        # Without a recipe of %funcs, a line could run on another service.
+        is_ours = "%funcs" in self.runs.recipe() and len(line) <= LONGEST_TEXT
+        values["line"] = line if is_ours else ""
         return values
 
     # What begins a run
@@ -473,6 +472,17 @@ class PanelState:
         visit.form.update(await example_values(visit.function, visit.form))
         visit.run()
 
+    @answers()
+    def link(self, text: LongText) -> None:
+        """Fill in the form that a link names."""
+        name, values = snippets.linked(text)
+        visit = self.enter(self.session[name])
+        for parameter, value in values.items():
+            # Several values of a field that takes one are as many runs.
+            if isinstance(value, list) and not visit.form.field(parameter).is_list:
+                values[parameter] = NotText(value)
+        visit.inputs.take(values)
+
     # Earlier runs
 
     @answers(begins=True)
@@ -489,15 +499,18 @@ class PanelState:
         run = self.session.history.get(number)
         visit = self._filled(run)
         frame = result_of(run)
-        shown = (
-            run.started,
-            run.variable,
-            f"{shape_text(frame)} · run {run.label}",
-            self.runs.recipe(),
+        make = partial(
+            run_view.ResultView,
+            function=visit.function,
+            args=run.args,
+            frame=frame,
+            reply=None,
+            started=run.started,
+            variable=run.variable,
+            summary=f"{shape_text(frame)} · run {run.label}",
+            recipe=self.runs.recipe(),
         )
-        await self.runs.show(
-            visit, partial(run_view.ResultView, visit.function, run.args, frame, None, *shown)
-        )
+        await self.runs.show(visit, make)
 
     def _filled(self, run: Run) -> Visit:
         """Show the form of a run, filled in with its arguments."""
@@ -521,6 +534,7 @@ class PanelState:
         return {
             "panel": self.runs.still,
             "trusted": self.trusted,
+            "public": notebook.is_public(),
             "cell": {"id": self.cell.id, "names": bool(visit and visit.named)},
             "function": self.header.card(visit.function) if visit else None,
             "fields": visit.inputs.fields if visit else [],

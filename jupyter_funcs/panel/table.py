@@ -245,14 +245,10 @@ class TableView:
         sums = {str(column.at): self._sum(query, column) for column in chosen if column.adds_up}
         shown = {at: text for at, text in sums.items() if text is not None}
         page = {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": shown}
-        is_part = not first and (query.filters or query.find)
-        narrowed = TableQuery([], query.filters, query.find, query.hidden)
-        found = self.positions(narrowed)
-        return (
-            page | {"parts": {str(column.at): column.part(found) for column in chosen}}
-            if is_part
-            else page
-        )
+        if not first and (query.filters or query.find):
+            rows = self.positions(replace(query, sort=[]))
+            page["parts"] = {str(column.at): column.part(rows) for column in chosen}
+        return page
 
     @answers()
     def values(self, at: Number, query: Text) -> Json:
@@ -297,13 +293,18 @@ class TableView:
         self, query: TableQuery, row: Number, at: Number, path: JsonPath, first: Number
     ) -> Json:
         """Return all of a cell, and a page of what its text holds as JSON."""
+        _, text = self.value(query, row, at)
+        node = None
+        if text and text.lstrip()[:1] in {"{", "["}:
+            with suppress(FuncsError):
+                node = JsonTree(text.encode()).node(path, first)
+        return {"text": text, "node": node}
+
+    def value(self, query: TableQuery, row: int, at: int) -> tuple[TableColumn, str | None]:
+        """Return the column of a cell, and its whole text; `None` if it is empty."""
         rows, _ = self._window(query, row, row + 1)
-        text = self._column(at).whole(rows)
-        if text is None or text.lstrip()[:1] not in {"{", "["}:
-            return {"text": text, "node": None}
-        with suppress(FuncsError):
-            return {"text": text, "node": JsonTree(text.encode()).node(path, first)}
-        return {"text": text, "node": None}
+        column = self._column(at)
+        return column, column.whole(rows)
 
     @answers("copy")
     def text(
@@ -318,7 +319,9 @@ class TableView:
         """Return a selection as tab-separated text, with exact numbers, and with the columns' names if asked to."""
         chosen = [*map(self._column, columns)]
         rows, _ = self._window(query, first, end)
-        text = tabbed([pd.Series([str(column.data.name)]) for column in chosen]) if names else ""
+        text = ""
+        if names:
+            text = tabbed([pd.Series([str(column.data.name)]) for column in chosen])
         for start in range(0, len(rows), 500):
             text += tabbed([column.copied(rows[start : start + 500]) for column in chosen])
             if len(text) > _LONGEST_COPY:
@@ -348,18 +351,22 @@ class TableView:
             lines.append(f"rows = {test}")
             test = "rows"
         view = f"{name}[{test}]" if test else name
-        if query.sort:
-            columns = [self._sorting(self._column(sort.at)) for sort in query.sort]
-            key = "values"
-            for column in reversed(columns):
-                if column.sort_key:
-                    others = f" if values.name == {literal(column.data.name)} else {key}"
-                    key = column.sort_key + (others if len(columns) > 1 else "")
-            by = literal([column.data.name for column in columns])
-            ways = literal([not sort.descending for sort in query.sort])
-            keyed = "" if key == "values" else f", key=lambda values: {key}"
-            view = f'{view}.sort_values({by}, ascending={ways}, kind="stable"{keyed})'
-        return lines, view
+        return lines, view + self._sort_code(query.sort)
+
+    def _sort_code(self, sorts: Sequence[Sort]) -> str:
+        """Return the call that sorts the rows as the table does; empty if nothing does."""
+        if not sorts:
+            return ""
+        columns = [self._sorting(self._column(sort.at)) for sort in sorts]
+        key = "values"
+        for column in reversed(columns):
+            if column.sort_key:
+                others = f" if values.name == {literal(column.data.name)} else {key}"
+                key = column.sort_key + (others if len(columns) > 1 else "")
+        by = literal([column.data.name for column in columns])
+        ways = literal([not sort.descending for sort in sorts])
+        keyed = "" if key == "values" else f", key=lambda values: {key}"
+        return f'.sort_values({by}, ascending={ways}, kind="stable"{keyed})'
 
     def _sorting(self, column: TableColumn) -> TableColumn:
         """Return the dates beside named periods, if they sort the rows as the periods do, else the column itself."""

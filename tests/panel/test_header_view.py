@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt  # noqa: TC003  # of annotations that are read
 import functools
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpx
+import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
@@ -291,3 +294,65 @@ def test_a_question_in_other_words_finds_its_function(words: str, wanted: set[st
     assert wanted <= set(found[:3])
     [section] = HeaderView(session).functions(words)["sections"]
     assert [function["name"] for function in section["functions"]] == found
+
+
+def visits(symbol: str, day: dt.date, region: Literal["North", "South"] = "North") -> None:
+    """Visits of a company since a day."""
+
+
+def shops(region: list[str], staff: int = 0, is_open: bool = True) -> None:
+    """Shops of some regions."""
+
+
+def companies() -> pd.DataFrame:
+    """One row of each type."""
+    return pd.DataFrame(
+        {
+            "Ticker": ["NVRA"],
+            "Region": ["South"],
+            "Since": pd.to_datetime(["2024-02-29"]),
+            "Staff": [12],
+            "Is Open": [True],
+            "Note": ["$staff"],
+        }
+    )
+
+
+USES: dict[str, list[tuple[str, str, str | list[str]]]] = {
+    "Ticker": [("visits", "symbol", "NVRA")],
+    "Region": [("visits", "region", "South"), ("shops", "region", ["South"])],
+    "Since": [("visits", "day", "2024-02-29")],
+    "Staff": [("shops", "staff", "12")],
+    "Is Open": [],
+    "Note": [],
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_value_is_used_in_functions_that_take_it(name: str) -> None:
+    """By what they list, by the name of the column, and by its kind; a list takes it as its only value."""
+    with contextlib.closing(jf.connect([companies, visits, shops]).panel("Companies")) as panel:
+        page = Page(panel)
+        asked = {"query": {}, "row": 0, "at": [*USES].index(name), "run": page.run()}
+        uses = page.ask("uses", **asked)["uses"]
+        assert [(use["function"], use["field"], use["value"]) for use in uses] == USES[name]
+        for use in uses:
+            page.ask("choose", function=use["function"])
+            page.ask("set", seq=0, field=use["field"], value=use["value"])
+            assert not panel.form.errors.get(use["field"])
+
+
+def test_a_link_fills_in_a_form_and_runs_nothing(page: Page) -> None:
+    """Also of an address with more in it; several values are runs, and a visitor's `$x` is a text."""
+    page.panel._state.trusted = False
+    link = "?theme=dark&funcs=Get+Panel+Daily&PanelName=$x&Symbol=A&Symbol=B&Dimensions=Region"
+    page.ask("link", text=f"https://hub.example/voila/a.ipynb{link}")
+    form = page.panel.form
+    assert form is not None
+    assert form["PanelName"] == "$x"
+    assert form.runs == 2
+    assert form.args["Symbol"] == ["A", "B"]
+    assert form.args["Dimensions"] == ["Region"]
+    assert page.state("_run")["number"] == 0
+    assert page.ask("link", text="?funcs=Nothing")["error"]
+    assert page.ask("link", text="?funcs=Get+Panel+FQ&No=1")["error"]

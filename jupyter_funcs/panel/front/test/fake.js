@@ -11,6 +11,7 @@ export async function pause(milliseconds = 0) {
 /** As the traits of a panel with a form of one field. */
 export const VIEW = {
   trusted: true,
+  public: false,
   cell: { id: "", names: false },
   service: { name: "demo", synthetic: true, account: "", tokenEnds: "", trouble: [], functions: 2 },
   function: {

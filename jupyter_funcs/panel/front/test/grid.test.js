@@ -859,3 +859,24 @@ test("a computed column is asked for, and what is wrong with it is said beside i
   assert.deepEqual(last(model, "shape").steps, [step]);
   await close();
 });
+
+test("the value of a cell is used in another function, by keys alone", async () => {
+  const use = { name: "Get Panel FQ", label: "Symbol", function: "get_panel_fq", field: "Symbol" };
+  const { model, $, close } = await panel({
+    uses: { uses: [{ ...use, value: "NVRA US EQUITY" }] },
+    choose: {},
+    set: {},
+  });
+  press($("grid"), "ArrowDown");
+  press($("grid"), "Enter", { altKey: true });
+  await until(() => $("use:get_panel_fq:Symbol"));
+  const [{ row, at }] = model.asked.filter(({ kind }) => kind === "uses");
+  assert.deepEqual([row, at], [0, 0]);
+  $("use:get_panel_fq:Symbol").click();
+  await until(() => model.kinds().includes("set"));
+  const [choose, set] = model.asked.slice(-2);
+  assert.deepEqual([choose.kind, choose.function], ["choose", "get_panel_fq"]);
+  assert.deepEqual([set.field, set.value], ["Symbol", "NVRA US EQUITY"]);
+  assert.ok(!model.kinds().includes("run"));
+  await close();
+});

@@ -107,3 +107,24 @@ test("a shipped preset is offered and never listed for deletion; the box goes wi
   await soon(() => assert.ok(document.activeElement === $("presets"))); // with the last one, the box goes
   await close();
 });
+
+test("a link is a query for a cell, and in a page of Voila its address without a token", async () => {
+  for (const isPublic of [false, true]) {
+    const copied = [];
+    navigator.clipboard.writeText = async (text) => copied.push(text);
+    const { traits } = STATES.form;
+    const { model, $, close } = await shown(
+      { ...traits, view: { ...traits.view, public: isPublic } },
+      { ...ANSWERS, link: {}, code: { blocks: [], link: "?funcs=Get+Panel+FQ" } },
+    );
+    const links = () => model.asked.filter(({ kind }) => kind === "link").map(({ text }) => text);
+    if (isPublic) await soon(() => assert.deepEqual(links(), [location.search]));
+    $("menu").click();
+    await soon(() => assert.ok($("copy-link")));
+    $("copy-link").click();
+    const page = isPublic ? "http://127.0.0.1:8866/voila/render/a.ipynb" : "";
+    await soon(() => assert.deepEqual(copied, [`${page}?funcs=Get+Panel+FQ`]));
+    assert.equal(links().length, Number(isPublic));
+    await close();
+  }
+});

@@ -4,9 +4,13 @@ import { Window } from "happy-dom";
 import { FakeModel, pause } from "./fake.js";
 import { imported } from "./sources.js";
 
-const window = new Window({ width: 1280, height: 900 });
+const window = new Window({
+  width: 1280,
+  height: 900,
+  url: "http://127.0.0.1:8866/voila/render/a.ipynb?token=x&theme=dark&funcs=Get+Panel+Daily&Symbol=NVRA",
+});
 const NAMES =
-  "document Element HTMLElement Node Event KeyboardEvent MouseEvent PointerEvent MutationObserver getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener removeEventListener innerWidth innerHeight navigator".split(
+  "document Element HTMLElement Node Event KeyboardEvent MouseEvent PointerEvent MutationObserver getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener removeEventListener innerWidth innerHeight navigator location".split(
     " ",
   );
 for (const name of ["window", ...NAMES]) {

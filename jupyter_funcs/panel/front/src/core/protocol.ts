@@ -16,6 +16,8 @@ export interface View {
   panel: string;
   /** In Voila without `trusted=True`, what touches files and variables is off. */
   trusted: boolean;
+  /** Visitors see the page, as in Voila. */
+  public: boolean;
   /** The panel's own cell, and whether it names values of this function. */
   cell: { id: string; names: boolean };
   /** `null` while nothing is chosen. */
@@ -524,6 +526,8 @@ export interface Requests {
     out: { sections: Section[]; total: number; found: number };
   };
   choose: { in: { function: string }; out: Nothing };
+  /** Fill in the form that a link names. */
+  link: { in: { text: string }; out: Nothing };
   /** Choose it, fill in its example, and run. */
   example: { in: { function: string }; out: Nothing };
   favourite: { in: { function: string; on: boolean }; out: Nothing };
@@ -626,6 +630,11 @@ export interface Requests {
     in: { run: number; from: number; to: number; columns: number[]; query: TableQuery };
     out: { facts: [name: string, brief: string, exact: string][] };
   };
+  /** The fields of other functions that take the value of a cell, and how it is entered there. */
+  uses: {
+    in: { run: number; row: number; at: number; query: TableQuery };
+    out: { uses: Use[] };
+  };
   /** All of a cell, with some items of what its text holds as JSON. */
   cell: {
     in: {
@@ -698,6 +707,15 @@ export interface Requests {
     in: { before: RunNumber; after: RunNumber; from: number; again: boolean };
     out: CompareView;
   };
+}
+
+/** A field of another function, by what they are called, and by what requests call them. */
+export interface Use {
+  name: string;
+  label: string;
+  function: string;
+  field: string;
+  value: string | string[];
 }
 
 export type Tab = "table" | "chart" | "json" | "code";

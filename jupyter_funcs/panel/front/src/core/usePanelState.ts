@@ -4,6 +4,7 @@ import { copied } from "./clipboard";
 import type * as P from "./protocol";
 import { store, stored } from "./stored";
 import { useFold } from "./useFold";
+import { useLink } from "./useLink";
 import { useRequests } from "./useRequests";
 import { useSeen } from "./useSeen";
 import { useTab } from "./useTab";
@@ -12,7 +13,7 @@ import { useToast } from "./useToast";
 export type PanelState = ReturnType<typeof usePanelState>;
 
 const OF_TABLE = new Set(
-  "rows columns values copy named facts cell table_code chart save assign".split(" "),
+  "rows columns values copy named facts cell uses table_code chart save assign".split(" "),
 );
 /** Where the page keeps whether the inputs are above the result. */
 const INPUTS = "jupyter_funcs.inputs";
@@ -56,6 +57,7 @@ export function usePanelState(channel: Channel, root: HTMLElement) {
   const tabs = useTab(channel, tell, (event) => event.ev === "said" && toast(event.text));
   const seen = useSeen(model.get("view")?.panel, run.result);
   const requests = useRequests(channel, root, run, view?.function?.id, tell);
+  useLink(view, channel, tell);
   const folding = useFold(run, view?.function?.id, run.result !== null, announce);
   useEffect(() => stop, []);
   // What says so is below the drawer.

@@ -53,5 +53,11 @@ export function useRequests(
       isChoice.current = true;
       void tell(channel.ask("choose", { function: id }));
     },
+    /** The same, with a value in one of its fields. */
+    use({ function: id, field, value }: P.Use) {
+      isChoice.current = true;
+      void tell(channel.ask("choose", { function: id }));
+      void tell(channel.ask("set", { seq: 0, field, value }));
+    },
   };
 }

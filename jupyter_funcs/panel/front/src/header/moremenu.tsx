@@ -1,5 +1,6 @@
 import { Menu, type MenuItem } from "../core/menu";
 import { usePanel } from "../core/panelcontext";
+import { linkOf } from "../core/useLink";
 import type { MenuProps } from "./opened";
 
 /** What is needed now and then. */
@@ -8,7 +9,7 @@ export function MoreMenu({ anchor, close, open }: MenuProps) {
   const isChosen = Boolean(view?.function);
   const refresh = async () => toast((await ask("refresh", {})).said);
   const copyCode = async () => copy((await ask("code", {})).blocks[0]?.code ?? "");
-  const copyLink = async () => copy((await ask("code", {})).link);
+  const copyLink = async () => copy(linkOf((await ask("code", {})).link, view));
   const items: MenuItem[] = [
     {
       label: "Refresh list of functions",
@@ -26,7 +27,9 @@ export function MoreMenu({ anchor, close, open }: MenuProps) {
     },
     {
       label: "Copy link",
-      small: "For %funcs open, with these values",
+      small: view?.public
+        ? "To this page, with these values"
+        : "For %funcs open, with these values",
       icon: "open",
       jf: "copy-link",
       off: !isChosen,

@@ -3,6 +3,7 @@ import { usePanel } from "../core/panelcontext";
 import { useReply } from "../core/useReply";
 import { JsonItems, type ReadJson } from "../result/jsonnode";
 import type { GridState } from "./useGrid";
+import { UseIn } from "./usein";
 import type { Cell } from "./useSelection";
 
 const LINK = /^https?:\/\/\S+$/;
@@ -44,6 +45,9 @@ export function CellBox({ grid, cell: { row, place } }: { grid: GridState; cell:
         )}
         {!reply?.node && !LINK.test(text) && <pre>{text}</pre>}
       </div>
+      <footer>
+        <UseIn cell={cell} key={key} />
+      </footer>
     </aside>
   );
 }

@@ -48,7 +48,7 @@ export function useGrid(result: P.ResultView) {
   const opened = useOpened(box, hidden, hide, layout, scroll, selection);
   const onKeyDown = useKeys(total, layout, scroll, selection, {
     copy,
-    open: () => opened.openCell(true),
+    open: opened.open,
     list: () => opened.listFrom(box.current),
   });
 

@@ -4,8 +4,8 @@ import type { Area, Cell, Selection } from "./useSelection";
 
 interface Acts {
   copy: (area: Area) => Promise<unknown>;
-  /** The cell, and the list of columns. */
-  open: () => void;
+  /** The cell, and what its value is used in; and the list of columns. */
+  open: (uses: boolean) => void;
   list: () => void;
 }
 
@@ -55,7 +55,7 @@ export function useKeys(
     const letter = control ? event.key.toLowerCase() : "";
     const part = control ? "column" : "row";
     if (event.key === " " && (control || event.shiftKey) && cell) selection.widen(part);
-    else if (" Enter".includes(event.key) && !control && cell) acts.open();
+    else if (" Enter".includes(event.key) && !control && cell) acts.open(event.altKey);
     else if (letter === "g") acts.list();
     else if (letter === "c" && cell) void acts.copy(selection.area());
     else if (letter === "a") selection.selectAll();

@@ -15,6 +15,13 @@ export function useOpened(
 ) {
   const [isOpen, openCell] = useState(false);
   const [listed, listFrom] = useState<HTMLElement | null>(null);
+  /** Open the cell, and as if pressed what its value is used in. */
+  const open = (uses: boolean) => {
+    openCell(true);
+    const button = '[data-jf="use-in"]';
+    const press = () => box.current?.parentElement?.querySelector<HTMLElement>(button)?.click();
+    if (uses) setTimeout(press);
+  };
   /** Move the cell into a column; one that is hidden is shown. */
   const goTo = (at: number) => {
     listFrom(null);
@@ -23,5 +30,5 @@ export function useOpened(
     selection.move({ row, place: layout.shown.indexOf(at) }, false);
     box.current?.focus({ preventScroll: true });
   };
-  return { isOpen, openCell, listed, listFrom, goTo };
+  return { isOpen, openCell, open, listed, listFrom, goTo };
 }
