@@ -12,6 +12,8 @@ from jupyter_funcs.catalog.listing import Contents
 from jupyter_funcs.core.text import clip, inert, listed, nearest, quote, some
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_funcs.catalog.listing import Catalog, Function
 
 _LONGEST_NAME = 120
@@ -47,8 +49,8 @@ def relisted(before: Catalog | None, now: Catalog) -> str:
     """Describe which functions were added, removed or changed since an earlier listing; empty without one."""
     if before is None:
         return ""
-    was = Counter(function.name for function in before)  # two may have one name
-    are = Counter(function.name for function in now)
+    was = Counter(before.names)  # two may have one name
+    are = Counter(now.names)
     contents = Contents()
     same = {repr(contents.of(function)) for function in before}
     others = [function.name for function in now if repr(contents.of(function)) not in same]
@@ -76,14 +78,6 @@ def changes(name: str, before: Interface, now: Interface) -> str:
     renamed = _renamed(before, now)
     same = {name: name for name in before if name in now} | renamed
     new = now.keys() - same.values()
-    required = [
-        quote(today)
-        for then, today in same.items()
-        if now[today].required and not before[then].required
-    ]
-    rules = dict.fromkeys(param.one_of for param in now.values())
-    earlier = [tuple(same.get(name, name) for name in param.one_of) for param in before.values()]
-    required += [listed(map(quote, rule)) for rule in rules if rule and rule not in earlier]
     news = {
         "renamed": [f"{quote(then)} to {quote(today)}" for then, today in renamed.items()],
         "removed": [quote(name) for name in before if name not in same],
@@ -92,10 +86,24 @@ def changes(name: str, before: Interface, now: Interface) -> str:
             for name, param in now.items()
             if name in new
         ],
-        "now requires": required,
+        "now requires": _newly_required(before, now, same),
     }
     texts = [f"{verb} {listed(names, 'and')}" for verb, names in news.items() if names]
-    return f"The service has changed {quote(name)}: {', '.join(texts)}." if texts else ""
+    if texts:
+        return f"The service has changed {quote(name)}: {', '.join(texts)}."
+    return ""
+
+
+def _newly_required(before: Interface, now: Interface, same: Mapping[str, str]) -> list[str]:
+    """Return the parameters, and the rules for several, that no call had to fulfil; `same` has today's names."""
+    required = [
+        quote(today)
+        for then, today in same.items()
+        if now[today].required and not before[then].required
+    ]
+    rules = dict.fromkeys(param.one_of for param in now.values())
+    earlier = [tuple(same.get(name, name) for name in param.one_of) for param in before.values()]
+    return required + [listed(map(quote, rule)) for rule in rules if rule and rule not in earlier]
 
 
 def _renamed(before: Interface, now: Interface) -> dict[str, str]:
@@ -106,10 +114,10 @@ def _renamed(before: Interface, now: Interface) -> dict[str, str]:
     if len(gone) * len(new) > _MOST_PAIRS:
         return renamed
     for then in gone:
-        left = [today for today in new if today not in renamed.values()]
-        alike = [today for today in left if before[then].kind == now[today].kind in _UNIQUE_KINDS]
+        alike = [today for today in new if before[then].kind == now[today].kind in _UNIQUE_KINDS]
         if not alike and len(then) > 2:  # a shorter name is in too many others
-            alike = nearest(then, left, 1)
+            alike = nearest(then, new, 1)
         if alike:
             renamed[then] = alike[0]
+            new.remove(alike[0])
     return renamed

@@ -102,7 +102,9 @@ class Choices:
 
     def spelt(self, text: str) -> str | None:
         """Return the value that a text is: exactly, or else in any case."""
-        return text if text in self.values else self._spelt.get(_caseless(text))
+        if text in self.values:
+            return text
+        return self._spelt.get(_caseless(text))
 
     def begun(self, text: str) -> str | None:
         """Return the only value that a text is in any case, or begins up to a space, as a ticker does."""
@@ -125,19 +127,24 @@ class Choices:
 
     def nearest(self, text: str) -> list[str]:
         """Return up to three values that look like one that isn't listed, or whose label does; best first."""
+        if text in self.values:
+            return []
         if text not in self._near:
             self._near[text] = self._alike(text)[:_MOST]
         return self._near[text]
 
+    def _compared(self, text: str) -> list[Choice]:
+        if len(self.listed) <= _MOST_COMPARED:
+            return self.listed
+        first = text[:1].casefold()
+        return [choice for choice in self.listed if choice.value[:1].casefold() == first]
+
     def _alike(self, text: str) -> list[str]:
-        compared = self.listed
-        if len(compared) > _MOST_COMPARED:
-            first = text[:1].casefold()
-            compared = [choice for choice in compared if choice.value[:1].casefold() == first]
+        compared = self._compared(text)
         alike = [choice.value for choice in compared if folded(choice.value) == folded(text)]
         tickers = [self._ticker(choice.value) for choice in compared]
         if alike or folded(text) in map(folded, tickers):
-            return [] if text in alike else alike
+            return alike
         labels = [choice.label for choice in compared]
         for wanted, spellings in ((self._ticker(text), tickers), (text, labels)):
             if close := nearest(wanted, spellings):
@@ -148,7 +155,9 @@ class Choices:
         return []
 
     def _ticker(self, value: str) -> str:
-        return value.partition(" ")[0] if self._has_tickers else value
+        if self._has_tickers:
+            return value.partition(" ")[0]
+        return value
 
     def search(self, query: str) -> Sequence[Choice]:
         """Return the choices that match all words; first those whose value begins with them, then label."""
@@ -203,16 +212,19 @@ def fixed(field: Field, text: str) -> str:
 
 
 def _nearest_number(field: Field, text: str) -> str:
+    if field.kind not in _NUMERIC:
+        return ""
     try:
-        number = float(text) if field.kind in _NUMERIC else float("nan")
+        number = float(text)
     except ValueError:
         return ""
-    low, high = field.minimum, field.maximum
-    if low is not None and number < low:
-        return str(low)
-    if high is not None and number > high:
-        return str(high)
-    return str(round(number)) if field.kind is Kind.INTEGER and abs(number) < 2**53 else ""
+    if field.minimum is not None and number < field.minimum:
+        return str(field.minimum)
+    if field.maximum is not None and number > field.maximum:
+        return str(field.maximum)
+    if field.kind is Kind.INTEGER and abs(number) < 2**53:
+        return str(round(number))
+    return ""
 
 
 def _day(text: str) -> tuple[int, int, int]:
@@ -289,10 +301,14 @@ class FieldSource:
 
     def __post_init__(self) -> None:
         field = self.field
-        has_room = field.kind in _LISTED and not field.options
-        lister = self.function.session.catalog.peek(field.source or "") if has_room else None
-        self.is_listed = bool(lister and not lister.changes_data)
-        self._listing = self.function.session[field.source or ""].fields if self.is_listed else ()
+        source = field.source or ""
+        self._listing: Sequence[Field] = ()
+        self.is_listed = False
+        if field.kind in _LISTED and not field.options:
+            lister = self.function.session.catalog.peek(source)
+            self.is_listed = bool(lister and not lister.changes_data)
+        if self.is_listed:
+            self._listing = self.function.session[source].fields
         self.choices = Choices.of(field.options)
 
         needed = {folded(name) for name in self._missing({})} - {folded(field.name)}
@@ -303,11 +319,9 @@ class FieldSource:
 
     def nearest(self, value: str) -> str:
         """Return the choice most similar to a value, or without choices a valid spelling of it; empty if none."""
-        return (
-            next(iter(self.choices.nearest(value)), "")
-            if self.choices
-            else fixed(self.field, value)
-        )
+        if self.choices:
+            return next(iter(self.choices.nearest(value)), "")
+        return fixed(self.field, value)
 
     def page(
         self, query: str = "", start: int | None = None, *, grouped: bool = False
@@ -359,9 +373,9 @@ class FieldSource:
         try:
             self._take(args, *await self.function.choices(self.field, args, again=again))
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
-            trouble = (
-                error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
-            )
+            trouble = f"{type(error).__name__}: {error}"
+            if isinstance(error, FuncsError):
+                trouble = error.what
             self._take(args, Choices(), (), trouble)
         finally:
             slow.cancel()
@@ -396,15 +410,14 @@ class FieldSource:
 
     def unlisted(self, values: Iterable[str]) -> list[str]:
         """Return the values that aren't listed; a ticker alone counts as its symbol."""
-        return self.choices.unknown(values) if self.known and self.choices else []
+        if self.known and self.choices:
+            return self.choices.unknown(values)
+        return []
 
     def _note(self) -> str:
         if not self.is_listed:
-            return (
-                "Read from the description"
-                if self.choices and not self.field.is_declared("options")
-                else ""
-            )
+            is_described = self.choices and not self.field.is_declared("options")
+            return "Read from the description" if is_described else ""
         noun = _NOUNS.get(self.field.kind, "values")
         if self.asking:
             return (

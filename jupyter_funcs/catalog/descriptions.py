@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.core.text import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Words = tuple[str, ...]
+Rule = tuple[Words, str, bool]
+"""The names of which one is required, the sentence that says so, and whether in the service's own words."""
 
 # The quantifiers are bounded, so that reading takes time linear in the length of the description.
 LONGEST = 250_000  # characters; a longer description is shown, but not read
@@ -245,7 +247,9 @@ def about(name: str, text: str, others: Mapping[str, str]) -> str:
         other = folded(rule["name"])
         is_name = rule["quote"] or other in others
         is_other = rule["sure"] or (is_name and (rule["maybe"] or rule["must"]))
-        return "" if is_other and other != folded(name) else rule[0]
+        if is_other and other != folded(name):
+            return ""
+        return rule[0]
 
     return _OF_ANOTHER.sub(kept, text)
 
@@ -265,25 +269,37 @@ def read_options(text: str, others: Mapping[str, str] = {}) -> Words:
         are_times = all(
             word[:4].isdecimal() and word[10:11] == "T" for word in listed
         )  # examples of their format
-        return listed if len(listed) > 1 and all(plain) and not (of_parameters or are_times) else ()
+        if len(listed) > 1 and all(plain) and not (of_parameters or are_times):
+            return listed
+        return ()
 
     start = _SET.match(text)
     if start and (words := valid(_QUOTED_WORD.findall(start[0]))):
         return words
     for lead in islice(_ANNOUNCED.finditer(text), _MOST_ANNOUNCED):
         words = valid(_announced(text[lead.end() :]), lead[0])
-        if words and not _NOT_OPTIONS.search(text[max(0, lead.start() - _BEFORE) : lead.start()]):
+        if words and not _NOT_OPTIONS.search(_before(text, lead)):
             return words
+    one_by_one = next(filter(None, map(valid, _one_by_one(text))), ())
+    return _in_list(text, valid) or _flag(text) or one_by_one
+
+
+def _in_list(text: str, valid: Callable[[Iterable[str], str], Words]) -> Words:
+    """Return the first quoted list of a text that is one of options."""
     lists = list(_QUOTED_LIST.finditer(text))
     is_foreign = bool(lists) and _is_foreign(text)
     for quoted in lists:
-        before = text[max(0, quoted.start() - _BEFORE) : quoted.start()]
+        before = _before(text, quoted)
         words = valid(_QUOTED_WORD.findall(_NOTES.sub("", quoted[0])), before)
         is_led = not is_foreign and _LEADS_TO_OPTIONS.search(before)
         leads = is_led or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", quoted[0])
         if words and leads and not _NOT_OPTIONS.search(before):
             return words
-    return _flag(text) or next(filter(None, map(valid, _one_by_one(text))), ())
+    return ()
+
+
+def _before(text: str, match: re.Match[str]) -> str:
+    return text[max(0, match.start() - _BEFORE) : match.start()]
 
 
 def _is_foreign(text: str) -> bool:
@@ -297,7 +313,9 @@ def _flag(text: str) -> Words:
     if yes_no := _BARE_YES_NO.search(text):
         return tuple(word.strip() for word in _SEPARATOR.split(yes_no[1]))
     if flag := _FLAG.search(text):
-        return ("true", "false") if (flag[2] or "t").islower() else ("True", "False")
+        if (flag[2] or "t").islower():
+            return "true", "false"
+        return "True", "False"
     return ()
 
 
@@ -314,17 +332,17 @@ def _announced(text: str) -> list[str]:
         if run := _QUOTED_RUN.match(text):
             words = _QUOTED_WORD.findall(_NOTES.sub("", run[0]))
         return [word.rstrip(".,;") for word in words]
-    listed = _LIST_END.match(text)
-    items = [
-        *filter(None, map(str.strip, _SEPARATOR.split(_NOTES.sub("", listed[0] if listed else ""))))
-    ]
+    plain = _NOTES.sub("", next(_LIST_END.finditer(text))[0])
+    items = [*filter(None, map(str.strip, _SEPARATOR.split(plain)))]
     while items and re.match(r"(?i)defaults?\b", items[-1]):
         items.pop()
-    if len(items) > 1 and all(
-        _BARE_OPTION.fullmatch(item) and not _NO_OPTION.search(item) for item in items
-    ):
+    if len(items) > 1 and all(map(_is_bare_option, items)):
         return items
     return _EXPLAINED_WORD.findall(text) if _EXPLAINED_WORD.match(text) else []
+
+
+def _is_bare_option(text: str) -> bool:
+    return bool(_BARE_OPTION.fullmatch(text)) and not _NO_OPTION.search(text)
 
 
 def read_flag(text: str, default: str | None) -> Words:
@@ -345,10 +363,10 @@ def read_default(text: str, options: Words) -> str | None:
     spelt = {option.casefold(): option for option in options}
     for pattern in _DEFAULTS:
         if named := pattern.search(text):
-            value = next(filter(None, named.groups()))
-            return (
-                None if value.casefold() in {"none", "null"} else spelt.get(value.casefold(), value)
-            )
+            value: str = next(filter(None, named.groups()))
+            if value.casefold() in {"none", "null"}:
+                return None
+            return spelt.get(value.casefold(), value)
     for lead in re.finditer(_DEFAULT_LEAD, text, re.IGNORECASE):  # default is Age Group
         for option in options:
             if re.match(
@@ -365,8 +383,8 @@ def read_source(text: str) -> str | None:
 
 def read_rule(
     name: str, text: str, spelt: Mapping[str, str], places: Mapping[str, int]
-) -> tuple[Words, str, bool] | None:
-    """Return the names of which one is required, the sentence that says so, and whether in the service's own words."""
+) -> Rule | None:
+    """Return the first rule that a text has for a parameter."""
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
             if match := pattern.search(sentence):
@@ -405,7 +423,9 @@ def read_bounds(name: str, text: str, *, whole: bool) -> tuple[int | None, int |
     if low is None and whole and (sign := _SIGN.search(text)):
         low = int(sign[1][0] in "pP")
     # Bounds that exclude every number were misread.
-    return (None, None) if low is not None and high is not None and low > high else (low, high)
+    if low is not None and high is not None and low > high:
+        return None, None
+    return low, high
 
 
 def _is_own_unit(name: str, text: str, end: int) -> bool:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog import descriptions
 from jupyter_funcs.catalog.listing import Encoding, Function, Param, identifiers
-from jupyter_funcs.catalog.schemas import NO_MEMBERS, Declaration, Members, Schemas, said_of, says
+from jupyter_funcs.catalog.schemas import (
+    NO_BOUNDS,
+    NO_MEMBERS,
+    Declaration,
+    Members,
+    Schemas,
+    said_of,
+    says,
+)
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import folded, quote
 
@@ -125,13 +133,17 @@ class Field:
         """What its schema says of the parts of an object; nothing below the third level of objects."""
         level = sum(isinstance(step, str) for step in self.steps)
         is_group = self.is_json and self.schema is not None and level <= _MOST_LEVELS
-        return Schemas().members(self.schema or {}, self.room) if is_group else NO_MEMBERS
+        if is_group:
+            return Schemas().members(self.schema or {}, self.room)
+        return NO_MEMBERS
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The parts of an object, or of each object of a list, such as ``customer.name`` and ``items[].name``."""
         if self.members.item is not None:
-            return self.row("").fields if self.members.properties else ()
+            if self.members.properties:
+                return self.row("").fields
+            return ()
         parts = list(_parts(self))
         inner = sum(part.is_json for part in parts)
         room = (self.room - len(parts)) // max(inner, 1)
@@ -195,7 +207,6 @@ class Field:
 # For every other type code, the description and the name decide.
 _KINDS_BY_CODE = {1: Kind.INTEGER, 4: Kind.LIST, 6: Kind.SYMBOL, 8: Kind.PANEL}
 _TEXT_CODE = 0
-_NO_BOUNDS = (None, None)
 _TEXTS = {"", Kind.TEXT}
 _HAVE_OPTIONS = {*_TEXTS, Kind.LIST, Kind.SYMBOL, Kind.PANEL}
 _PLAIN = {Kind.TEXT, Kind.INTEGER, Kind.NUMBER}
@@ -283,7 +294,9 @@ def _parts(group: Field) -> Iterator[Field]:
     properties = group.members.properties
     spelt = {spelling: name for name in properties if (spelling := folded(name))}
     places = {name: place for place, name in enumerate(spelt.values())}
-    encoding = Encoding.OBJECT if group.encoding is Encoding.OBJECT else Encoding.JSON
+    encoding = Encoding.JSON
+    if group.encoding is Encoding.OBJECT:
+        encoding = Encoding.OBJECT
     for key, schema in properties.items():
         text = " ".join(only(str, said_of("description", schema, schema))[:_LONGEST_HELP].split())
         param = Param(
@@ -337,14 +350,20 @@ def listing_args(
     field: Field, listing: Sequence[Field], values: Values
 ) -> tuple[JsonObject, list[str]]:
     """Return the arguments for the function that lists a field's values, and the names of those still missing."""
-    required = {other.name: other for other in listing if other.required}
-    by_name = {folded(name): value for name, value in values.items()}
-    args = {name: by_name[folded(name)] for name in required if folded(name) in by_name}
-    for name, wanted in required.items():
+    by_spelling = {folded(name): value for name, value in values.items()}
+    args: JsonObject = {}
+    missing: list[str] = []
+    for name, wanted in by_name(listing).items():
+        if not wanted.required:
+            continue
         # An option named like the field selects it: Brand calls Get Panel Dimensions with Dimensions=['Brand'].
         if own := [option for option in wanted.options if folded(option) == folded(field.name)]:
             args[name] = own if wanted.is_list else own[0]
-    return args, [name for name in required if name not in args]
+        elif folded(name) in by_spelling:
+            args[name] = by_spelling[folded(name)]
+        else:
+            missing.append(name)
+    return args, missing
 
 
 def _read(
@@ -354,86 +373,118 @@ def _read(
     places: Mapping[str, int],
     schemas: Schemas,
 ) -> Field:
-    label = " ".join(_words(param.name))
     marked, shown = descriptions.read_marker(param.description)
     declared = schemas.read(param.schema) or Declaration("")
     shown = shown or " ".join(declared.description.split())
-    # What a catalog declares is not read from words.
-    own = (
-        declared.kind
-        if declared.kind not in _TEXTS
-        else _KINDS_BY_CODE.get(param.type, declared.kind)
-    )
-    # Part of a list of options would be wrong; the options, default and bounds in a text are of no JSON object.
+    own = _declared_kind(param, declared)
     is_file = param.encoding is Encoding.FILE
-    is_read = len(shown) <= descriptions.LONGEST and declared.kind != Kind.JSON and not is_file
+    # Part of a list of options would be wrong; the options, default and bounds in a text are of no JSON object.
+    is_read = len(shown) <= descriptions.LONGEST and own != Kind.JSON and not is_file
     text = shown if is_read else ""
     own_text = descriptions.about(param.name, text, spelt)
-    options = declared.options
-    if not options and own in _HAVE_OPTIONS:
-        options = descriptions.read_options(own_text, spelt)
-    default = (
-        descriptions.read_default(own_text, options)
-        if declared.default is None
-        else declared.default
-    )
-    if not (options or own):
-        options = descriptions.read_flag(own_text, default)
-    kind, how = _kind(
-        param.name, own_text, options, Kind.FILE if is_file and own != Kind.LIST else own
-    )
-    sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt, places)
-    low, high = declared.minimum, declared.maximum
-    has_bounds = (low, high) != _NO_BOUNDS
-    if not has_bounds and kind in {Kind.INTEGER, Kind.NUMBER}:
-        low, high = descriptions.read_bounds(param.name, own_text, whole=kind is not Kind.NUMBER)
+    options, default = _options_and_default(declared, own, own_text, spelt)
+    kind, how = _kind(param.name, own_text, options, own)
+    rule = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt, places)
+    bounds = declared.bounds
+    if bounds == NO_BOUNDS:
+        bounds = _described_bounds(param.name, own_text, kind)
     source = descriptions.read_source(text)
-    rule = Rule(*sentence[:2]) if sentence else None
-    # The marker counts only if the listing has no `required` flag, which no other sentence switches off.
-    required = (
-        marked and rule is None
-        if param.required is None
-        else param.required and not (sentence and sentence[2])
-    )
-    evidence = {"kind": how}
-    for part, is_declared, is_described in (
-        ("required", param.required is not None, marked),
-        ("options", declared.options, options),
-        ("default", declared.default is not None, default is not None),
-        ("bounds", has_bounds, (low, high) != _NO_BOUNDS),
-        ("rule", None, rule),
-        ("source", None, source),
-    ):
-        if is_declared or is_described:
-            evidence[part] = Evidence.DECLARED if is_declared else Evidence.DESCRIBED
-    # Of a text that is declared as one, or holds several, what is described are suggestions.
-    if options and not declared.options and (declared.kind or kind is Kind.TEXT):
-        evidence["options"] = Evidence.ASSUMED
-    if source:
-        evidence.setdefault("options", Evidence.LISTED)
-    if kind in _SOURCES_BY_KIND:
-        evidence.setdefault("source", Evidence.ASSUMED)
+    parts = {
+        "required": marked,
+        "options": options,
+        "default": default is not None,
+        "bounds": bounds != NO_BOUNDS,
+        "rule": rule,
+        "source": source,
+    }
     return Field(
         name=param.name,
         identifier=identifier,
         kind=kind,
-        label=label[:1].upper() + label[1:] or param.name,
+        label=_label(param.name),
         help=shown,
-        required=required,
+        required=_is_required(param, rule, marked=marked),
         default=default,
         options=options,
         source=source or _SOURCES_BY_KIND.get(kind),
-        rule=rule,
-        minimum=low,
-        maximum=high,
+        rule=rule and Rule(*rule[:2]),
+        minimum=bounds[0],
+        maximum=bounds[1],
         not_before=_first_date(param.name, spelt) if kind is Kind.DATE else None,
-        evidence=evidence,
-        schema=({} if param.schema is True else param.schema) if declared.kind else None,
+        evidence={"kind": how} | _evidence(param, declared, kind, parts),
+        schema=only(dict, param.schema) if declared.kind else None,
         item=Kind.FILE if is_file else Kind(declared.item),
         typed=declared.typed,
         format=declared.format,
         encoding=param.encoding,
     )
+
+
+def _label(name: str) -> str:
+    label = " ".join(_words(name))
+    return label[:1].upper() + label[1:] or name
+
+
+def _declared_kind(param: Param, declared: Declaration) -> str:
+    """Return the kind that a catalog declares, which is not read from words; empty if there is none."""
+    kind = declared.kind
+    if kind in _TEXTS:
+        kind = _KINDS_BY_CODE.get(param.type, kind)
+    return Kind.FILE if param.encoding is Encoding.FILE and kind != Kind.LIST else kind
+
+
+def _options_and_default(
+    declared: Declaration, kind: str, text: str, spelt: Mapping[str, str]
+) -> tuple[tuple[str, ...], str | None]:
+    """Return what is declared, else what a text says."""
+    options = declared.options
+    if not options and kind in _HAVE_OPTIONS:
+        options = descriptions.read_options(text, spelt)
+    default = declared.default
+    if default is None:
+        default = descriptions.read_default(text, options)
+    if not (options or kind):
+        options = descriptions.read_flag(text, default)
+    return options, default
+
+
+def _described_bounds(name: str, text: str, kind: Kind) -> tuple[float | None, float | None]:
+    if kind in {Kind.INTEGER, Kind.NUMBER}:
+        return descriptions.read_bounds(name, text, whole=kind is Kind.INTEGER)
+    return NO_BOUNDS
+
+
+def _is_required(param: Param, rule: descriptions.Rule | None, *, marked: bool) -> bool:
+    # The marker counts only if the listing has no `required` flag, which no other sentence switches off.
+    if param.required is None:
+        return marked and rule is None
+    return param.required and not (rule and rule[2])
+
+
+def _evidence(
+    param: Param, declared: Declaration, kind: Kind, parts: Mapping[str, object]
+) -> dict[str, Evidence]:
+    """Return how the parts of a field are known, of which it has those that are true."""
+    certain = {
+        "required": param.required is not None,
+        "options": declared.options,
+        "default": declared.default is not None,
+        "bounds": declared.bounds != NO_BOUNDS,
+    }
+    evidence = {}
+    for part, is_there in parts.items():
+        if certain.get(part):
+            evidence[part] = Evidence.DECLARED
+        elif is_there:
+            evidence[part] = Evidence.DESCRIBED
+    # Of a text that is declared as one, or holds several, what is described are suggestions.
+    if parts["options"] and not declared.options and (declared.kind or kind is Kind.TEXT):
+        evidence["options"] = Evidence.ASSUMED
+    if parts["source"]:
+        evidence.setdefault("options", Evidence.LISTED)
+    if kind in _SOURCES_BY_KIND:
+        evidence.setdefault("source", Evidence.ASSUMED)
+    return evidence
 
 
 def _kind(name: str, text: str, options: tuple[str, ...], declared: str) -> tuple[Kind, Evidence]:

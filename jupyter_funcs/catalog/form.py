@@ -35,6 +35,7 @@ from jupyter_funcs.catalog.values import (
     with_part,
 )
 from jupyter_funcs.core.errors import ArgumentError, Messages
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.line import JsonList
 from jupyter_funcs.core.text import (
     did_you_mean,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import JsonObject, Values
 
 
+_TEXT: JsonObject = {"type": "string"}
 _MOST_COMPARED = 3  # values that are not listed
 
 Args = dict[str, Any]
@@ -171,14 +173,16 @@ class Form:
 
     def __getitem__(self, name: str) -> Any:
         """Return the value as it was set; ``None`` if it is not set (see `is_set`)."""
-        held = self.held(self.field(name))
-        return None if held is UNSET else held
+        entry = self.held(self.field(name))
+        return None if entry is UNSET else entry
 
     def held(self, field: Field) -> Any:
         """Return the value of a field or a part as it was set, or `UNSET`."""
         name = field.root or field.name
         whole = self.values.get(name, UNSET)
-        return part_at(opened(self._by_name[name], whole), field.inside) if field.inside else whole
+        if field.inside:
+            return part_at(opened(self._by_name[name], whole), field.inside)
+        return whole
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Set a value; ``None``, ``""`` and ``[]`` clear the field where the catalog doesn't declare them."""
@@ -189,9 +193,9 @@ class Form:
         """Set a field, or the part of one in an object of its own; `UNSET` clears it."""
         name = field.root or field.name
         if value is not UNSET or self.held(field) is not UNSET:
-            held = self.values.get(name, UNSET)
+            entry = self.values.get(name, UNSET)
             try:
-                value = with_part(opened(self._by_name[name], held), field.inside, value)
+                value = with_part(opened(self._by_name[name], entry), field.inside, value)
             except WrongValueError as error:
                 raise ArgumentError(errors={field.name: [f"{field.name} {error}"]}) from None
             if value is UNSET:
@@ -206,10 +210,10 @@ class Form:
 
     def is_set(self, name: str) -> bool:
         """Return whether a value is set for a field, by its wire name."""
-        held = self.values.get(name, UNSET)
-        if held is UNSET and name not in self._by_name and (part := part_named(self.fields, name)):
-            held = self.held(part)
-        return held is not UNSET and not (isinstance(held, Each) and not held.values)
+        entry = self.values.get(name, UNSET)
+        if entry is UNSET and name not in self._by_name and (part := part_named(self.fields, name)):
+            entry = self.held(part)
+        return _has_value(entry)
 
     def __contains__(self, name: object) -> bool:
         """Return whether the function has a parameter with this wire name."""
@@ -259,9 +263,9 @@ class Form:
     @staticmethod
     def _agree(whole: Any, steps: Sequence[str | int], part: Any, field: Field) -> bool:
         """Return whether an object and its part can both be set."""
-        held = opened(field, whole)
-        there = part_at(held, steps)
-        is_open = held is None or isinstance(held, dict | list)
+        entry = opened(field, whole)
+        there = part_at(entry, steps)
+        is_open = entry is None or isinstance(entry, dict | list)
         return is_open and (there is UNSET or text_of(there) == text_of(part))
 
     def clear(self) -> None:
@@ -284,7 +288,7 @@ class Form:
     def swept(self) -> list[str]:
         """The wire names of the fields that hold `Each`, even with a single value."""
         return [
-            name for name, held in self.entries.items() if isinstance(held, Each) and held.values
+            name for name, entry in self.entries.items() if isinstance(entry, Each) and entry.values
         ]
 
     @property
@@ -298,9 +302,9 @@ class Form:
 
     def _apart(self, field: Field) -> tuple[Any, JsonObject]:
         """Return what a field holds without special parts, and those by their dotted names."""
-        whole = held = self.values.get(field.name, UNSET)
+        whole = entry = self.values.get(field.name, UNSET)
         special: JsonObject = {}
-        for part, value in parts_in(field, held) if field.fields and has_special(held) else ():
+        for part, value in parts_in(field, entry) if field.fields and has_special(entry) else ():
             is_special = isinstance(value, Each | Variable)
             if is_special and part.inside and isinstance(part.inside[-1], str):
                 special[part.name] = value
@@ -382,10 +386,7 @@ class Form:
             if rule and args.keys().isdisjoint(rule.names):
                 unmet.setdefault(rule.names, rule.text)
         for names, text in unmet.items():
-            called = [
-                self._called(self._by_name[name]) if name in self._by_name else name
-                for name in names
-            ]
+            called = [self._called(self._by_name[name]) for name in names]
             warnings.setdefault("", []).append(
                 f"{listed(called)} is required: {quote(text.rstrip('.'))}."
             )
@@ -459,34 +460,37 @@ class Form:
         args: Args = {}
         errors: Messages = {}
         variables = self.variables()
-        for name, field in self._by_name.items():
-            whole, special = self._apart(field)
-            for part, held in special.items():
-                self.take(self.field(part), held, variables, args, errors)
-            swept = {part for part, held in special.items() if isinstance(held, Each)}
-            for part in special.keys() & args.keys():
-                value = args[part][0] if part in swept else args.pop(part)
-                whole = with_part(whole, self.field(part).inside, value)
-            if whole is UNSET or (isinstance(whole, Each) and not whole.values):
-                for needed in missing(field) if self.validate and not special else ():
-                    errors.setdefault(needed.name, []).append(self._required(needed))
-                continue
-            self.take(field, whole, variables, args, errors)
-            for part in swept & args.keys():
-                args[name] = with_part(args.get(name), self.field(part).inside, UNSET)
-                if args[name] is UNSET:
-                    del args[name]
+        for field in self._by_name.values():
+            self._read_field(field, variables, args, errors)
         if self.validate:
             self._compare(args, errors)
         return args, errors
 
+    def _read_field(self, field: Field, variables: Values, args: Args, errors: Messages) -> None:
+        whole, special = self._apart(field)
+        for part, entry in special.items():
+            self.take(self.field(part), entry, variables, args, errors)
+        swept = {part for part, entry in special.items() if isinstance(entry, Each)}
+        for part in special.keys() & args.keys():
+            value = args[part][0] if part in swept else args.pop(part)
+            whole = with_part(whole, self.field(part).inside, value)
+        if not _has_value(whole):
+            for needed in missing(field) if self.validate and not special else ():
+                errors.setdefault(needed.name, []).append(self._required(needed))
+            return
+        self.take(field, whole, variables, args, errors)
+        for part in swept & args.keys():
+            value = with_part(args.pop(field.name, None), self.field(part).inside, UNSET)
+            if value is not UNSET:
+                args[field.name] = value
+
     def take(
-        self, field: Field, held: Any, variables: Values, args: Args, errors: Messages
+        self, field: Field, entry: Any, variables: Values, args: Args, errors: Messages
     ) -> None:
         """Add the argument of a field, if any value is valid, and the errors of its values and its parts."""
         wrong = {}
         try:
-            self._convert(field, held, variables, args, errors)
+            self._convert(field, entry, variables, args, errors)
         except WrongPartsError as error:
             args[field.name] = error.valid
             wrong = {part.name: f"{self._called(part)} {text}" for part, text in error.parts}
@@ -499,29 +503,31 @@ class Form:
                 errors[name] = [text]
 
     def _convert(
-        self, field: Field, held: Any, variables: Values, args: Args, errors: Messages
+        self, field: Field, entry: Any, variables: Values, args: Args, errors: Messages
     ) -> None:
         """Add the argument of a field, if any value is valid, and the errors of several values."""
-        if not isinstance(held, Each):
-            value = resolved(held, variables)
-            if isinstance(held, Variable) and clears(field, value, validate=self.validate):
-                raise ValueError(f"{held} is empty: {quote(value)}.")
+        if not isinstance(entry, Each):
+            value = resolved(entry, variables)
+            if isinstance(entry, Variable) and clears(field, value, validate=self.validate):
+                raise ValueError(f"{entry} is empty: {quote(value)}.")
             args[field.name] = accept(field, value, validate=self.validate)
             return
         before, sent, wrong = self._converted.get(field.name, (None, [], []))
-        if before is not held:  # there may be thousands, and each key stroke reads them
+        if before is not entry:  # there may be thousands, and each key stroke reads them
             sent, wrong = accept_each(
-                field, held, variables, self._called(field), validate=self.validate
+                field, entry, variables, self._called(field), validate=self.validate
             )
-            if not has_variable(held):
-                self._converted[field.name] = held, sent, wrong
+            if not has_variable(entry):
+                self._converted[field.name] = entry, sent, wrong
         if wrong:
             errors.setdefault(field.name, []).extend(wrong)
         if sent:
             args[field.name] = [*sent]
 
     def _called(self, field: Field) -> str:
-        return field.label if self.shows_labels else field.identifier
+        if self.shows_labels:
+            return field.label
+        return field.identifier
 
     def _required(self, field: Field) -> str:
         return f"{self._called(field)} {required_text(field)}"
@@ -530,11 +536,15 @@ class Form:
         """Add the dates in the wrong order, where the less certain of both is known to be a date by this evidence."""
         for name, field in self._by_name.items():
             earlier = self._by_name.get(field.not_before or "", field)
-            known = {field.evidence.get("kind"), earlier.evidence.get("kind"), Evidence.DECLARED}
+            evidence = {field.evidence.get("kind"), earlier.evidence.get("kind"), Evidence.DECLARED}
             # A sweep combines every first date with every last one.
             first = max(texts_in(args.get(earlier.name)), default="")
             last = min(texts_in(args.get(name)), default="")
-            if earlier is not field and known == {least, Evidence.DECLARED} and "" < last < first:
+            if (
+                earlier is not field
+                and evidence == {least, Evidence.DECLARED}
+                and "" < last < first
+            ):
                 text = f"{self._called(field)} {last} is before {self._called(earlier)} {first}."
                 errors.setdefault(name, []).append(text)
 
@@ -550,11 +560,17 @@ def with_json(form: Form, values: Values) -> JsonObject:
     return typed
 
 
+def _has_value(entry: Any) -> bool:
+    return entry is not UNSET and not (isinstance(entry, Each) and not entry.values)
+
+
 def _property(field: Field, *, validate: bool) -> JsonObject:
     schema = _value(field, validate=validate)
     if field.is_json and validate:
         about = {"default", "description"}
-        schema = {word: part for word, part in (field.schema or {}).items() if word not in about}
+        schema = {
+            word: part for word, part in only(dict, field.schema).items() if word not in about
+        }
         if "$ref" in str(schema):
             # References start at the root of a document; this makes the property one of its own.
             schema["$id"] = f"urn:parameter:{quote_url(field.name, errors='replace')}"
@@ -570,23 +586,34 @@ def _property(field: Field, *, validate: bool) -> JsonObject:
 
 def _value(field: Field, *, validate: bool) -> JsonObject:
     """Return the schema of one value, or of one item of a list."""
-    kind = field.value_kind if validate and field.is_declared() else Kind.TEXT
+    is_declared = validate and field.is_declared()
+    kind = field.value_kind if is_declared else Kind.TEXT
     options = list(allowed(field))
     if kind is Kind.TEXT:
-        options = [text_of(option) for option in options]
-    is_enum = bool(options) and validate and field.is_declared("options")
-    schema: JsonObject = {"type": "string"}
-    if kind in {Kind.INTEGER, Kind.NUMBER}:
-        schema = {"type": str(kind)}
+        options = list(map(text_of, options))
+    schema = _schema_of_kind(field, kind)
+    if options and validate and field.is_declared("options"):
+        return _enumerated(schema, options)
+    if schema == _TEXT and field.required and not (field.is_list or takes(field, "")):
+        schema["minLength"] = 1  # an empty value does not satisfy a requirement
+    if options:
+        schema["examples"] = options
+    return schema
+
+
+def _schema_of_kind(field: Field, kind: Kind) -> JsonObject:
+    schema = dict(_TEXT)
+    if kind is Kind.DATE:
+        schema["format"] = "date"
+    elif kind in {Kind.INTEGER, Kind.NUMBER}:
+        schema["type"] = str(kind)
         bounds = {"minimum": field.minimum, "maximum": field.maximum}
         if field.is_declared("bounds"):
             schema |= {name: bound for name, bound in bounds.items() if bound is not None}
-    elif kind is Kind.DATE:
-        schema["format"] = "date"
-    elif field.required and not (is_enum or field.is_list or takes(field, "")):
-        schema["minLength"] = 1  # an empty value does not satisfy a requirement
-    if options:
-        schema["enum" if is_enum else "examples"] = options
-    if is_enum and schema["type"] == "string" and set(map(type, options)) != {str}:
-        del schema["type"]  # of true and false, or of options of several types
     return schema
+
+
+def _enumerated(schema: JsonObject, options: list[Any]) -> JsonObject:
+    if schema["type"] == "string" and set(map(type, options)) != {str}:
+        del schema["type"]  # of true and false, or of options of several types
+    return schema | {"enum": options}

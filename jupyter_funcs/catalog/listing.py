@@ -36,9 +36,9 @@ def _whole(value: object) -> int:
 
 
 def _flag(value: object) -> bool:
-    return (
-        value.strip().casefold() in {"true", "yes", "1"} if isinstance(value, str) else bool(value)
-    )
+    if isinstance(value, str):
+        return value.strip().casefold() in {"true", "yes", "1"}
+    return bool(value)
 
 
 # By annotation. A null or a value of another type is converted or becomes neutral; it never makes a listing unreadable.
@@ -126,12 +126,12 @@ class _CatalogEntry(
         wires = cls.__struct_encode_fields__[1:]  # without `model_extra`
         fields = zip(cls.__annotations__.items(), wires, strict=True)
         # What has no reader, such as how values travel, is not the listing's to say.
-        known = {
+        values = {
             name: _READERS[kind](extra.pop(wire))
             for (name, kind), wire in fields
             if wire in entry and kind in _READERS
         }
-        return cls(**known, model_extra=extra)
+        return cls(**values, model_extra=extra)
 
     def changed(self, **fields: Any) -> Self:
         """Return a copy with other values of some fields."""
@@ -245,8 +245,8 @@ class Catalog:
         self.functions = tuple(functions)
         self.left_out = dict(left_out)
         """What can't be run, with the reason."""
-        self._names = [function.name for function in self.functions]
-        long = identifiers(self._names, lower=True)
+        self.names = [function.name for function in self.functions]
+        long = identifiers(self.names, lower=True)
         named = zip(self.functions, long, strict=True)
         short = [
             _identifier(function.short_name, lower=True) if function.short_name else slug
@@ -264,7 +264,7 @@ class Catalog:
         by_slug = dict(zip(long, self.functions, strict=True)) | by_slug
         self.by_attribute = by_name | by_slug
         self._exact = by_id | by_slug | by_name
-        self._spellings = spellings(self._names)
+        self._spellings = spellings(self.names)
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -286,7 +286,7 @@ class Catalog:
                 f"{wanted} was left out of your catalog: {reason}.",
                 "%funcs describe lists all of these.",
             )
-        hint = did_you_mean(wanted, self._names)
+        hint = did_you_mean(wanted, self.names)
         raise NotFoundError(
             f"There is no function {quote(wanted)} in your catalog.",
             hint or "List the functions: %funcs find, funcs.names, or jupyter funcs list.",
@@ -303,14 +303,10 @@ class Catalog:
         typed = [*filter(None, map(folded, words.split()))]
         told = [word for word in dict.fromkeys(typed) if word not in _FILLERS] or typed
         wanted = [*map(self._meant, told)]
-        hits = [
-            [any(word in name or word in texts for word in words) for words in wanted]
-            for name, texts in self.search_texts
-        ]
+        hits = self._hits(wanted)
         most = max(map(sum, hits), default=0)
         if 2 * most < len(wanted):
             return []
-
         if not wanted:
             return [*self.functions]
 
@@ -329,10 +325,17 @@ class Catalog:
                 [not hit for hit in hits[at]],
             )
 
-        found = [at for at, hit in enumerate(hits) if sum(hit) == most]
-        if len(found) < _ENOUGH and not any(map(is_named, found)):
-            found += [at for at, hit in enumerate(hits) if len(wanted) <= 2 * sum(hit) < 2 * most]
-        return [self.functions[at] for at in sorted(found, key=place)]
+        places = [at for at, hit in enumerate(hits) if sum(hit) == most]
+        if len(places) < _ENOUGH and not any(map(is_named, places)):
+            places = [at for at, hit in enumerate(hits) if 2 * sum(hit) >= len(wanted)]
+        return [*map(self.functions.__getitem__, sorted(places, key=place))]
+
+    def _hits(self, wanted: Sequence[Sequence[str]]) -> list[list[bool]]:
+        """Return for each function which of the words it contains, in any of their forms."""
+        return [
+            [any(word in name or word in texts for word in words) for words in wanted]
+            for name, texts in self.search_texts
+        ]
 
     def _meant(self, word: str) -> Sequence[str]:
         """Return what to search for a word: its stem and synonyms, or if nothing has them, words like it."""
@@ -354,8 +357,9 @@ class Catalog:
     def search_texts(self) -> list[tuple[str, str]]:
         """The folded name of each function, and what else is searched; cached, since each key stroke reads it."""
         # Many functions share groups, assets, names of parameters, or all of these.
-        fold, joined = cache(folded), cache(" ".join)
-        found = []
+        fold = cache(folded)
+        joined = cache(" ".join)
+        searched = []
         for function in self.functions:
             texts = [function.group, function.asset_name, function.description]
             for param in function.params:
@@ -364,8 +368,8 @@ class Catalog:
                     text[:_MOST_SEARCHED]
                     for text in (param.name, *_OPTIONS.findall(param.description))
                 ]
-            found.append((folded(function.name), joined(tuple(map(fold, texts)))))
-        return found
+            searched.append((folded(function.name), joined(tuple(map(fold, texts)))))
+        return searched
 
 
 ReadCatalog = Callable[[], Catalog]
@@ -404,11 +408,12 @@ def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
         )
     entries = _entries(document)
     named = _named(entries)
-    functions, skipped = [], len(entries) - len(named)
+    skipped = len(entries) - len(named)
+    functions = []
     for entry in named:
-        found = only(list, entry.get("params"))
-        params = _named(found)
-        skipped += len(found) - len(params)
+        listed = only(list, entry.get("params"))
+        params = _named(listed)
+        skipped += len(listed) - len(params)
         function = Function.read(entry | {"params": params})
         if takes_json:
             encoded = (
@@ -425,11 +430,11 @@ def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
 
 
 def _has_name(entry: object) -> bool:
-    return (
-        isinstance(entry, dict)
-        and isinstance(entry.get("name"), str)
-        and bool(entry["name"].strip())
-    )
+    return isinstance(entry, dict) and bool(only(str, entry.get("name")).strip())
+
+
+def _has_params(entry: JsonObject) -> bool:
+    return isinstance(entry.get("params"), list)
 
 
 def _named(entries: list[Any]) -> list[JsonObject]:
@@ -458,16 +463,8 @@ def _entries(listing: object) -> list[Any]:
     arrays: list[list[Any]] = []
     for values in (members, inner):
         arrays += [array for value in values if (array := _array(value)) is not None]
-        # Groups and assets have names too; only functions have parameters.
-        named = [array for array in arrays if any(map(_has_name, array))]
-        with_params = [
-            array
-            for array in named
-            if any(isinstance(entry.get("params"), list) for entry in array)
-        ]
-        for functions in (named, with_params):
-            if len(functions) == 1:
-                return functions[0]
+        if functions := _of_functions(arrays):
+            return functions
     if len(arrays) == 1:
         return arrays[0]
     raise ProtocolError(
@@ -476,13 +473,18 @@ def _entries(listing: object) -> list[Any]:
     )
 
 
+def _of_functions(arrays: list[list[Any]]) -> list[Any]:
+    """Return the only array of objects with names, else the only one with parameters too, which groups have not."""
+    named = [array for array in arrays if any(map(_has_name, array))]
+    with_params = [array for array in named if any(map(_has_params, array))]
+    return next((few[0] for few in (named, with_params) if len(few) == 1), [])
+
+
 def _array(value: object) -> list[Any] | None:
     value = _unwrapped(value)
-    return (
-        value
-        if isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
-        else None
-    )
+    if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
+        return value
+    return None
 
 
 def _unwrapped(value: object) -> object:

@@ -45,6 +45,7 @@ _SAYING = {
 }
 _LOWER = {"minimum", "exclusiveMinimum"}
 _UPPER = {"maximum", "exclusiveMaximum"}
+_ALSO_NUMBERS: dict[str, set[str]] = {"decimal": {"integer", "string"}}
 _PROBLEM: Any = object()  # the key for how a schema contradicts itself, which no document has
 _READ = _SAYING | _LOWER | _UPPER | {"default", "description", _PROBLEM}
 _MAX_TEXT = 4000  # characters of a description, which many parameters may share
@@ -61,6 +62,9 @@ _DEFINITIONS = ("$defs", "definitions")
 _ENDLESS: JsonObject = {"anyOf": []}  # in place of more parts than are read: any JSON value
 
 
+NO_BOUNDS = (None, None)
+
+
 class Declaration(NamedTuple):
     """
     What a schema declares of a field, in the words of `catalog.fields`.
@@ -74,8 +78,7 @@ class Declaration(NamedTuple):
     options: tuple[str, ...] = ()
     typed: Mapping[str, Any] = {}
     default: str | None = None
-    minimum: float | None = None
-    maximum: float | None = None
+    bounds: tuple[float | None, float | None] = NO_BOUNDS
     description: str = ""
     problem: str = ""
     format: str = ""
@@ -120,31 +123,32 @@ class Schemas(Once):
         if kind == "list":
             part = self._simplified(whole["items"], schema)
             item = self._kind(part)
-        is_nested = kind == "list" and item in {"json", "list"}
-        if is_nested:
-            kind, item = "json", "text"
-        options = None if is_nested else self._options(part)
-        problem = whole.get(_PROBLEM) or part.get(_PROBLEM, "")
+            if item in {"json", "list"}:
+                kind = "json"
+                item = "text"
+        problems = [whole.get(_PROBLEM), part.get(_PROBLEM)]
+        options = self._options(part)
         if options is None:
             options = _FLAGS if "yes/no" in {kind, item} else _NO_OPTIONS
         elif not options.texts:
-            problem = problem or "it has no options"
-            kind = "text" if kind == "choice" else kind
-        low = _bound(part, "minimum", "exclusiveMinimum", max)
-        high = _bound(part, "maximum", "exclusiveMaximum", min)
-        if low is not None and high is not None and low > high:
-            problem = problem or f"no number is between {text_of(low)} and {text_of(high)}"
-            low = high = None
+            problems.append("it has no options")
+            if kind == "choice":
+                kind = "text"
+        bounds, wrong_bounds = _bounds(part)
+        if {kind, item}.isdisjoint({"integer", "number"}):
+            bounds = NO_BOUNDS
         default = whole.get("default")
+        if default is not None:
+            default = self.once("default", default, text_of)
         return Declaration(
             kind,
             item,
             options.texts,
             options.typed,
-            None if default is None else self.once("default", default, text_of),
-            *((low, high) if {"integer", "number"} & {kind, item} else (None, None)),
+            default,
+            bounds,
             only(str, whole.get("description"))[:_MAX_TEXT],
-            problem,
+            next(filter(None, [*problems, wrong_bounds]), ""),
             only(str, part.get("format")),
         )
 
@@ -152,7 +156,7 @@ class Schemas(Once):
         """Return the parts of an object or of a list of objects, each a schema of its own; none of anything else."""
         whole = self._simplified(schema, schema)
         is_list = self._types(whole) == ["array"] and not {"anyOf", "oneOf"} & whole.keys()
-        definitions = {word: schema[word] for word in _DEFINITIONS if word in schema}
+        definitions = definitions_of(schema)
         item = definitions | only(dict, whole.get("items")) if is_list else None
         named, required = properties_of(item or schema, partial(referred, root=schema))
         if len(named) > min(most, MOST_PROPERTIES):
@@ -205,7 +209,9 @@ class Schemas(Once):
             bounds = [part[word] for part in (own, other) if _is_number(part.get(word))]
             if bounds:
                 merged[word] = max(bounds) if word in _LOWER else min(bounds)
-        return {"anyOf": []} if {"anyOf", "oneOf", "allOf"} & own.keys() & other.keys() else merged
+        if {"anyOf", "oneOf", "allOf"} & own.keys() & other.keys():
+            return {"anyOf": []}
+        return merged
 
     def _common(self, word: str, other: Any, own: Any) -> list[Any]:
         """Return the options or types that are in both of two lists."""
@@ -248,6 +254,11 @@ class Schemas(Once):
         if isinstance(alternatives, list):
             return self.once("either", alternatives, _either)
         return None
+
+
+def definitions_of(schema: Values) -> JsonObject:
+    """Return the parts of a schema that references in it lead to."""
+    return {word: schema[word] for word in _DEFINITIONS if word in schema}
 
 
 def says(schema: Any) -> bool:
@@ -313,8 +324,8 @@ def _template(part: Any, root: Values, levels: int) -> Any:
     either = said_of("anyOf", part, root) or said_of("oneOf", part, root)
     first = next((inner for inner in only(list, either) if inner != _NULL), part)
     for word in ("const", "default"):
-        if (said := said_of(word, first, root)) is not None:
-            return said
+        if (value := said_of(word, first, root)) is not None:
+            return value
     if options := only(list, said_of("enum", first, root)):
         return options[0]
     named, required = properties_of(first, partial(referred, root=root))
@@ -371,11 +382,9 @@ def _options(values: list[Any]) -> _Options | None:
     if not kinds <= {str, bool, int, float}:
         return None
     flags = {value.casefold() if isinstance(value, str) else value for value in values}
-    kind = (
-        "yes/no"
-        if flags in ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {True, False})
-        else "choice"
-    )
+    kind = "choice"
+    if flags in ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {True, False}):
+        kind = "yes/no"
     if kinds and kinds <= {int, float}:
         kind = "integer" if kinds == {int} else "number"
     typed = {text_of(value): value for value in values if not isinstance(value, str)}
@@ -386,7 +395,9 @@ def text_of(value: Any) -> str:
     """Return a JSON value as the text of an option or a default; a date or a Decimal is its own text."""
     if isinstance(value, (*TIMES, Decimal)):
         return str(value)
-    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _is_number(value: object) -> bool:
@@ -408,6 +419,15 @@ def _bound(
     ):
         outside += 1 if tightest is max else -1
     return tightest(filter(_is_number, [inside, outside]), default=None)
+
+
+def _bounds(schema: Values) -> tuple[tuple[float | None, float | None], str]:
+    """Return the inclusive bounds of a number, or none and how they contradict each other."""
+    low = _bound(schema, "minimum", "exclusiveMinimum", max)
+    high = _bound(schema, "maximum", "exclusiveMaximum", min)
+    if low is not None and high is not None and low > high:
+        return NO_BOUNDS, f"no number is between {text_of(low)} and {text_of(high)}"
+    return (low, high), ""
 
 
 class ReplySchemas(Once):
@@ -444,12 +464,10 @@ class ReplySchemas(Once):
         if kind == "array":
             items, size = self._sized(whole.get("items"), levels - 1)
         elif kind == "object" and len(whole["properties"]) <= _MOST_MEMBERS:
-            for name, member in whole["properties"].items():
-                left = levels - 1 if size < _MOST_MEMBERS else 0
-                members[name], count = self._sized(member, left)
-                size += count
+            members, size = self._members(whole["properties"], levels - 1)
         is_decimal = only(str, whole.get("pattern")).startswith(_DECIMAL)
         is_nullable = None in only(list, whole.get("enum")) or "null" in as_list(whole.get("type"))
+        units = (only(str, whole.get(word)) for word in _UNITS)
         plain: JsonObject = {
             "type": kind,
             "format": "decimal" if is_decimal else only(str, whole.get("format")),
@@ -459,12 +477,18 @@ class ReplySchemas(Once):
             "properties": members,
             "required": [name for name in members if name in whole["required"]],
             "description": clip(only(str, whole.get("description")), _MAX_ABOUT),
-            "unit": clip(
-                next((whole[word] for word in _UNITS if isinstance(whole.get(word), str)), ""),
-                _MAX_ABOUT,
-            ),
+            "unit": clip(next(filter(None, units), ""), _MAX_ABOUT),
         }
-        return {word: said for word, said in plain.items() if said}, size
+        return {word: value for word, value in plain.items() if value}, size
+
+    def _members(self, properties: JsonObject, levels: int) -> tuple[JsonObject, int]:
+        members: JsonObject = {}
+        size = 1
+        for name, member in properties.items():
+            left = levels if size < _MOST_MEMBERS else 0
+            members[name], count = self._sized(member, left)
+            size += count
+        return members, size
 
     def _whole(self, part: JsonObject) -> JsonObject:
         """Return what a schema says with all its parts, its own words first; nothing if it is one of several."""
@@ -486,16 +510,16 @@ class ReplySchemas(Once):
 
 def _kind_of(schema: Values) -> tuple[str, list[str]]:
     """Return the only type of the values besides null, and the texts that they are among; nothing where several."""
-    kinds = {kind for kind in as_list(schema.get("type"))[:9] if isinstance(kind, str)} - {"null"}
+    kinds = _texts(as_list(schema.get("type"))[:9]) - {"null"}
     options = [value for value in only(list, schema.get("enum")) if value is not None]
-    if options and set(map(type, options)) == {str} and kinds <= {"string"}:
+    if set(map(type, options)) == {str} and kinds <= {"string"}:
         return "string", options if len(options) <= _MOST_MEMBERS else []
     if not kinds and schema["properties"]:
         return "object", []
-    if not kinds and "items" in schema:
-        return "array", []
+    if not kinds:
+        return "array" if "items" in schema else "", []
     if "number" in kinds:
-        kinds -= {"integer", "string" if schema.get("format") == "decimal" else ""}
+        kinds -= _ALSO_NUMBERS.get(only(str, schema.get("format")), {"integer"})
     return kinds.pop() if len(kinds) == 1 else "", []
 
 
@@ -520,11 +544,9 @@ def _validator() -> Any:
     additional = Draft202012Validator.VALIDATORS["additionalProperties"]
 
     def plain(validator: Any, allowed: Any, instance: Any, inside: Any) -> Iterable[Any]:
-        return (
-            ()
-            if "patternProperties" in inside
-            else additional(validator, allowed, instance, inside) or ()
-        )
+        if "patternProperties" in inside:
+            return ()
+        return additional(validator, allowed, instance, inside) or ()
 
     require = Draft202012Validator.VALIDATORS["required"]
 

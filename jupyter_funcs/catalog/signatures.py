@@ -44,12 +44,14 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
     """Return the signature of a function with these fields."""
     parameters = []
     for field in by_name(fields).values():
-        annotation, default = _annotation(field), default_of(field)
+        annotation = _annotation(field)
+        default = default_of(field)
         if field.required:
             default = inspect.Parameter.empty
         else:  # an argument that is left out is not sent; the service uses the default shown here
             annotation |= None
-            default = default[0] if field.is_list and default and len(default) == 1 else default
+            if field.is_list and default and len(default) == 1:
+                default = default[0]
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters.append(
             inspect.Parameter(field.identifier, keyword, default=default, annotation=annotation)
@@ -65,7 +67,8 @@ def _annotation(field: Field) -> Any:
         value = bool
     elif 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float
         literal: Any = Literal[options]
-        value = dt.date if kind is Kind.DATE else value
+        if kind is Kind.DATE:
+            value = dt.date
         value = (
             literal if field.is_declared("options") and kind is not Kind.DATE else literal | value
         )
@@ -82,7 +85,9 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
     if fields:
         lines += ["Parameters", "----------"]
     for field in by_name(with_parts(fields)).values():
-        sent = "" if field.identifier == field.name else f" Sent as {quote(field.name)}."
+        sent = ""
+        if field.identifier != field.name:
+            sent = f" Sent as {quote(field.name)}."
         lines.append(f"{field.identifier} : {_type_in_words(field)}")
         lines.append(f"    {inert(field.help) or inert(field.label)}{sent}")
     lines += [""] * bool(fields)
@@ -93,7 +98,9 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
 
 
 def _type_in_words(field: Field) -> str:
-    words = "dict of the parts below" if field.fields else _TYPES.get(field.value_kind, _TEXT)[1]
+    words = "dict of the parts below"
+    if not field.fields:
+        words = _TYPES.get(field.value_kind, _TEXT)[1]
     options = allowed(field)
     if options:
         more = [f"… ({len(options)} in all)"] * (len(options) > _MOST_SHOWN)

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -105,7 +106,9 @@ class Each:
 
 def first_of(value: Any) -> Any:
     """Turn several values back into one: the first."""
-    return next(iter(value.values), None) if isinstance(value, Each) else value
+    if isinstance(value, Each):
+        return next(iter(value.values), None)
+    return value
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,9 @@ def spelled(value: object) -> str:
         return str(value)
     text = str(value) if isinstance(value, Entered) else literal(str(value))
     bare = text.strip()
-    return f"'{text}'" if bare.startswith("$") or _QUOTED.fullmatch(bare) else text
+    if bare.startswith("$") or _QUOTED.fullmatch(bare):
+        return f"'{text}'"
+    return text
 
 
 def literal(text: str) -> str:
@@ -162,16 +167,16 @@ def has_variable(value: object) -> bool:
 # Parts of objects
 
 
-def with_part(held: Any, steps: Sequence[str | int], value: Any) -> Any:
+def with_part(entry: Any, steps: Sequence[str | int], value: Any) -> Any:
     """Return an object or a list with another part; `UNSET` removes it, and the objects that are empty then."""
     if not steps:
         return value
-    if isinstance(held, Each | Variable):
-        what = held if isinstance(held, Variable) else "several values"
+    if isinstance(entry, Each | Variable):
+        what = entry if isinstance(entry, Variable) else "several values"
         raise WrongValueError(f"can't be set, because all of it is {what}. Clear that first.")
     step, *rest = steps
     if isinstance(step, int):
-        rows = list(only(list, held))
+        rows = list(only(list, entry))
         if step > len(rows):
             raise WrongValueError(f"is after the last of {len(rows):,} rows.")
         row = with_part(part_at(rows, [step]), rest, value)
@@ -182,7 +187,7 @@ def with_part(held: Any, steps: Sequence[str | int], value: Any) -> Any:
         else:
             del rows[step]
         return rows or UNSET
-    parts = dict(only(dict, held))
+    parts = dict(only(dict, entry))
     part = with_part(parts.get(step, UNSET), rest, value)
     if part is UNSET:
         parts.pop(step, None)
@@ -191,24 +196,24 @@ def with_part(held: Any, steps: Sequence[str | int], value: Any) -> Any:
     return parts or UNSET
 
 
-def part_at(held: Any, steps: Sequence[str | int]) -> Any:
+def part_at(entry: Any, steps: Sequence[str | int]) -> Any:
     """Return a part of an object or a list; `UNSET` if there is none."""
     for step in steps:
         if isinstance(step, int):
-            held = next(iter(only(list, held)[step : step + 1]), UNSET)
+            entry = next(iter(only(list, entry)[step : step + 1]), UNSET)
         else:
-            held = only(dict, held).get(step, UNSET)
-    return held
+            entry = only(dict, entry).get(step, UNSET)
+    return entry
 
 
-def parts_in(field: Field, held: Any) -> Iterator[tuple[Field, Any]]:
+def parts_in(field: Field, entry: Any) -> Iterator[tuple[Field, Any]]:
     """Yield a field and its parts with what they hold, or `UNSET`; no parts of an object that isn't there."""
-    yield field, held
+    yield field, entry
     inner: Iterable[tuple[Field, Any]] = ()
     if field.is_rows:
-        inner = ((field.row(at), row) for at, row in enumerate(only(list, held)))
-    elif isinstance(held, dict):
-        inner = ((part, held.get(part.steps[-1], UNSET)) for part in field.fields)
+        inner = ((field.row(at), row) for at, row in enumerate(only(list, entry)))
+    elif isinstance(entry, dict):
+        inner = ((part, entry.get(part.steps[-1], UNSET)) for part in field.fields)
     for part, value in inner:
         yield from parts_in(part, value)
 
@@ -217,7 +222,9 @@ def missing(field: Field) -> list[Field]:
     """Return what a run needs of a field that isn't set: itself, or parts of it."""
     if not (field.required and field.is_declared("required")):
         return []
-    parts = [] if field.is_rows else [needed for part in field.fields for needed in missing(part)]
+    parts = []
+    if not field.is_rows:
+        parts = [needed for part in field.fields for needed in missing(part)]
     return parts or [field]
 
 
@@ -230,9 +237,9 @@ def required_text(field: Field) -> str:
     return f"is required.{source}{options}"
 
 
-def has_special(held: Any) -> bool:
+def has_special(entry: Any) -> bool:
     """Return whether a part of an object or a list is a variable, or several values."""
-    inner = held.values() if isinstance(held, dict) else only(list, held)
+    inner = entry.values() if isinstance(entry, dict) else only(list, entry)
     return any(isinstance(part, Each | Variable) or has_special(part) for part in inner)
 
 
@@ -242,7 +249,9 @@ def opened(field: Field, value: Any) -> Any:
         return value
     if isinstance(value, str):
         parsed = _parsed(value.removeprefix(JSON_PREFIX))[0]
-        return parsed if isinstance(parsed, dict | list) else value
+        if isinstance(parsed, dict | list):
+            return parsed
+        return value
     return _record(value)
 
 
@@ -254,9 +263,9 @@ def resolved(value: Any, variables: Values) -> Any:
         return value
     items = []
     for item in value:
-        held = resolved(item, variables)
+        entry = resolved(item, variables)
         # Other containers are refused as a single item, at the field.
-        items += list(held) if _is_sequence(held) else [held]
+        items += list(entry) if _is_sequence(entry) else [entry]
     return items
 
 
@@ -299,10 +308,8 @@ def accept(field: Field, value: Any, *, validate: bool = True, hints: bool = Tru
     `validate` is whether anything is enforced, `hints` whether an error suggests options, which takes a while.
     """
     try:
-        if isinstance(value, Entered) and validate:
-            value = _read_entered(field, value)
-        elif isinstance(value, list):
-            value = _as_plain_texts(value)
+        is_read = isinstance(value, Entered) and validate
+        value = _read_entered(field, value) if is_read else _as_plain_texts(value)
         if not (validate and field.is_declared()):
             return _as_given(field, value)
         if value is None and takes(field, None):
@@ -349,18 +356,19 @@ def _as_plain_texts(value: Any) -> Any:
 
 
 def accept_each(
-    field: Field, each: Each, variables: Values, called: str, *, validate: bool
+    field: Field, several: Each, variables: Values, called: str, *, validate: bool
 ) -> tuple[list[Any], list[str]]:
     """Read the values of a swept field; return the valid ones, without repeats, and the errors of the others."""
     valid: dict[Hashable, Any] = {}
     errors: dict[str, None] = {}
-    for item in each.values:
+    for item in several.values:
         try:
             value = resolved(item, variables)
         except ValueError as error:
             errors[str(error)] = None
             continue
-        value = as_several(field, value) if isinstance(item, Variable) else value
+        if isinstance(item, Variable):
+            value = as_several(field, value)
         for value_of_run in value.values if isinstance(value, Each) else (value,):
             try:
                 accepted = accept(
@@ -392,7 +400,9 @@ def same_args(args: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
 def shorten(texts: list[str]) -> list[str]:
     """Return the first texts, and a last one that counts the rest."""
     more = len(texts) - _MOST_ERRORS
-    return [*texts[:_MOST_ERRORS], f"And {more:,} more like these."] if more > 0 else texts
+    if more > 0:
+        return [*texts[:_MOST_ERRORS], f"And {more:,} more like these."]
+    return texts
 
 
 def as_several(field: Field, value: Any) -> Any:
@@ -406,8 +416,7 @@ def as_several(field: Field, value: Any) -> Any:
 def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
     """Return how the values of a field contradict its description or format, or look like JSON and are text."""
     if field.is_json:
-        texts = [_like_json(field, value) for value in values if isinstance(value, str)]
-        return [*filter(None, texts)]
+        return [*filter(None, map(partial(_like_json, field), texts_in(values)))]
     if field.format in _READ:
         return [
             f"takes a {field.format} such as {EXAMPLES[field.format]}, not {quote(text)}."
@@ -419,24 +428,29 @@ def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
         return []
     is_assumed = field.evidence.get("kind") is Evidence.ASSUMED
     strict = replace(field, evidence=_ENFORCED, kind=Kind.TEXT if is_assumed else field.kind)
-    warnings: list[str] = []
+    return _refusals(strict, values)
+
+
+def _refusals(field: Field, values: Sequence[Any]) -> list[str]:
+    """Return why a field does not take values, and which options are in another case, which may matter."""
+    refusals: list[str] = []
     for value in values:
         try:
-            accepted = accept(strict, value, hints=len(warnings) < _MOST_ERRORS)
+            accepted = accept(field, value, hints=len(refusals) < _MOST_ERRORS)
         except ValueError as error:
-            warnings.append(str(error))
+            refusals.append(str(error))
             continue
         for item, option in zip(as_list(value), as_list(accepted), strict=True):
-            if (
-                text_of(item) != option and option in strict.options
-            ):  # in another case, which may matter
-                warnings.append(f"has no option {quote(item)}. {meant([option])}")
-    return warnings
+            if text_of(item) != option and option in field.options:
+                refusals.append(f"has no option {quote(item)}. {meant([option])}")
+    return refusals
 
 
 def refuse_table(field: Field, value: Any) -> None:
     """Refuse a whole table where the values of one column are expected."""
-    columns = list(getattr(value, "columns", ())) if getattr(value, "ndim", 1) > 1 else []
+    columns = []
+    if getattr(value, "ndim", 1) > 1:
+        columns = list(getattr(value, "columns", ()))
     if columns:
         alike = next(
             (column for column in columns if folded(str(column)) == folded(field.name)), columns[0]
@@ -465,20 +479,26 @@ def _single(field: Field, value: Any, *, hints: bool) -> Any:
         kind is Kind.FILE and isinstance(value, bytes | bytearray)
     )
     if not is_plain and is_iterable(value):
-        if field.is_list:
-            raise WrongValueError(f"takes a list of texts, not {quote(value)}.")
-        shown = quote(value)
-        if isinstance(value, list | tuple):  # its items have quotes
-            shown = shown[1:-1]
-        more = SWEEPS if _is_sequence(value) else ""
-        raise WrongValueError(f"takes one value, not {shown}.{more}")
+        raise _refusal_of_several(field, value)
     read = _READERS.get(kind, _as_text)(field, value)
     options = _declared_options(field)
     if not options:
         return _with_text(read)
     option = _option(kind, read, options, hints=hints)
     is_text = isinstance(value, str) and option in field.typed and takes(field, option)
-    return read if is_text or kind in _NUMERIC else field.typed.get(option, option)
+    if is_text or kind in _NUMERIC:
+        return read
+    return field.typed.get(option, option)
+
+
+def _refusal_of_several(field: Field, value: Any) -> WrongValueError:
+    if field.is_list:
+        return WrongValueError(f"takes a list of texts, not {quote(value)}.")
+    shown = quote(value)
+    if isinstance(value, list | tuple):  # its items have quotes
+        shown = shown[1:-1]
+    more = SWEEPS if _is_sequence(value) else ""
+    return WrongValueError(f"takes one value, not {shown}.{more}")
 
 
 def _with_text(value: Any) -> Any:
@@ -564,36 +584,44 @@ def _as_json(field: Field, value: Any) -> Any:
 
 def _with_read_parts(field: Field, value: Any) -> Any:
     """Return an object, or a list of objects, with its parts as a run takes them."""
-    fields = {part.steps[-1]: part for part in field.fields}
     if field.is_rows and isinstance(value, list):
-        fields = {at: field.row(at) for at in range(len(value))}
-        held = dict(enumerate(value))
-    elif fields and isinstance(value, dict):
-        held = {name: part for name, part in value.items() if name not in field.members.read_only}
+        rows = {at: field.row(at) for at in range(len(value))}
+        read, wrong = _read_parts(rows, dict(enumerate(value)), are_named=False)
+        valid: Any = list(read.values())
+    elif field.fields and isinstance(value, dict):
+        fields = {part.steps[-1]: part for part in field.fields}
+        read_only = field.members.read_only
+        named = {name: part for name, part in value.items() if name not in read_only}
+        valid, wrong = _read_parts(fields, named, are_named=True)
     else:
         return value
-    read: dict[Any, Any] = {}
-    wrong: list[tuple[Field, str]] = []
-    for key, part in held.items():
-        own = fields.get(key)
-        if own is None:
-            read[key] = part
-            continue
-        if isinstance(value, dict) and clears(own, part):
-            continue
-        del fields[key]
-        try:
-            read[key] = accept(own, part, hints=len(wrong) < _MOST_ERRORS)
-        except WrongPartsError as error:
-            read[key] = error.valid
-            wrong += error.parts
-        except WrongValueError as error:
-            wrong.append((own, str(error)))
-    wrong += [(needed, required_text(needed)) for own in fields.values() for needed in missing(own)]
-    valid = list(read.values()) if isinstance(value, list) else read
     if wrong:
         raise WrongPartsError(wrong, valid)
     return valid
+
+
+def _read_parts(
+    fields: dict[Any, Field], parts: dict[Any, Any], *, are_named: bool
+) -> tuple[dict[Any, Any], list[tuple[Field, str]]]:
+    """Return the valid parts, and what is wrong with the others or missing. Only named ones can be left out."""
+    valid: dict[Any, Any] = {}
+    wrong: list[tuple[Field, str]] = []
+    for key, part in parts.items():
+        if key not in fields:
+            valid[key] = part
+            continue
+        if are_named and clears(fields[key], part):
+            continue
+        field = fields.pop(key)
+        try:
+            valid[key] = accept(field, part, hints=len(wrong) < _MOST_ERRORS)
+        except WrongPartsError as error:
+            valid[key] = error.valid
+            wrong += error.parts
+        except WrongValueError as error:
+            wrong.append((field, str(error)))
+    left = [needed for field in fields.values() for needed in missing(field)]
+    return valid, wrong + [(field, required_text(field)) for field in left]
 
 
 def _refusal(value: Any, problem: str) -> WrongValueError:
@@ -657,7 +685,7 @@ def _like_json(field: Field, text: str) -> str:
 
 def _jsonable(field: Field, value: Any) -> Any:
     """Return a value as JSON has it; numpy's values, dates and Decimals are converted where that loses nothing."""
-    if value is None or type(value) in {str, bool, int}:
+    if type(value) in {type(None), str, bool, int}:
         return value
     value = _record(value)
     if isinstance(value, Mapping):
@@ -686,7 +714,9 @@ def _record(value: Any) -> Any:
     """Return a pydantic model or a dataclass as a dictionary of JSON's types, as far as pydantic knows them."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return value
 
 
 def _as_given(field: Field, value: Any) -> Any:
@@ -699,11 +729,13 @@ def _as_given(field: Field, value: Any) -> Any:
         return _jsonable(field, value)
     if is_several(value):
         items = items_of(field, value)
-        if deep := [item for item in items if is_several(item)]:
-            raise WrongValueError(f"takes a list of texts, not {quote(deep[0])}.")
+        for item in filter(is_several, items):
+            raise WrongValueError(f"takes a list of texts, not {quote(item)}.")
         return [_as_given(field, item) for item in items]
     plain = _plain(value)
-    return _as_yes_no(field, plain) if isinstance(plain, bool) else _as_text(field, plain)
+    if isinstance(plain, bool):
+        return _as_yes_no(field, plain)
+    return _as_text(field, plain)
 
 
 # Plain kinds
@@ -714,18 +746,19 @@ def _as_text(field: Field, value: Any) -> Any:
     if is_object and isinstance(value, (*TIMES, Decimal)):
         return value  # the function's annotation reads it, with all its digits and its time zone
     value = _plain(value)
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, dt.datetime) and _is_midnight(value) and not value.tzinfo:
-        value = value.date()
-    if isinstance(value, dt.date | dt.time):
-        return value.isoformat()
-    if isinstance(value, dt.timedelta) and field.format == "duration":
-        size = abs(value)
-        sign = "" if size == value else "-"
-        return f"{sign}P{size.days}DT{size.seconds + Decimal(size.microseconds) / 10**6}S"
-    if isinstance(value, bool | numbers.Number):
-        return str(value)
+    match value:
+        case str() as text:
+            return str.__str__(text)
+        case dt.datetime() as time if _is_midnight(time) and not time.tzinfo:
+            return time.date().isoformat()
+        case dt.date() | dt.time() as time:
+            return time.isoformat()
+        case dt.timedelta() as duration if field.format == "duration":
+            size = abs(duration)
+            sign = "" if size == duration else "-"
+            return f"{sign}P{size.days}DT{size.seconds + Decimal(size.microseconds) / 10**6}S"
+        case numbers.Number() as number:
+            return str(number)
     raise WrongValueError(f"takes text, not {quote(value)} ({type(value).__name__}).")
 
 
@@ -766,7 +799,9 @@ def _number_of(field: Field, plain: Any, value: Any) -> int | float | Decimal | 
     if Kind.NUMBER in {field.kind, field.item}:
         _check_bounds(field, number)
     if field.format == "decimal":
-        return number if field.encoding is Encoding.OBJECT else str(number)
+        if field.encoding is Encoding.OBJECT:
+            return number
+        return str(number)
     if isinstance(plain, int | float):
         return plain
     if number.as_tuple().exponent == 0:  # written without a fraction
@@ -792,9 +827,8 @@ def _exact(value: Any) -> Decimal | None:
     if isinstance(value, float):
         # repr is the shortest text that reads back as the same float.
         value = Decimal(repr(value))
-    if not isinstance(value, Decimal) or not value.is_finite():
-        return None
-    return value if abs(value.adjusted()) <= _MOST_DIGITS else None
+    is_exact = isinstance(value, Decimal) and value.is_finite()
+    return value if is_exact and abs(value.adjusted()) <= _MOST_DIGITS else None
 
 
 def _of_fraction(value: Fraction) -> Decimal | None:
@@ -826,12 +860,11 @@ def in_words(field: Field) -> tuple[str, str, str]:
 
 
 def _bounds(field: Field) -> str:
-    low, high = field.minimum, field.maximum
-    if low is not None and high is not None:
-        return f"between {low} and {high}"
-    if low is not None:
-        return f"at least {low}"
-    return f"at most {high}" if high is not None else ""
+    if field.minimum is not None and field.maximum is not None:
+        return f"between {field.minimum} and {field.maximum}"
+    if field.minimum is not None:
+        return f"at least {field.minimum}"
+    return f"at most {field.maximum}" if field.maximum is not None else ""
 
 
 def _as_date(field: Field, value: Any) -> str:
@@ -869,7 +902,8 @@ def _as_file(_: Field, value: Any) -> str | bytes:
 
 def _plain(value: Any) -> Any:
     """Convert a numpy scalar, or the member of an enumeration, to Python exactly; refuse missing values."""
-    value = value.value if isinstance(value, Enum) else value
+    if isinstance(value, Enum):
+        value = value.value
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind == "M" and str(value) != "NaT":
         # As text without a zero time of day; .item() of nanoseconds is an integer.
