@@ -39,7 +39,8 @@ LONG = 256 * 1024
 # With more cells, most are empty: of the table, and of those in chunks, where an empty one takes more time than on the
 # plain path, which counts them beforehand.
 _CELLS_PER_BYTE = 4
-_CELLS_PER_BYTE_OF_CHUNKS, _FEW_CELLS = 2 / 3, 4_000
+_CELLS_PER_BYTE_OF_CHUNKS = 2 / 3
+_FEW_CELLS = 4_000
 # With more columns, a chunk has too few rows to be worth it.
 _MOST_KEYS = 256
 # Where to look for the end of a list, in bytes from the end of the reply.
@@ -145,12 +146,14 @@ class _Reading:
 
 
 def _body(reply: bytes, reading: _Reading) -> Any:
-    start, end = 0, len(reply)
+    start = 0
+    end = len(reply)
     if envelope := _ENVELOPE.match(reply):
         closing = _ENVELOPE_END.search(reply, max(0, end - _TAIL))
         if closing is None:
             raise _Odd
-        start, end = envelope.end(), closing.start()
+        start = envelope.end()
+        end = closing.start()
     if reply[start : start + 1] != b'"':
         reading.what = "reply"
         return _document(memoryview(reply)[start:end], reading)
@@ -167,12 +170,7 @@ def _document(text: memoryview, reading: _Reading) -> Any:
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        content = bytes(text)
-        first = _KEY.match(content)
-        if first and content[first.end() : first.end() + 1] == b"[" and b'"data"' not in content:
-            raise _Odd from None  # lists of columns
-        text = memoryview(reading.repaired(content.decode()).encode())
-        members = _members(text)
+        members = _repaired_members(bytes(text), reading)
     if members.keys() & {"error", "body"}:
         raise _Odd
     if not ("data" in members and members.keys() & {"schema", "columns"}):
@@ -180,13 +178,25 @@ def _document(text: memoryview, reading: _Reading) -> Any:
     data = _document(members.pop("data"), reading)
     others = {name: msgspec.json.decode(value) for name, value in members.items()}
     if "columns" in others:
-        are_lists = set(map(type, others.values())) == {list}
-        are_rows = isinstance(data, Table) and data.shape == "rows" and not reading.is_ragged
-        if not (others.keys() <= {"columns", "index"} and are_lists and are_rows):
-            raise _Odd
+        _check_split(data, others, reading)
     elif isinstance(data, dict) and "columns" not in data:
         raise _Odd
     return {"data": data, **others}
+
+
+def _check_split(data: Any, others: JsonObject, reading: _Reading) -> None:
+    """Refuse all but rows, with lists of columns and perhaps of an index."""
+    are_lists = set(map(type, others.values())) == {list}
+    are_rows = isinstance(data, Table) and data.shape == "rows" and not reading.is_ragged
+    if not (others.keys() <= {"columns", "index"} and are_lists and are_rows):
+        raise _Odd
+
+
+def _repaired_members(content: bytes, reading: _Reading) -> dict[str, memoryview]:
+    first = _KEY.match(content)
+    if first and content[first.end() : first.end() + 1] == b"[" and b'"data"' not in content:
+        raise _Odd  # lists of columns
+    return _members(memoryview(reading.repaired(content.decode()).encode()))
 
 
 def _members(text: memoryview) -> dict[str, memoryview]:
@@ -228,37 +238,29 @@ def _list(text: memoryview, marks: _Marks, reading: _Reading) -> Table:
 
 def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
     """Cut a text into chunks that are documents, each in brackets."""
-    start, size = 0, _CHUNK // 16  # the first one is read twice, to learn the keys
+    start = 0
+    size = _CHUNK // 16  # the first one is read twice, to learn the keys
     while True:
         between = cut.search(text, start + size)
         end = between.start() if between else len(text)
         yield b"".join((around[0], text[start:end], around[1]))
         if not between:
             return
-        start, size = between.end(), _CHUNK
+        start = between.end()
+        size = _CHUNK
 
 
 def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
     columns: list[tuple[Column, Any]] = []
     decode = reading.decoder(dict[int, Any]).decode
     for text in members.values():
-        if text[:1].tobytes() != b"{":
-            raise _Odd
-        numbers: list[Any] = []
-        parts: list[Column] = []
-        for chunk in _cut(text[1:-1], _MEMBERS, (b"{", b"}")):
-            rows = decode(chunk)
-            if 0 in rows and _MINUS_0.search(chunk):
-                raise _Odd
-            numbers.append(np.fromiter(rows, dtype=np.int64, count=len(rows)))
-            parts.append(packed([*rows.values()]))
-        own = np.concatenate(numbers)
+        column, own = _numbered(text, decode)
         # Row numbers that ascend can't repeat; the plain path handles repeated keys.
         if columns and np.array_equal(own, columns[-1][1]):
             own = columns[-1][1]
         elif not (_ascend(own) or _ascend(own.astype(str))):
             raise _Odd
-        columns.append((joined(parts), own))
+        columns.append((column, own))
     labels = np.unique(np.concatenate([*{id(own): own for _, own in columns}.values()]))
     rows = len(labels)
     reading.columns = len(columns)
@@ -272,6 +274,23 @@ def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
         for column, own in columns
     ]
     return Table("columns", list(members), spreads, rows, Column("int", labels))
+
+
+def _numbered(
+    text: memoryview, decode: Callable[[bytes], dict[int, Any]]
+) -> tuple[Column, np.ndarray[Any, Any]]:
+    """Return the values of a column by row number, and these numbers."""
+    if text[:1].tobytes() != b"{":
+        raise _Odd
+    numbers: list[Any] = []
+    parts: list[Column] = []
+    for chunk in _cut(text[1:-1], _MEMBERS, (b"{", b"}")):
+        rows = decode(chunk)
+        if 0 in rows and _MINUS_0.search(chunk):
+            raise _Odd
+        numbers.append(np.fromiter(rows, dtype=np.int64, count=len(rows)))
+        parts.append(packed([*rows.values()]))
+    return joined(parts), np.concatenate(numbers)
 
 
 def _ascend(values: Any) -> bool:
@@ -403,7 +422,8 @@ def _records(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
         if reading.few < 0:
             raise _Odd
         records.take(structs)
-    names, columns = [], []
+    names = []
+    columns = []
     for name, column in records.columns():
         names.append(name)
         columns.append(column)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _NULL = type(None)
 # Every integer up to this one can be represented exactly as a float.
 MAX_EXACT = 2**53
-_LEAST_BOUND, _CELLS_PER_BYTE = 20_000_000, 20
+_LEAST_BOUND = 20_000_000
+_CELLS_PER_BYTE = 20
 # The Python types of the values without null, by kind of column; the first match counts.
 _KINDS: dict[str, set[type]] = {
     "null": set(),
@@ -54,7 +55,9 @@ class Column:
     @property
     def missing(self) -> Array:
         """The mask of the nulls."""
-        return np.asarray(pd.isna(self.data)) if self.nulls is None else self.nulls
+        if self.nulls is None:
+            return np.asarray(pd.isna(self.data))
+        return self.nulls
 
     def to_list(self) -> list[Any]:
         """Return the values as Python objects."""
@@ -119,7 +122,9 @@ def joined(parts: Sequence[Column]) -> Column:
     data = [part.data if part.kind == kind else nulls(kind, len(part)) for part in parts]
     if kind == "text":
         return Column(kind, join_texts(data))
-    missing = np.concatenate([part.missing for part in parts]) if kind in _MASKED else None
+    missing = None
+    if kind in _MASKED:
+        missing = np.concatenate([part.missing for part in parts])
     return Column(kind, np.concatenate(data), missing)
 
 
@@ -131,13 +136,17 @@ def join_texts(parts: Sequence[Any]) -> Any:
     import pyarrow as pa
 
     chunks = [chunk for part in parts for chunk in part.__arrow_array__().chunks]
-    return dtype.__from_arrow__(pa.concat_arrays(chunks)) if chunks else parts[0]
+    if chunks:
+        return dtype.__from_arrow__(pa.concat_arrays(chunks))
+    return parts[0]
 
 
 def nulls(kind: str, rows: int) -> Any:
     """Return the array of a column with nothing but nulls."""
     values = np.full(rows, _FILL.get(kind))
-    return pd.array(values, dtype=texts_dtype()) if kind == "text" else values
+    if kind == "text":
+        return pd.array(values, dtype=texts_dtype())
+    return values
 
 
 def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
@@ -208,7 +217,9 @@ def without_repeated_labels(frame: pd.DataFrame) -> pd.DataFrame:
         if name in frame.columns
         and frame.index.get_level_values(level).equals(pd.Index(frame[name]))
     ]
-    return frame.reset_index(repeated, drop=True) if repeated else frame
+    if repeated:
+        return frame.reset_index(repeated, drop=True)
+    return frame
 
 
 def labelled(frame: pd.DataFrame) -> pd.DataFrame:

@@ -70,18 +70,10 @@ def diff(
         )
     _check(before, "first")
     _check(after, "second")
-    functions = [str(frame.attrs.get("funcs", {}).get("function", "")) for frame in (before, after)]
-    before, after = _nullable(before), _nullable(after)
+    before = _nullable(before)
+    after = _nullable(after)
     common = [column for column in after.columns if column in before.columns]
-    try:
-        named = _keys(before, after, keys, common)
-        old = _indexed(before, named, "first")
-        new = _indexed(after, named, "second")
-    except ArgumentError as error:
-        if keys is not None or not all(functions) or functions[0] == functions[1]:
-            raise
-        both = f"{listed(functions, 'and')} share {some(list(map(str, common)), 5) if common else 'no column'}."
-        raise ArgumentError(f"{both} {error.what}" if common else both, error.hint) from None
+    named, old, new = _indexed_by_keys(before, after, keys, common)
     removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
     order = new.index.append(removed)
     columns = [column for column in common if column not in named]
@@ -91,9 +83,11 @@ def diff(
     is_removed = np.arange(len(order)) >= len(new)
     differs = {column: _differs(left[column], right[column], tolerance) for column in columns}
     shown = np.logical_or.reduce([is_added, is_removed, *differs.values()])
-    title, *kinds = ("Change", "added", "removed", "changed")
+    title = "Change"
+    kinds = ["added", "removed", "changed"]
     if names != _TIMES:
-        title, *kinds = ("Where", f"only in {names[1]}", f"only in {names[0]}", "in both")
+        title = "Where"
+        kinds = [f"only in {names[1]}", f"only in {names[0]}", "in both"]
     change = np.select([is_added, is_removed], kinds[:2], kinds[2])
     result: dict[Hashable, Any] = {title: pd.array(change[shown], dtype="string")}
     for level, key in enumerate(named):
@@ -111,6 +105,29 @@ def diff(
     only = [[*map(str, frame.columns.drop(common))] for frame in (before, after)]
     compared.attrs["funcs"] = {"shape": "diff", "only": dict(zip(names, only, strict=True))}
     return compared
+
+
+def _indexed_by_keys(
+    before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None, common: list[Any]
+) -> tuple[list[str], pd.DataFrame, pd.DataFrame]:
+    try:
+        named = _keys(before, after, keys, common)
+        return named, _indexed(before, named, "first"), _indexed(after, named, "second")
+    except ArgumentError as error:
+        shared = _shared_by_two(before, after, common)
+        if keys is not None or not shared:
+            raise
+        what = f"{shared} {error.what}" if common else shared
+        raise ArgumentError(what, error.hint) from None
+
+
+def _shared_by_two(before: pd.DataFrame, after: pd.DataFrame, common: list[Any]) -> str:
+    """Return what the results of two functions share; empty if they aren't of two."""
+    functions = [str(frame.attrs.get("funcs", {}).get("function", "")) for frame in (before, after)]
+    if not all(functions) or functions[0] == functions[1]:
+        return ""
+    shared = some(list(map(str, common)), 5) if common else "no column"
+    return f"{listed(functions, 'and')} share {shared}."
 
 
 def apart(before: pd.DataFrame, after: pd.DataFrame) -> list[Any]:
@@ -140,38 +157,42 @@ def _keys(
             raise ArgumentError(
                 f"{quote(key)} holds lists or objects, so it can't be a key.", "Leave it out."
             )
-    if keys is not None:
-        named = list(keys)
-    else:
-        swept = {
-            str(name) for frame in frames for name in frame.attrs.get("funcs", {}).get("swept", ())
-        }
-        named = [
-            name
-            for name in common
-            if name in swept or all(_identifies(frame[name]) for frame in frames)
-        ]
-        # Booleans are usually values, so they become keys only as far as the rows need them.
-        for flag in [
-            name for name in common if all(frame[name].dtype.kind == "b" for frame in frames)
-        ]:
-            if named and not any(frame.duplicated(named).any() for frame in frames):
-                break
-            named.append(flag)
-        named.sort(key=common.index)
-    if not named and not all(len(frame) == 1 for frame in frames):
+    named = _identifying(frames, common) if keys is None else list(keys)
+    if not named and not len(before) == len(after) == 1:
+        hint = "Compare results with the same columns."
+        if common:
+            hint = "Pass the columns that do: keys=[…]."
         raise ArgumentError(
-            "Nothing identifies the rows: no common column holds text, dates or identifiers.",
-            "Pass the columns that do: keys=[…]."
-            if common
-            else "Compare results with the same columns.",
+            "Nothing identifies the rows: no common column holds text, dates or identifiers.", hint
         )
     return named
 
 
+def _identifying(frames: Sequence[pd.DataFrame], common: list[Any]) -> list[str]:
+    """Return the columns that are keys by default."""
+    swept = {
+        str(name) for frame in frames for name in frame.attrs.get("funcs", {}).get("swept", ())
+    }
+
+    def is_own(name: Any) -> bool:
+        return name in swept or all(_identifies(frame[name]) for frame in frames)
+
+    named = list(filter(is_own, common))
+    # Booleans are usually values, so they become keys only as far as the rows need them.
+    for flag in common:
+        if any(frame[flag].dtype.kind != "b" for frame in frames):
+            continue
+        if named and not any(frame.duplicated(named).any() for frame in frames):
+            break
+        named.append(flag)
+    return sorted(named, key=common.index)
+
+
 def _check(frame: object, which: str) -> None:
     if not isinstance(frame, pd.DataFrame):
-        hint = "That result is no longer in memory: run it again." if frame is None else ""
+        hint = ""
+        if frame is None:
+            hint = "That result is no longer in memory: run it again."
         if hasattr(frame, "to_table"):  # the dataset of a sweep into a folder
             hint = "Convert a dataset with .to_table().to_pandas()."
         raise ArgumentError(
@@ -208,7 +229,8 @@ def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Se
         return {}
     both = earlier.notna() & later.notna()
     dtype: Any = float if kinds & _FLOATS else object
-    before, after = earlier[both].astype(dtype), later[both].astype(dtype)
+    before = earlier[both].astype(dtype)
+    after = later[both].astype(dtype)
     with np.errstate(invalid="ignore", over="ignore"), localcontext(Context(prec=80, traps=[])):
         delta = after - before
         sizes = before[before.astype(bool)].abs()

@@ -46,7 +46,8 @@ NUMBERS_OF_PYTHON = {"decimal", "floating", "integer", "mixed-integer-float"}
 UNITS = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "B"), (1e12, "T"))
 _SAMPLE = 1000  # values to look at first
 # On each cell, because JupyterLab's style for the cells of any table says right.
-_LEFT, _RIGHT = ' style="text-align: left"', ' style="text-align: right"'
+_LEFT = ' style="text-align: left"'
+_RIGHT = ' style="text-align: right"'
 
 
 def table_html(frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COLUMNS) -> str:
@@ -54,8 +55,11 @@ def table_html(frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COL
     if frame.empty:
         return f"<div>{html.escape(_nothing(frame))}</div>"
     frame = flat(frame)
-    top, end = rows - rows // 2, len(frame) - rows // 2
-    part = frame if len(frame) <= rows else frame.iloc[[*range(top), *range(end, len(frame))]]
+    top = rows - rows // 2
+    end = len(frame) - rows // 2
+    part = frame
+    if len(frame) > rows:
+        part = frame.iloc[[*range(top), *range(end, len(frame))]]
     table: list[tuple[str, str, list[str]]] = []  # attributes, name and cells of each column
     for at in range(min(frame.shape[1], columns)):
         form = format_of(frame.iloc[:, at])
@@ -84,7 +88,9 @@ def _nothing(frame: pd.DataFrame) -> str:
         return f"{plural(len(frame), 'row')}, and no columns."
     columns = [short_text(column) for column in frame.columns[:_MOST_COLUMNS]]
     more = f" and {frame.shape[1] - len(columns):,} more" * (frame.shape[1] > len(columns))
-    return f"No rows. Columns: {', '.join(columns)}{more}." if columns else "No rows."
+    if columns:
+        return f"No rows. Columns: {', '.join(columns)}{more}."
+    return "No rows."
 
 
 def shape_text(frame: pd.DataFrame) -> str:
@@ -122,9 +128,9 @@ class ColumnFormat(NamedTuple):
 
 def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
     """Return the format of a column."""
-    dtype, name = column.dtype, column.name
+    dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return format_of(pd.Series(dtype.categories, name=name), about)
+        return format_of(pd.Series(dtype.categories, name=column.name), about)
     if dtype.kind in "iuf":
         return _format(*_number_format(column, about))
     if pd.api.types.is_datetime64_any_dtype(dtype):
@@ -134,11 +140,11 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
     if pd.api.types.is_bool_dtype(dtype):
         return _format("bool", str)
     kind = pd.api.types.infer_dtype(column.dropna().head(_SAMPLE))
-    plain = is_identifier(name)
+    plain = is_identifier(column.name)
     named = "text"
     if kind in NUMBERS_OF_PYTHON:
         named = "number"
-    elif kind == "string" and is_key(name):
+    elif kind == "string" and is_key(column.name):
         named = "id"
     return _format(named, lambda value: _object_text(value, plain=plain))
 
@@ -146,7 +152,9 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
 def _format(named: str, text: Callable[[Any], str]) -> ColumnFormat:
     def written(value: Any) -> str:
         shown = "" if is_empty(value) else short_text(text(value))
-        return with_minus(shown) if named in NUMBERS and not isinstance(value, str) else shown
+        if named in NUMBERS and not isinstance(value, str):
+            return with_minus(shown)
+        return shown
 
     return ColumnFormat(named, written)
 
@@ -155,23 +163,38 @@ def is_empty(value: Any) -> bool:
     return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
+_INTEGERS = {"id": "{}", "money": "{:,}", "count": "{:,}"}
+_FLOATS = {"id": "{:.0f}", "money": "{:,.2f}", "count": "{:,.0f}"}
+# Of numbers with a fraction, by the largest of the column.
+_BY_SIZE = ((1e15, "{:.6g}"), (100, "{:,.2f}"), (0.01, "{:,.4f}"), (0, "{:.4g}"))
+
+
 def _number_format(column: pd.Series[Any], about: str) -> tuple[str, Callable[[Any], str]]:
-    name, present, integers = column.name, column.dropna(), column.dtype.kind in "iu"
+    present = column.dropna()
+    integers = column.dtype.kind in "iu"
     largest = float(present.abs().max()) if len(present) else 0.0
-    whole = integers or (
+    is_whole = integers or (
         largest < 2**53 and _are_whole(present.head(_SAMPLE)) and _are_whole(present)
     )
-    if whole and is_identifier(name):
-        return "id", str if integers else "{:.0f}".format
+    named = _number_type(present, about, is_whole=is_whole)
+    if named == "percent":
+        pattern = "{:+,.1%}" if is_growth(column.name) else "{:,.1%}"
+    elif named == "number":
+        pattern = next(pattern for least, pattern in _BY_SIZE if largest >= least)
+    else:
+        pattern = (_INTEGERS if integers else _FLOATS)[named]
+    return named, pattern.format
+
+
+def _number_type(present: pd.Series[Any], about: str, *, is_whole: bool) -> str:
+    name = present.name
+    if is_whole and is_identifier(name):
+        return "id"
     if is_fraction(present, name, about):
-        return "percent", ("{:+,.1%}" if is_growth(name) else "{:,.1%}").format
+        return "percent"
     if not MONEY.isdisjoint(words(name)) and not is_growth(name):
-        return "money", "{:,}".format if integers else "{:,.2f}".format
-    if whole:
-        return "count", "{:,}".format if integers else "{:,.0f}".format
-    if largest >= 100:
-        return "number", "{:,.2f}".format if largest < 1e15 else "{:.6g}".format
-    return "number", "{:,.4f}".format if largest >= 0.01 else "{:.4g}".format
+        return "money"
+    return "count" if is_whole else "number"
 
 
 def _are_whole(numbers: pd.Series[Any]) -> bool:
@@ -189,7 +212,9 @@ def _object_text(value: Any, *, plain: bool) -> str:
         head = value[: 4 * LONGEST_CELL]
         text = head.decode(errors="ignore")
         return text if text.encode() == head else str(head)
-    return nested_text(value) if isinstance(value, dict | list | tuple) else str(value)
+    if isinstance(value, dict | list | tuple):
+        return nested_text(value)
+    return str(value)
 
 
 def _grouped(value: float | Decimal) -> str:

@@ -34,7 +34,9 @@ def inferred(column: Column) -> Any:
     """Return the array of an undeclared column."""
     if column.kind == "text":
         times = _times(column)
-        return _texts(column) if times is None else _datetimes(*times)
+        if times is None:
+            return _texts(column)
+        return _datetimes(*times)
     if column.kind == "number":
         with suppress(ValueError, OverflowError):  # an integer that no float represents exactly
             return _floats(column)
@@ -46,7 +48,9 @@ def inferred(column: Column) -> Any:
 def _texts(column: Column, **_: object) -> Any:
     if column.kind not in {"text", "null"}:
         raise ValueError
-    return nulls("text", len(column)) if column.kind == "null" else column.data
+    if column.kind == "null":
+        return nulls("text", len(column))
+    return column.data
 
 
 def _whole(column: Column) -> tuple[Array, Array]:
@@ -66,7 +70,9 @@ def _integers(dtype: str, column: Column, *, nullable: bool, **_: object) -> Any
     numbers = whole.astype(dtype, copy=False)
     if (numbers != whole).any():
         raise OverflowError
-    return pd.arrays.IntegerArray(numbers, missing) if nullable or missing.any() else numbers
+    if nullable or missing.any():
+        return pd.arrays.IntegerArray(numbers, missing)
+    return numbers
 
 
 def _bools(column: Column, *, nullable: bool, **_: object) -> Any:
@@ -74,7 +80,9 @@ def _bools(column: Column, *, nullable: bool, **_: object) -> Any:
         raise ValueError
     missing = column.missing
     data = column.data.astype(bool)
-    return pd.arrays.BooleanArray(data, missing) if nullable or missing.any() else data
+    if nullable or missing.any():
+        return pd.arrays.BooleanArray(data, missing)
+    return data
 
 
 def _floats(column: Column, **_: object) -> Any:
@@ -149,6 +157,27 @@ def _times(column: Column) -> tuple[Array, dt.tzinfo | None] | None:
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, dt.tzinfo | None] | None:
     """Return the datetimes of different texts, as `_times` does."""
+    form = _form(texts)
+    if form is None:
+        return None
+    unit, zone = form
+    offsets = np.array(0, dtype="timedelta64[m]")
+    try:
+        if zone is not None:
+            texts = [text.replace("Z", "+00:00") for text in texts]
+            offsets, zone = _offsets([text[-6:] for text in texts])
+            texts = [text[:-6] for text in texts]
+        times = np.array(texts, dtype="datetime64[us]")
+    except ValueError:  # not a calendar day, or not a time of day
+        return None
+    limits = _YEARS if unit == "us" else _YEARS_NS
+    if _beyond(times - offsets, *limits) or (unit == "ns" and _beyond(times, *limits)):
+        return None
+    return np.array(texts, dtype=f"datetime64[{unit}]") - offsets, zone
+
+
+def _form(texts: Sequence[str]) -> tuple[str, dt.tzinfo | None] | None:
+    """Return the unit of datetimes, and UTC if they have offsets; ``None`` unless all have or none."""
     # Their patterns are few: the texts with 0 for each digit.
     patterns = set(
         "\n".join(texts).encode("ascii", "replace").translate(_AS_ZERO).decode().split("\n")
@@ -157,26 +186,18 @@ def _parsed(texts: Sequence[str]) -> tuple[Array, dt.tzinfo | None] | None:
     have_offsets = {match["zone"] is not None for match in matches}
     if len(matches) < len(patterns) or len(have_offsets) > 1:
         return None
-    zone: dt.tzinfo | None = dt.UTC if have_offsets.pop() else None
-    unit = "us" if all(len(match["decimals"] or "") <= 6 for match in matches) else "ns"
-    offsets = np.array(0, dtype="timedelta64[m]")
-    try:
-        if zone is not None:
-            texts = [text.replace("Z", "+00:00") for text in texts]
-            ends = [text[-6:] for text in texts]
-            zones = {end: dt.datetime.strptime(end, "%z").tzinfo for end in set(ends)}
-            ahead = {end: zone.utcoffset(None) for end, zone in zones.items() if zone}
-            offsets = np.array([ahead[end] for end in ends], dtype="timedelta64[m]")
-            texts = [text[:-6] for text in texts]
-            if len(zones) == 1 and _keeps_offsets.get():
-                [zone] = zones.values()
-        times = np.array(texts, dtype="datetime64[us]")
-    except ValueError:  # not a calendar day, or not a time of day
-        return None
-    limits = _YEARS if unit == "us" else _YEARS_NS
-    if _beyond(times - offsets, *limits) or (unit == "ns" and _beyond(times, *limits)):
-        return None
-    return np.array(texts, dtype=f"datetime64[{unit}]") - offsets, zone
+    is_fine = any(len(match["decimals"] or "") > 6 for match in matches)
+    return "ns" if is_fine else "us", dt.UTC if have_offsets.pop() else None
+
+
+def _offsets(ends: list[str]) -> tuple[Array, dt.tzinfo | None]:
+    """Return how far texts such as +01:00 are ahead of UTC, and the zone to show the times in."""
+    zones = {end: dt.datetime.strptime(end, "%z").tzinfo for end in set(ends)}
+    ahead = {end: zone.utcoffset(None) for end, zone in zones.items() if zone}
+    zone: dt.tzinfo | None = dt.UTC
+    if len(zones) == 1 and _keeps_offsets.get():
+        [zone] = zones.values()
+    return np.array([ahead[end] for end in ends], dtype="timedelta64[m]"), zone
 
 
 def _beyond(times: Array, first: np.datetime64, end: np.datetime64) -> bool:
@@ -206,7 +227,9 @@ class Declared:
             row = bisect_left(
                 range(len(values)), x=True, key=lambda at: not self.fits(values[: at + 1])
             )
-            mixed = ", which does not match the rows above" if self.fits([values[row]]) else ""
+            mixed = ""
+            if self.fits([values[row]]):
+                mixed = ", which does not match the rows above"
             text = (
                 f"Column {quote(name)} is declared as {self.kind} but contains {quote(values[row])}"
             )
@@ -281,7 +304,9 @@ def _datetimes(times: Array, zone: dt.tzinfo | None) -> Any:
 
 def _as_read(column: Column, **_: object) -> Any:
     times = _times(column) if column.kind == "text" else None
-    return _moments("us", "ms", column) if times is None else _datetimes(*times)
+    if times is None:
+        return _moments("us", "ms", column)
+    return _datetimes(*times)
 
 
 def _bytes(column: Column, **_: object) -> Any:
@@ -315,7 +340,9 @@ DECLARED: dict[str, Callable[..., Any]] = {
 
 
 def checked(schema: Any) -> dict[str, Declared]:
-    """Return the declared columns of a caller's schema."""
+    """Return the declared columns of a caller's schema; without one, none."""
+    if schema is None:
+        return {}
     if not isinstance(schema, Mapping) or not all(
         isinstance(part, str) for pair in schema.items() for part in pair
     ):

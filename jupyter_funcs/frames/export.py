@@ -47,7 +47,9 @@ _FORMULA = rf"{_SKIPPED}[=+\-@\uff1d\uff0b\uff0d\uff20]"
 _ARMED = re.compile(rf"[\t\r\n]|(?i:sep=)|{_FORMULA}")
 _ARMED_INSIDE = re.compile(rf"[;\t\r\n](?={_FORMULA})")
 # The limits of Excel: rows with the header, columns, characters of a cell, and dates that its calendar gets right.
-_SHEET_ROWS, _SHEET_COLUMNS, _SHEET_TEXT = 1_048_576, 16_384, 32_767
+_SHEET_ROWS = 1_048_576
+_SHEET_COLUMNS = 16_384
+_SHEET_TEXT = 32_767
 _SHEET_TIMES = pd.Timestamp("1900-03-01"), pd.Timestamp("9999-12-31 23:59:59.999").as_unit("ms")
 
 
@@ -117,28 +119,39 @@ def _cells(column: pd.Series[Any]) -> list[Any]:
     return [_plain(value) for value in column.astype(object)]
 
 
-def _plain(value: Any) -> Any:
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or value is pd.NA or value is pd.NaT
+
+
+def _plain(value: Any) -> Any:  # noqa: PLR0911 - one per kind of value
     """Return a value in its JSON type: None if missing, text if JSON has no type for it."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, int | float | str):
-        return None if isinstance(value, float) and math.isnan(value) else value
-    if value is None or value is pd.NA or value is pd.NaT:
+    if _is_missing(value):
         return None
-    if isinstance(value, dict):
-        return {str(key): _finite(_plain(item)) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | np.ndarray):
-        return [_finite(_plain(item)) for item in value]
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value)
+    match value:
+        case int() | float() | str():
+            return value
+        case dict():
+            return {str(key): _finite(_plain(item)) for key, item in value.items()}
+        case list() | tuple() | set() | np.ndarray():
+            return [_finite(_plain(item)) for item in value]
+        case bytes():
+            return value.decode(errors="replace")
+        case dt.date() | dt.time():
+            return value.isoformat()
+    return str(value)
 
 
 def cell_text(value: Any) -> str:
     """Return the text of a cell."""
     if value is None:
         return ""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
 
 
 def unarmed(value: Any) -> str:
@@ -178,7 +191,9 @@ def _csv_cell(value: Any, special: re.Pattern[str] = _CSV_SPECIAL) -> str:
         return str(value)
     text = unarmed(value)
     # The csv module, and so pandas, does not quote a carriage return before Python 3.13.
-    return '"' + text.replace('"', '""') + '"' if special.search(text) else text
+    if special.search(text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def _json(frame: pd.DataFrame) -> bytes:
@@ -192,7 +207,9 @@ def _json(frame: pd.DataFrame) -> bytes:
 
 
 def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isinf(value) else value
+    if isinstance(value, float) and math.isinf(value):
+        return None
+    return value
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:

@@ -119,7 +119,9 @@ def _rounded(value: Any) -> Any:
         return {name: _rounded(part) for name, part in value.items()}
     if isinstance(value, list):
         return [*map(_rounded, value)]
-    return float(value) if isinstance(value, Decimal) else value
+    if isinstance(value, Decimal):
+        return float(value)
+    return value
 
 
 def _page(body: Any, listed: ListedReply) -> Page:
@@ -172,7 +174,9 @@ def decoded_text(value: Any, *, strict: bool) -> Any:
 
 
 def _reason(error: Any) -> str:
-    text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    text = error
+    if not isinstance(error, str):
+        text = json.dumps(error, ensure_ascii=False)
     if text.startswith("Traceback (most recent call last)"):
         text = text.strip().rpartition("\n")[2]  # the error is on the last line
     return clip(inert(text), _LONGEST_REASON) or "it gave no reason."
@@ -305,17 +309,17 @@ def to_frame(
     return page_to_frame(reply, {}, schema=schema, strict=strict, lines=lines, envelope=envelope)
 
 
-class _Said(dict[str, Any]):
+class _Notes(dict[str, Any]):
     """What is said of columns; a deep copy shares it, because pandas copies attrs for each column that is selected."""
 
-    def __deepcopy__(self, _: object) -> _Said:
+    def __deepcopy__(self, _: object) -> _Notes:
         return self
 
 
 @dataclass(frozen=True)
 class ListedReply:
     """
-    What a catalog declares of replies: where the rows are, their columns, and what is said of these.
+    What a catalog declares of replies: where the rows are, their columns, and notes on these.
 
     `path` leads to the rows. `objects` have columns of their own in each row.
     """
@@ -324,7 +328,7 @@ class ListedReply:
     is_record: bool = False
     columns: Mapping[str, Listed] = field(default_factory=dict)
     objects: frozenset[str] = frozenset()
-    said: Mapping[str, JsonObject] = field(default_factory=dict)
+    notes: Mapping[str, JsonObject] = field(default_factory=dict)
 
     @classmethod
     def read(cls, schema: JsonObject) -> ListedReply:
@@ -345,17 +349,17 @@ class ListedReply:
                 if not part.get("properties")
             },
             objects=frozenset(name for name, part, _ in parts if part.get("properties")),
-            said={
-                name: said
+            notes={
+                name: notes
                 for name, part, _ in parts
-                if (said := {word: part[word] for word in part.keys() & _SAID})
+                if (notes := {word: part[word] for word in part.keys() & _NOTES})
             },
         )
 
     @property
     def is_exact(self) -> bool:
         """Whether a column has decimals."""
-        return any(kind.kind == "decimal" for kind in self.columns.values())
+        return _has_decimals(self.columns)
 
     def page(self, document: Any) -> Page | None:
         """Return the rows of a document if they are where the catalog says; an empty list may be null or left out."""
@@ -366,37 +370,50 @@ class ListedReply:
             if rows.get(name) is None and not all(map(is_about, rows.keys() - {name})):
                 return None
             rows = rows.get(name)
-        rows = [] if rows is None else rows
+        if rows is None:
+            rows = []
         is_found = self.path and isinstance(rows, list) and (not rows or are_objects(rows))
-        return page_at(document, self.path, rows) if is_found else None
+        if is_found:
+            return page_at(document, self.path, rows)
+        return None
+
+    def _is_listed(self, table: Table, page: Page, *, in_envelope: bool) -> bool:
+        is_as_listed = in_envelope or isinstance(page.rows, dict) == self.is_record
+        return page.path == self.path and table.shape in _LISTED and is_as_listed
 
     def fitted(
         self, table: Table, page: Page, *, in_envelope: bool
     ) -> tuple[Table, dict[str, Listed]]:
         """Return a table without what its columns stand for, and their types; none if it isn't the declared one."""
-        is_as_listed = in_envelope or isinstance(page.rows, dict) == self.is_record
-        if page.path != self.path or table.shape not in _LISTED or not is_as_listed:
+        if not self._is_listed(table, page, in_envelope=in_envelope):
             return table, {}
         named = dict(zip(table.names, table.columns, strict=True))
         empty = {name for name in self.objects & named.keys() if named[name].kind == "null"}
         if empty:
-            left = {name: column for name, column in named.items() if name not in empty}
-            table = replace(table, names=list(left), columns=list(left.values()))
+            for name in empty:
+                del named[name]
+            table = replace(table, names=list(named), columns=list(named.values()))
+        if not table.rows:
+            return table, dict(self.columns)
         inside = tuple(f"{name}." for name in empty)
         return table, {
             name: kind
             for name, kind in self.columns.items()
-            if not table.rows or kind.is_required or name in named or name.startswith(inside)
+            if kind.is_required or name in named or name.startswith(inside)
         }
 
     def attrs(self, frame: pd.DataFrame) -> JsonObject:
         """Return what is said of the columns of a frame."""
-        said = _Said({name: self.said[name] for name in frame.columns if name in self.said})
-        return {"columns": said} if said else {}
+        notes = _Notes({name: self.notes[name] for name in frame.columns if name in self.notes})
+        return {"columns": notes} if notes else {}
+
+
+def _has_decimals(columns: Mapping[str, Declared]) -> bool:
+    return any(column.kind == "decimal" for column in columns.values())
 
 
 UNLISTED = ListedReply()
-_SAID = {"description", "unit"}
+_NOTES = {"description", "unit"}
 # The shapes of tables that a schema can declare.
 _LISTED = {"records", "record", "list", "scalar", "text", "empty", "null"}
 _SAMPLES = {"boolean": False, "integer": 0, "number": 0.0, "string": ""}
@@ -438,7 +455,8 @@ def _parts(
 
 
 def _listed(part: JsonObject, is_required: bool) -> Listed:  # noqa: FBT001  # as `_parts` yields it
-    word, form = part.get("type", ""), part.get("format", "")
+    word = part.get("type", "")
+    form = part.get("format", "")
     kind = _KINDS.get(f"{word} {form}") or _KINDS.get(word, "any")
     if kind == "str" and ("date" in form or "time" in form):
         kind = "any"
@@ -478,7 +496,8 @@ class AllPages:
         if content in self._seen and page.rows:
             return "the same page came again"
         self._seen.add(content)
-        self.last, self.more = page, following(page, headers)
+        self.last = page
+        self.more = following(page, headers)
         self.number += 1
         self.size += len(reply)
         self._rows += page.rows if isinstance(page.rows, list) else []
@@ -488,7 +507,7 @@ class AllPages:
 
     def frame(self, schema: Mapping[str, str] | None, why_not_all: str) -> pd.DataFrame:
         """Return the rows of all pages, and warn if they are not all."""
-        own = checked({} if schema is None else schema)
+        own = checked(schema)
         with (
             gc_paused(),
             exact_numbers(is_on=self.listed.is_exact),
@@ -520,12 +539,11 @@ def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
     listed: ListedReply = UNLISTED,
 ) -> pd.DataFrame:
     """Read a reply; its headers, with its status as ``:status``, may say that more rows follow."""
-    own = checked({} if schema is None else schema)
+    own = checked(schema)
     reply = _text(reply)
-    has_decimals = listed.is_exact or any(column.kind == "decimal" for column in own.values())
     with (
         gc_paused(),
-        exact_numbers(is_on=has_decimals),
+        exact_numbers(is_on=listed.is_exact or _has_decimals(own)),
         keeping_offsets(is_on=not envelope),  # the first wire has one
     ):
         try:
@@ -534,8 +552,10 @@ def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
             if declaration:
                 body = decoded_text(body["data"], strict=strict)
             page = Page(body) if envelope or declaration else _page(body, listed)
-            is_row = not envelope and _in_one_row(page.rows)
-            table = as_table([page.rows] if is_row else page.rows, len(reply))
+            rows = page.rows
+            if not envelope and _in_one_row(rows):
+                rows = [rows]
+            table = as_table(rows, len(reply))
         except RecursionError as error:
             raise too_deep("reply") from error
         attrs = {"shape": "lines" if lines else table.shape, **_beside(page)}
@@ -644,33 +664,40 @@ _TABLE_TYPES = {
 
 
 def _declaration(body: Any) -> _Declaration | None:
-    schema = body.get("schema") if isinstance(body, dict) and "data" in body else None
-    if not isinstance(schema, dict):
+    body = only(dict, body)
+    schema = body.get("schema")
+    if "data" not in body or not isinstance(schema, dict):
         return None
-    attrs = {"retrievalTime": body["retrievalTime"]} if "retrievalTime" in body else {}
+    attrs = {name: body[name] for name in body.keys() & {"retrievalTime"}}
     fields = schema.get("fields")
     if isinstance(fields, list) and all(isinstance(column, dict) for column in fields):
-        kinds = {str(column.get("name") or ""): str(column.get("type", "any")) for column in fields}
-        columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
-        keys = [key for key in as_list(schema.get("primaryKey")) if isinstance(key, str)]
-        return _Declaration("table", columns, [*dict.fromkeys(keys)], attrs)
+        return _table_schema(fields, schema.get("primaryKey"), attrs)
     if not all("type" in only(dict, column) for column in schema.values()):
         return None
-    columns = {}
-    for name, column in schema.items():
-        nullable = column.get("nullable")
-        columns[name] = Declared(
-            str(column["type"]), nullable if isinstance(nullable, bool) else None
-        )
+    columns = {name: _declared(column) for name, column in schema.items()}
     return _Declaration("schema", columns, [], attrs)
+
+
+def _table_schema(fields: list[JsonObject], keys: Any, attrs: JsonObject) -> _Declaration:
+    kinds = {str(column.get("name") or ""): str(column.get("type", "any")) for column in fields}
+    columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
+    names = [key for key in as_list(keys) if isinstance(key, str)]
+    return _Declaration("table", columns, [*dict.fromkeys(names)], attrs)
+
+
+def _declared(column: JsonObject) -> Declared:
+    nullable = column.get("nullable")
+    return Declared(str(column["type"]), nullable if isinstance(nullable, bool) else None)
 
 
 def _index(table: Table) -> pd.Index[Any]:
     numbers = pd.RangeIndex(table.rows)
     if table.labels is None or not table.rows:
         return numbers
-    labels = pd.Index(inferred(table.labels))
-    return numbers if labels.dtype == numbers.dtype and labels.equals(numbers) else labels
+    labels: pd.Index[Any] = pd.Index(inferred(table.labels))
+    if labels.dtype == numbers.dtype and labels.equals(numbers):
+        return numbers
+    return labels
 
 
 def frame_of(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFrame:

@@ -103,7 +103,9 @@ def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
         text = reply.decode(charset[1] if charset else "utf-8-sig")
     except (LookupError, UnicodeDecodeError):
         text = reply.decode("cp1252", "replace")  # what spreadsheets write
-    return _rows(text, kind, len(reply)) if kind in _CSV else _cell(text, kind)
+    if kind in _CSV:
+        return _rows(text, kind, len(reply))
+    return _cell(text, kind)
 
 
 def _cell(value: Any, kind: str) -> pd.DataFrame:

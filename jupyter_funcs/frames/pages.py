@@ -7,17 +7,18 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.frames.columns import are_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from jupyter_funcs.core.json_decoding import JsonObject, Values
 
 Path = tuple[str, ...]
+T = TypeVar("T")
 
 DEEPEST = 3  # members that lead to a list of rows
 # What a page says of itself, and of its rows: lists in these are rows only if there are no others.
@@ -196,20 +197,21 @@ def _chosen(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
     """Return which of some lists of objects are the rows."""
     own = [path for path in lists if not _is_about(path)]
     if not own:
-        return next(iter(lists)) if len(lists) == 1 and _is_alone(document, lists) else None
+        is_only = len(lists) == 1 and _is_alone(document, lists)
+        return next(iter(lists)) if is_only else None
     usual = [path for path in own if plain(path[-1]) in _USUAL]
-    [longest, *further] = sorted(usual or own, key=lambda path: (-len(lists[path]), len(path)))
-    is_even = (
-        further
-        and len(lists[further[0]]) == len(lists[longest])
-        and len(further[0]) == len(longest)
-    )
+
+    def place(path: Path) -> tuple[int, int]:
+        return -len(lists[path]), len(path)
+
+    [longest, *further] = sorted(usual or own, key=place)
+    is_even = further and place(further[0]) == place(longest)
     return None if is_even and not _speaks(document, longest) else longest
 
 
 def _speaks(document: Values, path: Path) -> bool:
     """Return whether a document says how many rows there are, or whether there are more."""
-    words = {plain(word) for word, _ in _said(document, path)}
+    words = {plain(word) for word, _ in _signs(document, path)}
     return not words.isdisjoint(_TOTALS | _MORE | _LAST) or any(map(_NEXT.fullmatch, words))
 
 
@@ -284,6 +286,7 @@ _OFFSETS = {"from", "offset", "skip", "start", "startat"}
 _SIZES = {"hitsperpage", "itemsperpage", "limit", "pagesize", "perpage", "size"}
 STATUS = ":status"
 """The name of a reply's status among its headers, as in HTTP/2."""
+
 _LINK = re.compile(r"<(?P<url>[^<>]*)>[^<>]*?;\s*rel=\"?(?P<rel>[\w-]+)", re.IGNORECASE)
 _EXTENT = re.compile(r"\w+ \d+-(?P<end>\d{1,18})/(?P<total>\d{1,18}|\*)")
 _HREFS = ("href", "url", "link", "after", "cursor", "token")
@@ -302,43 +305,57 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
     """Return what of a page or its headers says that more rows follow, if anything does."""
     if not isinstance(page.rows, list):
         return None
-    said = [*_said(page.beside or {}, page.path), *_said_by(headers)]
-    for word, value in said:
-        if _NEXT.fullmatch(plain(word)) and (lead := _lead(value)):
+    signs = [*_signs(page.beside or {}, page.path), *_signs_in(headers)]
+    leads = [(word, value) for word, value in signs if _NEXT.fullmatch(plain(word))]
+    for word, value in leads:
+        if lead := _lead(value):
             return Following(word, lead)
-    flags = {word: value for word, value in said if isinstance(value, bool)}
+    flags = _of_type(bool, signs)
     for word, value in flags.items():
         if value is (plain(word) in _MORE):
             return Following(word)
-    if flags or any(_NEXT.fullmatch(plain(word)) for word, _ in said):
+    if flags or leads:
         return None
-    return _counted(len(page.rows), {word: value for word, value in said if type(value) is int})
+    return _counted(len(page.rows), _of_type(int, signs))
 
 
-def _said(beside: Values, path: Path = ()) -> Iterator[tuple[str, Any]]:
+def _of_type(kind: type[T], signs: Sequence[tuple[str, Any]]) -> dict[str, T]:
+    return {word: value for word, value in signs if type(value) is kind}
+
+
+def _signs(beside: Values, path: Path = ()) -> Iterator[tuple[str, Any]]:
     """Yield what a page says of itself, by names; also beside its rows, to which `path` leads."""
     for name, value in beside.items():
         word = plain(name)
-        is_object = isinstance(value, dict)
         if isinstance(value, bool):
             if word in _MORE | _LAST:
                 yield name, value
-        elif _NEXT.fullmatch(word) and not (word == "cursor" and is_object):
+        elif _NEXT.fullmatch(word) and not (word == "cursor" and isinstance(value, dict)):
             yield name, value
-        elif is_object and word == "total":
-            yield name, value.get("value")
-        elif is_object and (word in _SPEAKING or name in path[:1]):
-            yield from _said(value, path[1:])
+        elif isinstance(value, dict):
+            yield from _signs_inside(name, value, path)
         elif name in _LINKS:
-            links = [link for link in only(list, value) if only(dict, link).get("rel") == "next"]
-            yield from (("next", link) for link in links)
-        elif type(value) is int or (
-            isinstance(value, str) and value.isdecimal() and len(value) < 16
-        ):
-            yield name, int(value)
+            links = only(list, value)
+            yield from (("next", link) for link in links if only(dict, link).get("rel") == "next")
+        elif (number := _number(value)) is not None:
+            yield name, number
 
 
-def _said_by(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _signs_inside(name: str, value: JsonObject, path: Path) -> Iterator[tuple[str, Any]]:
+    word = plain(name)
+    if word == "total":
+        yield name, value.get("value")
+    elif word in _SPEAKING or name in path[:1]:
+        yield from _signs(value, path[1:])
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, str) and value.isdecimal() and len(value) < 16:
+        return int(value)
+    return value if type(value) is int else None
+
+
+def _signs_in(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Yield what headers say of a page."""
     if link := headers.get("link"):
         links = {part["rel"]: part["url"] for part in _LINK.finditer(link)}
@@ -359,12 +376,14 @@ def _lead(value: Any) -> str:
     if isinstance(value, dict):
         links = [value[name] for name in _HREFS if value.get(name)]
         value = links[0] if links else value and json.dumps(value)
-    return str(value).strip() if value and type(value) in {str, int} else ""
+    if value and type(value) in {str, int}:
+        return str(value).strip()
+    return ""
 
 
 def _counted(rows: int, numbers: Mapping[str, int]) -> Following | None:
     """Return what the numbers of a page say: how many pages there are, or rows."""
-    by_word = {plain(word): number for word, number in numbers.items()}
+    by_word = dict(zip(map(plain, numbers), numbers.values(), strict=True))
 
     def number_of(words: Collection[str]) -> int | None:
         return next((number for word, number in by_word.items() if word in words), None)

@@ -33,12 +33,10 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.core.json_decoding import JsonObject
 
-_JSON, _BYTES, _DECIMALS, _CATEGORY = (
-    "object of JSON",
-    "object of bytes",
-    "object of decimals",
-    "category ",
-)
+_JSON = "object of JSON"
+_BYTES = "object of bytes"
+_DECIMALS = "object of decimals"
+_CATEGORY = "category "
 _OF_JSON = {dict, list, str, int, float, bool, type(None)}
 _INDEX = "__index_{}__"
 
@@ -74,26 +72,28 @@ class Layout:
 def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
     """Return a frame as an Arrow table, with what `from_arrow` needs: its layout, and its index or row numbers."""
     names = list(frame.columns)
-    if not all(type(name) is str for name in names) or len(set(names)) < len(names):
+    if not set(map(type, names)) <= {str} or len(set(names)) < len(names):
         raise NotStorableError("its column names are not unique strings")
     index = frame.index
     rows = index if isinstance(index, pd.RangeIndex) else pd.RangeIndex(len(frame))
     titles: list[Any] = list(index.names)
-    if not all(title is None or type(title) is str for title in titles):
+    if not set(map(type, titles)) <= {str, type(None)}:
         raise NotStorableError("the name of its index is not a string")
     bare = frame.copy(deep=False)
     bare.attrs = {}  # pandas deep-copies attrs each time a column is selected
-    levels = {}
-    if rows is not index:
-        levels = {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
+    levels = {} if rows is index else _levels(index)
     if not levels.keys().isdisjoint(names):
         raise NotStorableError("a column has the name of an index level")
-    encoded = {name: _encoded(name, bare[name]) for name in names}
-    encoded |= {name: _encoded(name, level) for name, level in levels.items()}
+    columns = {name: bare[name] for name in names} | levels
+    encoded = {name: _encoded(name, column) for name, column in columns.items()}
     kinds = {name: kind for name, (kind, _) in encoded.items()}
     named = tuple(zip(titles, map(kinds.pop, levels), strict=False))  # without levels, none
     table = pa.table({name: array for name, (_, array) in encoded.items()})
     return table, Layout(tuple(kinds.items()), named), rows
+
+
+def _levels(index: pd.Index[Any]) -> dict[str, pd.Index[Any]]:
+    return {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
 
 
 def from_arrow(
@@ -130,6 +130,18 @@ def contains(table: pa.Table, metadata: Sequence[str], texts: Sequence[str]) -> 
     )
 
 
+def _is_of_arrow(values: pd.Series[Any] | pd.Index[Any]) -> bool:
+    """Return whether Arrow has the dtype of a column, with its nulls."""
+    dtype: Any = values.dtype
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in "biuf" and dtype != np.float16
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return dtype.unit != "s"
+    return isinstance(
+        values.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray
+    )
+
+
 def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, Any]:
     """Return a column's kind, which `_decoded` needs, and its Arrow array."""
     dtype: Any = values.dtype
@@ -141,19 +153,13 @@ def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, An
         return f"string[{dtype.storage}]" if is_nullable else kind, pa.array(
             values.array, type=pa.large_string()
         )
-    is_numpy = isinstance(dtype, np.dtype)
-    is_masked = isinstance(
-        values.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray
-    )
-    if is_masked or (is_numpy and dtype.kind in "biuf" and kind != "float16"):
+    if _is_of_arrow(values):
         # NaN is stored as null, so that other tools skip it; it reads back as NaN.
         return kind, pa.array(values, from_pandas=True)
-    if is_numpy and dtype.kind == "M":
+    if isinstance(dtype, np.dtype) and dtype.kind == "M":
         return kind, pa.array(
             values.astype("datetime64[ms]") if kind == "datetime64[s]" else values
         )
-    if isinstance(dtype, pd.DatetimeTZDtype) and dtype.unit != "s":
-        return kind, pa.array(values, from_pandas=True)
     if isinstance(dtype, pd.CategoricalDtype) and isinstance(
         dtype.categories.dtype, pd.StringDtype
     ):
@@ -194,7 +200,9 @@ def _decoded(kind: str, column: pa.ChunkedArray) -> Any:
     return dtype.__from_arrow__(column)
 
 
-PREFIX, DONE, UNDONE = "results-", ".parquet", ".part"
+PREFIX = "results-"
+DONE = ".parquet"
+UNDONE = ".part"
 # What reading a broken file raises. An OSError may also come from the disk.
 BROKEN = (
     pa.ArrowException,
@@ -206,7 +214,8 @@ BROKEN = (
     AttributeError,
     RecursionError,
 )
-_FOOTER, _ATTRS = b"jupyter_funcs", b"jupyter_funcs.attrs"
+_FOOTER = b"jupyter_funcs"
+_ATTRS = b"jupyter_funcs.attrs"
 _FORMAT = 1
 
 

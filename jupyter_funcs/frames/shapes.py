@@ -39,19 +39,22 @@ def as_table(value: Any, size: int) -> Table:
 def _from_object(value: JsonObject, size: int) -> Table:
     if is_split(value):
         return _from_split(value, size)
-    if value and _all(dict, value.values()):
-        if (numbers := _numbers(value)) and any(
-            _numbers(row) is None for row in value.values() if row
-        ):
-            return _from_index(value, numbers, size)
-        return _from_columns(value, size)
-    if (
-        are_objects(value.values()) and _numbers(value) is not None
-    ):  # rows or columns, some of them null
+    if not value:
+        return Table("empty", [], [], 0)
+    numbers = _numbers(value)
+    if _all(dict, value.values()):
+        return _from_objects(value, numbers, size)
+    if are_objects(value.values()) and numbers is not None:  # rows or columns, some of them null
         return _from_object({key: row or {} for key, row in value.items()}, size)
-    if value and _all(list, value.values()):
+    if _all(list, value.values()):
         return _from_lists(value)
-    return _from_records([value], size, "record") if value else Table("empty", [], [], 0)
+    return _from_records([value], size, "record")
+
+
+def _from_objects(value: JsonObject, numbers: list[int] | None, size: int) -> Table:
+    if numbers and any(_numbers(row) is None for row in value.values() if row):
+        return _from_index(value, numbers, size)
+    return _from_columns(value, size)
 
 
 def _from_array(value: list[Any], size: int) -> Table:
@@ -64,7 +67,9 @@ def _from_array(value: list[Any], size: int) -> Table:
     if others or kind not in {dict, list}:
         return _from_values(value)
     rows: list[Any] = [row or kind() for row in value] if type(None) in kinds else value
-    return _from_records(rows, size) if kind is dict else _from_rows(rows, size)
+    if kind is dict:
+        return _from_records(rows, size)
+    return _from_rows(rows, size)
 
 
 def _all(kind: type, values: Iterable[Any]) -> bool:
@@ -79,7 +84,8 @@ def _from_records(
     rows: Sequence[dict[str, Any]], size: int, shape: str = "records", labels: Column | None = None
 ) -> Table:
     names: list[str] = []
-    parts, characters = [], 0
+    parts = []
+    characters = 0
     for name, places, column in _flat(rows, range(len(rows))):
         names.append(name)
         parts.append((column, places))
@@ -163,7 +169,9 @@ def _from_columns(value: dict[str, JsonObject], size: int) -> Table:
 
 
 def _places(column: Collection[str], keys: list[str], place: dict[str, int]) -> Sequence[int]:
-    return range(len(keys)) if [*column] == keys else [place[key] for key in column]
+    if [*column] == keys:
+        return range(len(keys))
+    return [place[key] for key in column]
 
 
 def _from_index(value: dict[str, JsonObject], numbers: list[int], size: int) -> Table:
@@ -209,7 +217,9 @@ def _from_split(value: JsonObject, size: int) -> Table:
 
 
 def _label(value: Any) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+    if value is None:
+        return ""
+    return json.dumps(value, ensure_ascii=False)
 
 
 _NUMBERS = re.compile(r"(?:0|-?[1-9][0-9]{0,18})(?:\n(?:0|-?[1-9][0-9]{0,18}))*")

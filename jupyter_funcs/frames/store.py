@@ -53,7 +53,8 @@ SEGMENT_RESULTS = 1000
 # Files open at once, one for each kind of columns; beyond that, the oldest is closed.
 _MAX_OPEN = 32
 # More than 8 files with one layout, each smaller than a quarter of a full one, are merged.
-_MAX_SMALL, _SMALL = 8, 4
+_MAX_SMALL = 8
+_SMALL = 4
 
 
 class Segments:
@@ -202,7 +203,8 @@ class Segments:
                 other = index.get(result.key)
                 if other is None or other[0].results[other[1]].written <= result.written:
                     index[result.key] = segment, at
-        self._segments, self._index = segments, index
+        self._segments = segments
+        self._index = index
 
     def _paths(self, suffix: str) -> list[Path]:
         try:

@@ -63,11 +63,15 @@ class Listing(pd.DataFrame):
             return inert(self.nothing)
         texts = [[str(name), *column] for name, column in self._inert().items()]
         table = table_text(texts, [_is_number(dtype) for dtype in self.dtypes], terminal_width())
-        return f"{hidden}\n{table}" if (hidden := self._hidden()) else table
+        if hidden := self._hidden():
+            return f"{hidden}\n{table}"
+        return table
 
     def _hidden(self) -> str:
         is_cut = self.latest is not None and len(self) > self.latest
-        return f"Showing the latest {self.latest} of {len(self):,} rows." if is_cut else self.note
+        if is_cut:
+            return f"Showing the latest {self.latest} of {len(self):,} rows."
+        return self.note
 
     def _inert(self) -> pd.DataFrame:
         shown = pd.DataFrame(self if self.latest is None else self.tail(self.latest))
@@ -78,9 +82,9 @@ class Listing(pd.DataFrame):
 
 def _style_of(dtype: Any) -> str:
     side = "right" if _is_number(dtype) else "left"
-    spaces = (
-        "nowrap" if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype) else "normal"
-    )
+    spaces = "normal"
+    if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype):
+        spaces = "nowrap"
     return f"text-align: {side}; vertical-align: top; white-space: {spaces}"
 
 
@@ -110,7 +114,9 @@ def _text_of(column: pd.Series[Any]) -> Callable[[Any], str]:
 def terminal_width() -> int:
     """Return the width of the terminal in characters; 80 without one."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns if is_terminal else _DEFAULT_WIDTH
+    if is_terminal:
+        return shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns
+    return _DEFAULT_WIDTH
 
 
 def table_text(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> str:
@@ -147,7 +153,7 @@ def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
         widths[widths.index(widest, 1) if widest > _LEAST_WIDTH else 0] -= 1
     for _ in range(min(width, sum(whole)) - sum(widths)):
         lines = [
-            size / given if given < size else 0.0 for size, given in zip(whole, widths, strict=True)
+            size / place if place < size else 0.0 for size, place in zip(whole, widths, strict=True)
         ]
         widths[lines.index(max(lines))] += 1
     return widths
