@@ -232,15 +232,11 @@ class Exchange:
             return httpx.AsyncClient(transport=self._transport, headers=_HEADERS, trust_env=False)
         own = (self.connection.base_url, self.connection.allow_server)
         addresses = [address for address in own if address.startswith("http")]  # not a file's
-        is_tls = any(address.startswith("https:") for address in addresses)
         proxies = {address: environment_proxy(httpx.URL(address)) for address in addresses}
         proxy = next(filter(None, proxies.values()), None)
         try:
-            # Created once: reading the system's certificates takes as long as several requests. An address without
-            # TLS needs none, and a context without any trusts nobody.
-            self._certificates = self._certificates or (
-                httpx.create_ssl_context() if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            )
+            # Created once: reading the system's certificates takes as long as several requests.
+            self._certificates = self._certificates or _certificates_for(addresses)
             return httpx.AsyncClient(
                 verify=self._certificates,
                 limits=httpx.Limits(max_connections=CONNECTIONS),
@@ -264,6 +260,13 @@ class Exchange:
             what = "The environment's settings for certificates are invalid."
             hint = "Check SSL_CERT_FILE."
         raise ConfigError(inert(what), hint)
+
+
+def _certificates_for(addresses: list[str]) -> ssl.SSLContext:
+    """Return the certificates to trust: an address without TLS needs none, and a context without any trusts nobody."""
+    if any(address.startswith("https:") for address in addresses):
+        return httpx.create_ssl_context()
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @dataclass
@@ -413,7 +416,8 @@ class _UserTransport(httpx.AsyncBaseTransport):
         else:
             await request.aread()
             response = await asyncio.to_thread(self.transport.handle_request, request)
-        headers, stream = response.headers, response.stream
+        headers = response.headers
+        stream = response.stream
         # httpx decodes a response made of bytes at once, but keeps the bytes. If the user's transport has read a
         # stream itself, only the decoded body is left.
         if response.is_stream_consumed and not isinstance(stream, httpx.ByteStream):
@@ -449,12 +453,35 @@ def _translate(
     error: Exception, host: str, response: httpx.Response | None, proxy: Proxy | None
 ) -> Failure:
     """Translate an httpx error before or in a reply; use its text only if it can't hold the request."""
-    peer, setting = (inert(str(proxy)), proxy.variable) if proxy else (host, "the address")
+    peer = host
+    setting = "the address"
+    if proxy:
+        peer = inert(str(proxy))
+        setting = proxy.variable
     cause = next((cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None)
     if isinstance(cause, ssl.SSLCertVerificationError):
         what = f"The certificate of {host} is not trusted: {inert(cause.verify_message)}."
         hint = "Ask its operator. If your company has its own authority, set SSL_CERT_FILE to that certificate."
         return Failure(ServiceConnectionError(what, hint))
+    if isinstance(error, httpx.ConnectError):
+        return _unreachable(error, host if cause else peer, setting)
+    received = "" if response is None else f" after {response.num_bytes_downloaded:,} bytes of it"
+    return _broken(error, host, peer, setting, received)
+
+
+def _unreachable(error: Exception, peer: str, setting: str) -> Failure:
+    is_full = any(
+        getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE} for cause in with_causes(error)
+    )
+    check = f"Check {setting} and your network"
+    if is_full:
+        check = "Close files, or allow more (ulimit -n)"
+    what = f"Cannot reach {peer}: {_reason(error)}."
+    return Failure(ServiceConnectionError(what, f"{check}, then try again."), Proof.NOT_SENT)
+
+
+def _broken(error: Exception, host: str, peer: str, setting: str, received: str) -> Failure:
+    """Return what an error means, by its type; `received` says how much of the reply arrived."""
     proof = Proof.FINAL
     ours: FuncsError
     match error:
@@ -477,21 +504,6 @@ def _translate(
                 f"Cannot reach {host} through {peer}: {why}.", f"Check {setting}."
             )
             proof = Proof.NOT_SENT
-        case httpx.ConnectError():
-            is_full = any(
-                getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE}
-                for cause in with_causes(error)
-            )
-            check = (
-                "Close files, or allow more (ulimit -n)"
-                if is_full
-                else f"Check {setting} and your network"
-            )
-            reached = host if cause else peer
-            ours = ServiceConnectionError(
-                f"Cannot reach {reached}: {_reason(error)}.", f"{check}, then try again."
-            )
-            proof = Proof.NOT_SENT
         case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
             ours = ConfigError(f"No request can be sent to {host}.", CHECK_ADDRESS)
         case httpx.DecodingError():
@@ -499,12 +511,7 @@ def _translate(
         case httpx.RemoteProtocolError() if not re.search(r"closed|disconnected", str(error)):
             ours = ProtocolError(f"{host} did not answer in HTTP.", CHECK_ADDRESS)
         case _:
-            after = (
-                f" after {response.num_bytes_downloaded:,} bytes of it"
-                if response is not None
-                else ""
-            )
-            what = f"The connection to {host} broke before the reply was complete{after}."
+            what = f"The connection to {host} broke before the reply was complete{received}."
             ours = ServiceConnectionError(what, "Try again.")
             proof = Proof.BROKEN
     return Failure(ours, proof)

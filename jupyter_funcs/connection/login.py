@@ -64,7 +64,9 @@ class Login(CachedToken):
     def __init__(self, profile: str, base_url: str, email: str, *, in_keyring: bool) -> None:
         super().__init__(f"login of profile {quote(profile)}")
         self.in_keyring = in_keyring
-        self._profile, self._base_url, self.email = profile, base_url, email
+        self._profile = profile
+        self._base_url = base_url
+        self.email = email
 
     def ask_missing(self, login: LogIn) -> None:
         """Log in, unless there is a token."""
@@ -119,7 +121,8 @@ class FromKeyring(CachedToken):
 
     def __init__(self, label: str, base_url: str, user: str, make: Make = Secret) -> None:
         super().__init__(label, make)
-        self._base_url, self._user = base_url, user
+        self._base_url = base_url
+        self._user = user
 
     def ask_missing(self, login: LogIn) -> None:  # noqa: ARG002  # the base class's signature
         """Ask for the token if the keyring doesn't return it."""

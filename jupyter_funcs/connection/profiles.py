@@ -48,6 +48,11 @@ _KEYS = {
     *("url", "file", "keep", "kind", "timeout", "allow_server", "allow_http", "server", "auth"),
     *_SOURCES,
 }
+_KEYS_BY_TARGET = {
+    "": _KEYS,
+    "module": {"kind", "module"},
+    "command": {"kind", "command", "env"},
+}
 # The keys of a scheme in a profile's `auth`, and what each of its secrets is used with.
 _USED_WITH = {"password": "user", "client_secret": "client_id"}
 _AUTH_SOURCES = [f"{kind}_{origin}" for kind in ("token", *_USED_WITH) for origin in _ORIGINS]
@@ -130,11 +135,9 @@ class Connection:
     @property
     def place(self) -> list[Any]:
         """All of it that decides where an answer comes from, as JSON values."""
-        command = (
-            list(map(str, self.target))
-            if self.kind == "mcp" and isinstance(self.target, list | tuple)
-            else None
-        )
+        command = None
+        if self.kind == "mcp" and isinstance(self.target, list | tuple):
+            command = list(map(str, self.target))
         return [
             self.kind,
             self.base_url,
@@ -160,13 +163,7 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
 
     Without arguments and environment, the ``default`` of the profiles' file is used.
     """
-    if token is not None and api_key is not None:
-        raise ConfigError(
-            "Both a token and an API key were passed.", "Pass the one that your service accepts."
-        )
-    secret = api_key if token is None else token
-    kind = "token" if api_key is None else "api_key"
-    source = None if secret is None else _source(secret, kind)
+    source = _passed(token, api_key)
     if isinstance(where, ModuleType | list | tuple) or (
         isinstance(where, str) and where.startswith(("python:", "["))
     ):
@@ -190,13 +187,21 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
     return connection
 
 
+def _passed(token: str | Callable[[], str] | None, api_key: str | None) -> TokenSource | None:
+    if token is None:
+        return None if api_key is None else _source(api_key, "api_key")
+    if api_key is not None:
+        raise ConfigError(
+            "Both a token and an API key were passed.", "Pass the one that your service accepts."
+        )
+    return _source(token, "token")
+
+
 def _server(choice: str | Mapping[str, str]) -> str | tuple[tuple[str, str], ...]:
     """Return a choice of a server, or values of variables, as a connection holds it."""
-    return (
-        choice
-        if isinstance(choice, str)
-        else tuple((str(name), str(value)) for name, value in choice.items())
-    )
+    if isinstance(choice, str):
+        return choice
+    return tuple((str(name), str(value)) for name, value in choice.items())
 
 
 def _note_plain(connection: Connection) -> None:
@@ -213,7 +218,9 @@ def _file(where: object) -> Path | None:
         return Path(os.fsdecode(where))
     if isinstance(where, str) and "://" not in where and where.lower().endswith(_DOCUMENTS):
         with suppress(OSError, ValueError):
-            return path if (path := expanded(where)).is_file() else None
+            if (path := expanded(where)).is_file():
+                return path
+            return None
     return None
 
 
@@ -221,24 +228,34 @@ def _resolved(where: object, source: TokenSource | None) -> Connection | None:
     if not isinstance(where, str | None):
         raise ConfigError(f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT)
     own = os.environ.get("FUNCS_BASE_URL")
-    auth: Mapping[str, TokenSource] = {}
     if own and not where and source is None:
-        auth = _auth_from_environment(own)
-        source = _from_environment(own) or (NO_TOKEN if auth else None)
-        return replace(_connection(own, source, "Set FUNCS_TOKEN or FUNCS_API_KEY."), auth=auth)
+        return _own(own)
     has_token = source is not None or any(map(os.environ.get, _VARIABLES))
-    name = where or os.environ.get("FUNCS_PROFILE") or (None if has_token else _default_profile())
+    name = where or os.environ.get("FUNCS_PROFILE")
+    if not name and has_token:
+        raise ConfigError(
+            "There is a token, but no address to send it to.",
+            "Pass the address to connect(), or set FUNCS_BASE_URL.",
+        )
+    name = name or _default_profile()
     if not name:
-        if has_token:
-            raise ConfigError(
-                "There is a token, but no address to send it to.",
-                "Pass the address to connect(), or set FUNCS_BASE_URL.",
-            )
         return None
-    if "://" not in name:
-        return _from_profile(name, source)
+    return _at_address(name, own, source) if "://" in name else _from_profile(name, source)
+
+
+def _own(url: str) -> Connection:
+    """Return the connection to the service that the environment names."""
+    auth = _auth_from_environment(url)
+    source = _from_environment(url) or (NO_TOKEN if auth else None)
+    return replace(_connection(url, source, "Set FUNCS_TOKEN or FUNCS_API_KEY."), auth=auth)
+
+
+def _at_address(name: str, own: str | None, source: TokenSource | None) -> Connection:
+    """Return the connection to an address, with the secrets of the environment if it is the one that this names."""
+    auth: Mapping[str, TokenSource] = {}
     if own and source is None and _origin(name) == _origin(own):
-        source, auth = _from_environment(own), _auth_from_environment(own)
+        source = _from_environment(own)
+        auth = _auth_from_environment(own)
     # Without a token it may be a document for everybody.
     connection = _connection(name, source or NO_TOKEN, "")
     return replace(connection, where=connection.location, auth=auth)
@@ -338,26 +355,19 @@ def _from_profile(name: str, source: TokenSource | None) -> Connection:
         )
         command_environment(connection)  # raises if a variable isn't set
         return connection
-    url = str(profile.get("file") or profile["url"])
+    url = str(profile.get("file", profile.get("url")))
     file = profiles_file().absolute().parent / expanded(url)
     is_file = "file" in profile or (kind == "openapi" and "://" not in url)
-    key = next((key for key in _SOURCES if key in profile), None)
     address = file.as_uri() if is_file else _normalized(url)
-    if source is None and profile.get("login") is True and _kind_of(address, kind) == "mcp":
-        source = ServerLogin(name, address, in_keyring=profile.get("keep") == "keyring")
-    elif source is None and "login" in profile:
-        email = only(str, profile["login"])
-        source = Login(name, address, email, in_keyring=profile.get("keep") == "keyring")
-    elif source is None and key is not None:
-        source = _token_source(key, profile[key], f"profile {quote(name)}", address)
+    source = source or _profile_source(profile, name, address)
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
     allow_server = profile.get("allow_server", "")
     auth = {
         auth_name(scheme): _scheme_source(scheme, table, name, address, allow_server)
         for scheme, table in profile.get("auth", {}).items()
     }
-    if auth and source is None:
-        source = NO_TOKEN
+    if auth:
+        source = source or NO_TOKEN
     connection = _document(file, source) if is_file else _connection(url, source, hint, kind)
     return replace(
         connection,
@@ -370,6 +380,18 @@ def _from_profile(name: str, source: TokenSource | None) -> Connection:
         keep=profile.get("keep") is True,
         timeout=profile.get("timeout", 0.0),
     )
+
+
+def _profile_source(profile: _Table, name: str, address: str) -> TokenSource | None:
+    in_keyring = profile.get("keep") == "keyring"
+    if profile.get("login") is True and _kind_of(address, profile.get("kind", "")) == "mcp":
+        return ServerLogin(name, address, in_keyring=in_keyring)
+    if "login" in profile:
+        return Login(name, address, only(str, profile["login"]), in_keyring=in_keyring)
+    for key in _SOURCES:
+        if key in profile:
+            return _token_source(key, profile[key], f"profile {quote(name)}", address)
+    return None
 
 
 def command_environment(connection: Connection) -> dict[str, str]:
@@ -408,15 +430,7 @@ def _python(
                 "Put them into a module, and connect to the module or to a profile that names it.",
             )
     else:
-        if not functions or not all(map(callable, functions)):
-            wrong = next(
-                (quote(function) for function in functions if not callable(function)),
-                "an empty list",
-            )
-            raise ConfigError(
-                f"jf.connect takes a list of functions, not {wrong}.",
-                "For example jf.connect([f, g]).",
-            )
+        _check_functions(functions)
         modules = {str(getattr(function, "__module__", "")) for function in functions}
         name = modules.pop() if len(modules) == 1 else "functions"
         target = tuple(functions)
@@ -427,6 +441,15 @@ def _python(
     return Connection(name, address, NO_TOKEN, where=where or address, kind="python", target=target)
 
 
+def _check_functions(functions: Sequence[object]) -> None:
+    wrong = [quote(function) for function in functions if not callable(function)]
+    if wrong or not functions:
+        raise ConfigError(
+            f"jf.connect takes a list of functions, not {[*wrong, 'an empty list'][0]}.",
+            "For example jf.connect([f, g]).",
+        )
+
+
 def _scheme_source(
     scheme: str, table: _Table, name: str, base_url: str, allow_server: str
 ) -> TokenSource:
@@ -435,7 +458,9 @@ def _scheme_source(
     key = next((key for key in _AUTH_SOURCES if key in table), "")
     user = table.get("user", "")
     make: Make = (lambda text: Password(user, text.rstrip("\r\n"))) if user else Secret
-    secret = _token_source(key, table[key], where, base_url, make) if key else None
+    secret = None
+    if key:
+        secret = _token_source(key, table[key], where, base_url, make)
     if "client_id" not in table:
         assert secret is not None
         secret.prefix = table.get("prefix")
@@ -479,48 +504,51 @@ def _read_profile(name: str, path: Path) -> _Table:
     profiles = only(dict, _read_toml(path).get("profiles"))
     profile = profiles.get(name)
     if not isinstance(profile, dict):
-        if (
-            len(name) > _MAX_PROFILE_NAME or "@" in name
-        ):  # perhaps a token, or an address with a password
-            raise ConfigError(
-                "There is no such profile: a profile's name is shorter and has no @.",
-                "Use a name or an address. If this was a token, have it replaced: the history keeps what you type.",
-            )
-        if name.lower().endswith(_DOCUMENTS):
-            raise ConfigError(
-                f"There is no file {quote(name)}, and no profile of this name.", "Check its path."
-            )
-        key = name if name.isascii() and name.replace("-", "_").isidentifier() else f'"{name}"'
-        near = did_you_mean(name, profiles)
-        hint = near or f'Add it to {path}: [profiles.{key}] with url = "https://…".'
-        if ":" in name or "/" in name:
-            hint = "An address starts with https:// or http://."
-        elif name == "demo":
-            hint = "The demo has no name: it is used by jf.connect() and %funcs connect if no service is configured."
-        elif "." in name and not near:
-            hint = f'Write "https://{name}" for a service at this address; a profile is [profiles."{name}"] in {path}.'
-        raise ConfigError(f"There is no profile {quote(name)}.", hint)
+        raise _no_profile(name, profiles, path)
     if wrong := _profile_problem(profile):
         raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _PROFILE_HINT)
     return profile
+
+
+def _no_profile(name: str, profiles: _Table, path: Path) -> ConfigError:
+    if (
+        len(name) > _MAX_PROFILE_NAME or "@" in name
+    ):  # perhaps a token, or an address with a password
+        return ConfigError(
+            "There is no such profile: a profile's name is shorter and has no @.",
+            "Use a name or an address. If this was a token, have it replaced: the history keeps what you type.",
+        )
+    if name.lower().endswith(_DOCUMENTS):
+        return ConfigError(
+            f"There is no file {quote(name)}, and no profile of this name.", "Check its path."
+        )
+    key = name
+    if not (name.isascii() and name.replace("-", "_").isidentifier()):
+        key = f'"{name}"'
+    near = did_you_mean(name, profiles)
+    hint = near or f'Add it to {path}: [profiles.{key}] with url = "https://…".'
+    if ":" in name or "/" in name:
+        hint = "An address starts with https:// or http://."
+    elif name == "demo":
+        hint = "The demo has no name: it is used by jf.connect() and %funcs connect if no service is configured."
+    elif "." in name and not near:
+        hint = f'Write "https://{name}" for a service at this address; a profile is [profiles."{name}"] in {path}.'
+    return ConfigError(f"There is no profile {quote(name)}.", hint)
 
 
 def _profile_problem(profile: _Table) -> str:
     """Return what is wrong with a profile, without its values: one may be a token written there by mistake."""
     if (kind := profile.get("kind", "service")) not in _KINDS:
         return f"has a kind that is not {listed(map(quote, _KINDS))}"
-    runs = (
-        "module"
-        if kind == "python"
-        else "command"
-        if kind == "mcp" and "command" in profile
-        else ""
-    )
-    if unknown := profile.keys() - ({"kind", runs, "env" * (runs == "command")} if runs else _KEYS):
+    runs = ""
+    if kind == "python":
+        runs = "module"
+    elif kind == "mcp" and "command" in profile:
+        runs = "command"
+    if unknown := profile.keys() - _KEYS_BY_TARGET[runs]:
         which = "a command and the" if runs == "command" else "the unknown"
         return f"has {which} key {quote(min(unknown))}"
-    timeout = profile.get("timeout", 1)
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+    if not _is_positive(profile.get("timeout", 1)):
         return "has a timeout that is not a positive number of seconds"
     if not runs:
         return _address_problem(profile) or _document_problem(profile)
@@ -537,25 +565,34 @@ def _address_problem(profile: _Table) -> str:
     if len(sources) > 1:
         return f"names {'both ' * (len(sources) == 2)}{listed(sources, 'and')}"
     for key in [*sources, *({"allow_server", "file"} & profile.keys())]:
-        value = profile[key]
-        is_command = key.endswith("_command") and _is_words(value)
-        is_known = key.endswith("_env") or is_command or (key == "login" and value is True)
-        if not is_known and not (isinstance(value, str) and value):
+        if not (key.endswith("_env") or _is_source(key, profile[key])):
             return f"has a{'n' * (key[0] == 'a')} {key} that is not text"
-    is_server = _kind_of(str(profile.get("url")), profile.get("kind", "")) == "mcp"
-    has_login = isinstance(profile.get("login"), str) or (is_server and "login" in profile)
-    if not isinstance(keep := profile.get("keep", False), bool) and not (
-        keep == "keyring" and has_login
-    ):
+    if not _is_kept(profile):
         return 'has a keep; it can only be true, or "keyring" with login = "EMAIL"'
     if "file" in profile and (others := {"url", "login"} & profile.keys()):
         return f"has a file and a {min(others)}"
-    is_document = "file" not in profile or profile.get("kind", "openapi") == "openapi"
-    return "" if is_document else 'has a file; its kind can only be "openapi"'
+    return ""
+
+
+def _is_source(key: str, value: object) -> bool:
+    """Return whether a key that names the source of a secret has a value that it takes."""
+    if key == "login" and value is True:
+        return True
+    return _is_text(value) or (key.endswith("_command") and _is_words(value))
+
+
+def _is_kept(profile: _Table) -> bool:
+    """Return whether a profile says in a valid way where its token is kept, or nothing."""
+    keep = profile.get("keep", False)
+    is_server = _kind_of(str(profile.get("url")), profile.get("kind", "")) == "mcp"
+    has_login = isinstance(profile.get("login"), str) or (is_server and "login" in profile)
+    return isinstance(keep, bool) or (keep == "keyring" and has_login)
 
 
 def _document_problem(profile: _Table) -> str:
-    """Return what is wrong with what a profile says of servers and schemes."""
+    """Return what is wrong with what a profile says of a document, its servers and schemes."""
+    if "file" in profile and profile.get("kind", "openapi") != "openapi":
+        return 'has a file; its kind can only be "openapi"'
     if not isinstance(profile.get("allow_http", False), bool):
         return "has an allow_http that is neither true nor false"
     server = profile.get("server", "")
@@ -578,36 +615,32 @@ def _scheme_problem(table: _Table) -> str:
     if len(sources) > 1 or not (sources or "client_id" in table):
         return "needs one of token_env, password_env (or …_file, …_command, …_keyring), client_id"
     for key in sources:
-        user = _USED_WITH.get(key.rpartition("_")[0], "")
-        if user and user not in table:
+        user = _USED_WITH.get(key.rpartition("_")[0], key)
+        if user not in table:
             return f"has a {key} and no {user}"
-        if not (_is_words(table[key]) and key.endswith("_command")) and not _is_text(table[key]):
+        if not _is_source(key, table[key]):
             return f"has a {key} that is not text"
-    wrong = next(
-        (key for key, is_right in _AUTH_KEYS.items() if key in table and not is_right(table[key])),
-        "",
-    )
-    return wrong and f"has a {wrong} of another kind"
+    for key in _AUTH_KEYS.keys() & table.keys():
+        if not _AUTH_KEYS[key](table[key]):
+            return f"has a {key} of another kind"
+    return ""
 
 
 def _target_problem(key: str, target: object) -> str:
     """Return what is wrong with the module or the command of a profile."""
     if key == "module":
-        return (
-            ""
-            if isinstance(target, str) and target
-            else 'has no module, as in module = "team.functions"'
-        )
-    is_command = isinstance(target, list) and target and all(target) and _is_words(target)
-    return (
-        ""
-        if is_command
-        else 'has a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]'
-    )
+        return "" if _is_text(target) else 'has no module, as in module = "team.functions"'
+    if isinstance(target, list) and target and all(target) and _is_words(target):
+        return ""
+    return 'has a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]'
 
 
 def _is_words(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
 def _is_text(value: object) -> bool:
@@ -635,7 +668,8 @@ def _connection(url: str, source: TokenSource | None, no_token: str, kind: str =
     if source is None:
         public = 'If it needs none, write a profile with kind = "openapi" or "mcp".'
         raise ConfigError(f"There is no token for {base_url}.", f"{no_token} {public}")
-    name, exact = base_url.partition("://")[2], _normalized(url, exact=True)
+    name = base_url.partition("://")[2]
+    exact = _normalized(url, exact=True)
     return Connection(name, base_url, source, source.header, kind=kind, location=exact)
 
 
@@ -648,7 +682,8 @@ def _kind_of(url: str, kind: str) -> str:
 
 def _document(file: Path, source: TokenSource | None) -> Connection:
     """Return the connection to the document in a file."""
-    where, token = str(file.absolute()), source or NO_TOKEN
+    where = str(file.absolute())
+    token = source or NO_TOKEN
     address = file.absolute().as_uri()
     return Connection(
         file.name, address, token, token.header, where=where, kind="openapi", location=where
@@ -674,7 +709,8 @@ def _normalized(url: str, *, exact: bool = False) -> str:
     url = url.strip()
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
+        host = parts.hostname or ""
+        port = parts.port
     except ValueError:
         # Not shown, because an invalid address may contain a password.
         raise ConfigError(
@@ -688,11 +724,18 @@ def _normalized(url: str, *, exact: bool = False) -> str:
     if parts.scheme not in {"http", "https"} or not host or not url.isprintable() or " " in url:
         shown = "This" if "@" in url else quote(url)  # it may contain a password
         raise ConfigError(f"{shown} is not the address of a service.", "Write it as https://host.")
-    netloc = f"[{host}]" if ":" in host else host
-    path, query = (
-        (parts.path, parts.query) if exact and parts.path != "/" else (parts.path.rstrip("/"), "")
-    )
-    return urlunsplit((parts.scheme, f"{netloc}:{port}" if port else netloc, path, query, ""))
+    path = parts.path.rstrip("/")
+    query = ""
+    if exact and parts.path != "/":
+        path = parts.path
+        query = parts.query
+    return urlunsplit((parts.scheme, _netloc(host, port), path, query, ""))
+
+
+def _netloc(host: str, port: int | None) -> str:
+    if ":" in host:
+        host = f"[{host}]"
+    return f"{host}:{port}" if port else host
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -68,7 +68,8 @@ def _is_excepted(address: httpx.URL, entry: str) -> bool:
     """Return whether an entry of NO_PROXY names an address: a name with all below it, an IP or a range, with a port."""
     if entry == "*":
         return True
-    host, port = entry.rpartition("://")[2], ""
+    host = entry.rpartition("://")[2]
+    port = ""
     if "]:" in host or host.count(":") == 1:
         host, _, port = host.rpartition(":")
     if port not in {"", str(address.port or 443)}:
@@ -94,4 +95,6 @@ def _is_loopback(host: str) -> bool:
     with suppress(OSError):
         host = socket.inet_ntoa(socket.inet_aton(host))  # 127.1
     address = ip_address(host)
-    return address.is_loopback if address else f".{host.removesuffix('.')}".endswith(".localhost")
+    if address:
+        return address.is_loopback
+    return f".{host.removesuffix('.')}".endswith(".localhost")

@@ -303,9 +303,12 @@ async def read_failure(
     response: httpx.Response, secrets: Sequence[Hidden], *, is_operation: bool = False
 ) -> Failure:
     """Return what a reply with a status other than 200 stands for."""
-    body, status = await _read_head(response), response.status_code
+    body = await _read_head(response)
+    status = response.status_code
     retry_after = parse_retry_after(response.headers, time.time())
-    again = "" if retry_after is None else f"Try again in {math.ceil(retry_after)} s."
+    again = ""
+    if retry_after is not None:
+        again = f"Try again in {math.ceil(retry_after)} s."
     if is_operation and status == HTTPStatus.NOT_FOUND:
         return Failure(
             FunctionError(error_text(body) or "The service has nothing of this name (404).")
@@ -318,7 +321,9 @@ async def read_failure(
         )
     error.status = status
     # What a kept run has ended with, and not what became of the request.
-    proof = Proof.FINAL if "funcs-run" in response.headers else proof_of_status(status)
+    proof = Proof.FINAL
+    if "funcs-run" not in response.headers:
+        proof = proof_of_status(status)
     return Failure(error, proof, retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED)
 
 
@@ -328,21 +333,7 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
     url = response.request.url.copy_with(query=None, fragment=None)
     is_ours = body.lstrip()[:1] == b"{"
     if status == HTTPStatus.NOT_FOUND:
-        # A wrong address is answered in plain text or HTML, an unknown function in the service's JSON.
-        is_kept = f"{RUNS_PATH}/" in url.path
-        if is_ours and (is_kept or url.path.endswith(RUN_PATH)):
-            list_them = "List yours with %funcs find, after %funcs refresh."
-            hint = "See %funcs history." if is_kept else list_them
-            return NotFoundError(text or "The service has no such function.", hint)
-        is_service = url.path.endswith((LIST_PATH, RUN_PATH))
-        what = (
-            "no login"
-            if url.path.endswith(LOGIN_PATH)
-            else "no function service"
-            if is_service
-            else "nothing"
-        )
-        return ConfigError(f"There is {what} at {url} (404).", CHECK_ADDRESS)
+        return _not_found(url, text, is_ours=is_ours)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY or (by_argument and status in _REFUSALS):
         return ArgumentError(
             text or f"The service rejects the arguments ({status}).", errors=by_argument
@@ -354,11 +345,28 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
         return ServerError(
             f"The service failed ({status}){_after_colon(text)}", again or "Try again later."
         )
-    what, hint = f"answered with status {status}{_after_colon(text)}", CHECK_ADDRESS
+    what = f"answered with status {status}{_after_colon(text)}"
+    hint = CHECK_ADDRESS
     if 300 <= status < 400:
         what = f"redirects to another address ({status}); nothing was sent there."
         hint = "Connect to the new address."
     return ProtocolError(f"The service {what}", hint)
+
+
+def _not_found(url: httpx.URL, text: str, *, is_ours: bool) -> FuncsError:
+    # A wrong address is answered in plain text or HTML, an unknown function in the service's JSON.
+    is_kept = f"{RUNS_PATH}/" in url.path
+    if is_ours and (is_kept or url.path.endswith(RUN_PATH)):
+        hint = "List yours with %funcs find, after %funcs refresh."
+        if is_kept:
+            hint = "See %funcs history."
+        return NotFoundError(text or "The service has no such function.", hint)
+    what = "nothing"
+    if url.path.endswith(LOGIN_PATH):
+        what = "no login"
+    elif url.path.endswith((LIST_PATH, RUN_PATH)):
+        what = "no function service"
+    return ConfigError(f"There is {what} at {url} (404).", CHECK_ADDRESS)
 
 
 def _after_colon(text: str) -> str:
@@ -427,29 +435,39 @@ def _said(value: Any, by_argument: Messages, level: int = 0) -> str:
     if isinstance(value, list):
         texts = [_said(part, by_argument, level + 1) for part in value]
         return "; ".join(dict.fromkeys(filter(None, texts)))
-    if not isinstance(value, dict) or level > _MAX_LEVELS:
-        return value if isinstance(value, str) else ""
+    if isinstance(value, dict) and level <= _MAX_LEVELS:
+        return _said_of_object(value, by_argument, level)
+    return only(str, value)
+
+
+def _said_of_object(value: Values, by_argument: Messages, level: int) -> str:
     keys = sorted(_SAYING, key=lambda key: key != "error" or isinstance(value.get(key), str))
     text = next(filter(None, (_said(value.get(key), by_argument, level + 1) for key in keys)), "")
     place = _place(value, _PLACES if level > 1 else _OWN_PLACES)
     if place and text:
         by_argument.setdefault(place, []).append(text)
-        text = text if place in text else f"{place}: {text}"
+        if place not in text:
+            text = f"{place}: {text}"
     texts = [text]
     for inner in filter(None, map(value.get, _LISTS)):
         if isinstance(inner, dict):
             texts += _of_each(inner, by_argument)
         else:
             texts.append(_said(inner, by_argument, level + 1))
-    if not any(texts):  # as Django has it, or of no known form
-        texts += _of_each(
-            {name: inner for name, inner in value.items() if isinstance(inner, list)}, by_argument
-        )
-        texts += [
-            f"{name}: {inner}"
-            for name, inner in value.items()
-            if isinstance(inner, str | float | int)
-        ]
+    if not any(texts):
+        texts = _members_of(value, by_argument)
+    return _sentences(texts)
+
+
+def _members_of(value: Values, by_argument: Messages) -> list[str]:
+    """Return what an object says that is as Django has it, or of no known form."""
+    lists = {name: inner for name, inner in value.items() if isinstance(inner, list)}
+    return _of_each(lists, by_argument) + [
+        f"{name}: {inner}" for name, inner in value.items() if isinstance(inner, str | float | int)
+    ]
+
+
+def _sentences(texts: list[str]) -> str:
     whole = ""
     for text in filter(None, texts[:_MAX_SAID]):
         if text not in whole:
@@ -492,9 +510,12 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
 
     Consecutive gzip members are one stream (RFC 1952, 2.2). Empty data decompress to nothing.
     """
-    received, member = 0, None
+    received = 0
+    member = None
     async for data in _small(pieces):
-        before, received, left = received, received + len(data), data
+        before = received
+        received = received + len(data)
+        left = data
         while left:
             if member is None:
                 at = received - len(left)
@@ -515,7 +536,8 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
                     0
                 )  # data may expand a lot: give the loop's other tasks, and a cancel, a chance
             left = member.unused_data if member.eof else member.unconsumed_tail
-            member = None if member.eof else member
+            if member.eof:
+                member = None
     if member is not None:
         raise ProtocolError(
             f"The reply is cut short: its gzip data end at byte {received:,}.", TRY_AGAIN

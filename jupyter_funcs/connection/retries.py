@@ -27,7 +27,8 @@ MAX_RETRIES = 2
 # All in seconds.
 MIN_TIME_LEFT = 1.0  # a request with less time left is not sent again
 _MAX_RETRY_AFTER = 30.0  # if the service asks for a longer pause, the user is told instead
-_FIRST_PAUSE, _MAX_PAUSE = 0.5, 8.0
+_FIRST_PAUSE = 0.5
+_MAX_PAUSE = 8.0
 # A comma of a list, and not the one before the day of a date.
 _BETWEEN = re.compile(r",(?!\s*[0-9]{1,2}[ -][A-Za-z])")
 # Background requests leave the state of the `random` module alone, which the user may have seeded.
@@ -118,12 +119,11 @@ def pause(  # noqa: PLR0913  # the decision depends on all of them
     """Return the seconds to wait before a request is sent again; ``None`` if it should not be."""
     if done >= min(most, _RETRIES[proof].get(purpose, 0)):
         return None
-    if retry_after is not None and retry_after > _MAX_RETRY_AFTER:
+    if retry_after is None:
+        retry_after = draw() * min(_MAX_PAUSE, _FIRST_PAUSE * 2**done)
+    elif retry_after > _MAX_RETRY_AFTER:
         return None
-    seconds = (
-        draw() * min(_MAX_PAUSE, _FIRST_PAUSE * 2**done) if retry_after is None else retry_after
-    )
-    return seconds if left - seconds >= MIN_TIME_LEFT else None
+    return retry_after if left - retry_after >= MIN_TIME_LEFT else None
 
 
 def pause_after(number: int, draw: Draw = DRAW) -> float:
@@ -168,7 +168,8 @@ class Breaker:
 
     max_failures = 5
     window = 60.0
-    first_pause, max_pause = 15.0, 120.0
+    first_pause = 15.0
+    max_pause = 120.0
 
     draw: Draw = DRAW
     _failures: deque[float] = field(default_factory=lambda: deque(maxlen=Breaker.max_failures))
@@ -197,7 +198,9 @@ class Breaker:
     def answered(self) -> None:
         """Report any answer of the service."""
         self._failures.clear()
-        self._probe_at, self._pause, self._probe = -math.inf, self.first_pause, None
+        self._probe_at = -math.inf
+        self._pause = self.first_pause
+        self._probe = None
 
     def failed(self, now: float, admission: Admission) -> None:
         """Report the failure of a request, after its retries."""

@@ -127,12 +127,16 @@ class Secret(Hidden):
         claims = {
             name: value for name, value in self._claims().items() if name not in _LOGIN_CLAIMS
         }
-        return claims if any(claims.get(name) for name in _OWN_CLAIMS) else {}
+        if any(claims.get(name) for name in _OWN_CLAIMS):
+            return claims
+        return {}
 
     def _claims(self) -> JsonObject:
         parts = self.reveal().split(".")
         with suppress(ValueError):
-            return read_object(base64.urlsafe_b64decode(parts[1] + "==")) if len(parts) == 3 else {}
+            if len(parts) == 3:
+                return read_object(base64.urlsafe_b64decode(parts[1] + "=="))
+            return {}
         return {}
 
 
@@ -199,7 +203,9 @@ def redacted_values(value: T) -> T:
             return {name: masked(item) for name, item in value.items()}
         if isinstance(value, list):
             return list(map(masked, value))
-        return _masked(value, secrets) if isinstance(value, str) else recorded(value)
+        if isinstance(value, str):
+            return _masked(value, secrets)
+        return recorded(value)
 
     return cast("T", masked(value))
 
@@ -262,7 +268,8 @@ class _Mask(logging.Filter):
     """Masks the secrets of this process in log records, and what is named as one in an address."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = _NAMED.sub(r"\1****", redacted_all(record.getMessage())), ()
+        record.msg = _NAMED.sub(r"\1****", redacted_all(record.getMessage()))
+        record.args = ()
         return True
 
 

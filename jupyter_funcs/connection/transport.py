@@ -103,8 +103,8 @@ class KeptReplies:
         return kept if kept and reply.is_known else reply
 
     def _read(self, request: Request, secrets: Sequence[Secret]) -> tuple[Path, Reply | None]:
-        asked = [request.method, request.url, request.body]
-        path = self._folder / f"{self._identity(secrets[0], asked)}.gz"
+        content = [request.method, request.url, request.body]
+        path = self._folder / f"{self._identity(secrets[0], content)}.gz"
         with suppress(OSError, ValueError, TypeError, EOFError, zlib.error):  # absent or broken
             head, _, data = gzip.decompress(read_small(path, MAX_BYTES)).partition(b"\n")
             reply = Reply(data, secrets, **read_object(head))
@@ -165,9 +165,11 @@ class Transport:
     def _open(self) -> None:
         self._pid = os.getpid()
         self._exchange = Exchange(self.connection, self._transport)
-        self.turn, self.detecting = asyncio.Lock(), asyncio.Lock()
+        self.turn = asyncio.Lock()
+        self.detecting = asyncio.Lock()
         # A user's own transport has a state of its own.
-        address, other = self.connection.base_url, self.connection.allow_server
+        address = self.connection.base_url
+        other = self.connection.allow_server
         origin = "://".join(urlsplit(other if address.startswith("file:") else address)[:2])
         self._health = HEALTH[origin] if self._transport is None else Health()
 
@@ -210,7 +212,8 @@ class Transport:
                 f"{self.connection.name} failed {breaker.max_failures} times in a row, so requests are paused.",
                 f"Try again in {math.ceil(admission.wait)} s, or now with --force or with_options(force=True).",
             )
-            paused.refused, paused.retry_after = True, admission.wait
+            paused.refused = True
+            paused.retry_after = admission.wait
             raise paused
         try:
             reply = await self._send(request, terms, progress)
