@@ -63,7 +63,9 @@ class _Hasher(pickle.Pickler):
 
     def persistent_id(self, value: Any) -> Any:
         """Return the items of a set in an order that is the same in each process."""
-        return sorted(value, key=repr) if type(value) in {set, frozenset} else None
+        if type(value) in {set, frozenset}:
+            return sorted(value, key=repr)
+        return None
 
     def reducer_override(self, value: Any) -> Any:
         is_code = isinstance(value, CodeType | ModuleType | property | type) or inspect.isroutine(
@@ -97,51 +99,34 @@ class _Hasher(pickle.Pickler):
             return [getattr(value, name) for name in _OF_CODE]
         module = _module(value)
         if inspect.ismethod(value):
-            # The attributes that a method stores are its state.
-            owner, changed = value.__self__, _names(value)[1]["ATTR"]
-            fields = getattr(owner, "__dict__", None)
-            if changed and isinstance(fields, dict):
-                owner = (
-                    type(owner),
-                    [(name, fields[name]) for name in sorted(fields.keys() - changed)],
-                )
-            return value.__func__, owner
-        is_own = self._is_own(module)
-        if is_own:
+            return value.__func__, _owner(value)
+        if self._is_own(module):
             self.modules.add(module)
-        if isinstance(value, type) and is_own:
-            members = [item for item in vars(value).items() if not item[0].startswith(_DERIVED)]
-            return (
-                type(value),
-                value.__bases__,
-                members,
-                getattr(value, "__pydantic_fields__", None),
-            )
-        if inspect.isfunction(value) and is_own:
-            names, stored, imports = _names(value)
-            used = {
-                name: value.__globals__[name]
-                for name in names & value.__globals__.keys() - stored["GLOBAL"]
-            }
-            cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
-            used |= {
-                name: cell.cell_contents for name, cell in cells if name not in stored["DEREF"]
-            }
-            for level, wanted, name in imports:
-                if level or self._is_own(name):
-                    with suppress(Exception):  # it isn't there, or fails
-                        used[f"{level} {name}"] = __import__(
-                            name, value.__globals__, None, wanted, level
-                        )
-            values = [(name, self._used(used[name], names)) for name in sorted(used)]
-            return value.__code__, value.__defaults__, value.__kwdefaults__, values, vars(value)
+            if isinstance(value, type):
+                members = [item for item in vars(value).items() if not item[0].startswith(_DERIVED)]
+                fields = getattr(value, "__pydantic_fields__", None)
+                return type(value), value.__bases__, members, fields
+            if inspect.isfunction(value):
+                return self._of_function(value)
         version = getattr(sys.modules.get(_top(module)), "__version__", None)
-        inner = (
-            [getattr(value, name, None) for name in _WRAPPED]
-            if not isinstance(value, type | ModuleType)
-            else []
-        )
+        inner = []
+        if not isinstance(value, type | ModuleType):
+            inner = [getattr(value, name, None) for name in _WRAPPED]
         return inner, module, getattr(value, "__qualname__", ""), str(version)
+
+    def _of_function(self, function: Any) -> Any:
+        names, stored, imports = _names(function)
+        variables = function.__globals__
+        used = {name: variables[name] for name in names & variables.keys() - stored["GLOBAL"]}
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        used |= {name: cell.cell_contents for name, cell in cells if name not in stored["DEREF"]}
+        for level, wanted, name in imports:
+            if level or self._is_own(name):
+                with suppress(Exception):  # it isn't there, or fails
+                    used[f"{level} {name}"] = __import__(name, variables, None, wanted, level)
+        values = [(name, self._used(used[name], names)) for name in sorted(used)]
+        code = function.__code__
+        return code, function.__defaults__, function.__kwdefaults__, values, vars(function)
 
     def _used(self, value: Any, names: set[str]) -> Any:
         if not isinstance(value, ModuleType) or not self._is_own(value.__name__):
@@ -163,12 +148,24 @@ class _Hasher(pickle.Pickler):
         return top == self._root or not is_installed
 
 
+def _owner(method: Any) -> Any:
+    """Return the object of a method, without the attributes that the method stores: they are its state."""
+    owner = method.__self__
+    changed = _names(method)[1]["ATTR"]
+    fields = getattr(owner, "__dict__", None)
+    if changed and isinstance(fields, dict):
+        return type(owner), [(name, fields[name]) for name in sorted(fields.keys() - changed)]
+    return owner
+
+
 def _text(value: Any) -> str:
     """Return the repr of an object if it says all of it, else its number."""
     if _top(_module(type(value))) in {"_thread", "threading"}:
         return type(value).__name__
     text = repr(value)
-    return _number(value) if any(mark in text for mark in ("<", "...", "…", "**")) else text
+    if any(mark in text for mark in ("<", "...", "…", "**")):
+        return _number(value)
+    return text
 
 
 def _names(function: Any) -> tuple[set[str], dict[str, set[str]], list[Any]]:
@@ -180,7 +177,7 @@ def _names(function: Any) -> tuple[set[str], dict[str, set[str]], list[Any]]:
     names = set[str]()
     stored: dict[str, set[str]] = {"GLOBAL": set(), "DEREF": set(), "ATTR": set()}
     imports = []
-    pending = [function.__code__] if hasattr(function, "__code__") else []
+    pending = [*filter(None, [getattr(function, "__code__", None)])]
     for code in pending:
         names.update(code.co_names, code.co_freevars)
         steps = list(dis.get_instructions(code))
@@ -212,11 +209,11 @@ def _number(value: Any) -> str:
 
 def _file(module: ModuleType) -> bytes:
     """Return the hash of a module's file as it was when first asked for: what is loaded may be older than the file."""
-    known, content = _files.get(module, (None, b""))
+    spec_then, content = _files.get(module, (None, b""))
     spec = getattr(
         module, "__spec__", None
     )  # another one when the module is loaded again; none of a shell's own
-    if not content or spec is not known:
+    if not content or spec is not spec_then:
         with suppress(AttributeError, OSError):
             content = hashlib.sha256(Path(module.__file__ or "").read_bytes()).digest()
         _files[module] = spec, content

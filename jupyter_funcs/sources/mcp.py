@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog
+from jupyter_funcs.catalog.schemas import definitions_of
 from jupyter_funcs.connection.login import ServerLogin
 from jupyter_funcs.connection.profiles import command_environment
 from jupyter_funcs.connection.replies import Reply, too_large
@@ -25,6 +26,7 @@ from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ArgumentError,
     ConfigError,
+    FuncsError,
     FunctionError,
     NotFoundError,
     ProtocolError,
@@ -34,7 +36,7 @@ from jupyter_funcs.core.text import folded, quote, replace_surrogates, size_text
 from jupyter_funcs.core.warn import collect_warnings, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.login import Redirect
@@ -44,9 +46,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MOST_TOOLS, _MOST_PAGES, _MAX_LISTING = 10_000, 1000, 64 * 2**20  # the last in bytes
+_MOST_TOOLS = 10_000
+_MOST_PAGES = 1000
+_MAX_LISTING = 64 * 2**20  # the last in bytes
 _MOST_NAMES = 5  # of tools left out, in one warning
-_DEFINITIONS = ("$defs", "definitions")
+_COMBINING = {"anyOf", "oneOf", "allOf", "$ref"}
 _IN_WORDS = {"text", "resource_link"}  # blocks that are no files
 _OF_A_LINK = ("name", "title", "uri", "description", "mimeType", "size")
 _WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
@@ -101,7 +105,8 @@ class McpSource:
         return hashlib.sha256(repr([folder, variables]).encode()).hexdigest()
 
     async def close(self) -> None:
-        link, self._link = self._link, None
+        link = self._link
+        self._link = None
         if link is not None:
             await link.close()
         await self._transport.close()
@@ -170,7 +175,8 @@ async def _list(link: Link, ask: Ask) -> ReadCatalog:
     """Return what reads the tools of all pages."""
     ask.max_bytes = min(ask.max_bytes, _MAX_LISTING)
     tools = []
-    cursor, before = None, link.received
+    cursor = None
+    before = link.received
     for _ in range(_MOST_PAGES):
         cursor = await link.list_tools(cursor, ask)
         tools += ask.result.get("tools", ())
@@ -213,17 +219,11 @@ def _function(tool: Any, group: str) -> Function | None:
     schema = tool.get("inputSchema")
     if not name.strip() or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
-    required: JsonObject = {
-        key: {} for key in only(list, schema.get("required")) if isinstance(key, str)
-    }
-    properties = only(dict, schema.get("properties"))
-    is_whole = not properties and any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref"))
-    params = {_WHOLE: schema} if is_whole else required | properties
+    is_whole = not (only(dict, schema.get("properties")) or _COMBINING.isdisjoint(schema))
     hints = only(dict, tool.get("annotations"))
     texts = [only(str, tool.get("title") or hints.get("title")), only(str, tool.get("description"))]
     if texts[1] and folded(texts[0]) == folded(name):
         del texts[0]
-    definitions = {key: schema[key] for key in _DEFINITIONS if key in schema}
     return Function(
         name=name,
         description="\n\n".join(filter(None, dict.fromkeys(texts))),
@@ -231,22 +231,28 @@ def _function(tool: Any, group: str) -> Function | None:
         context=_WHOLE if is_whole else None,
         returns=_returned(only(dict, tool.get("outputSchema"))),
         changes_data=hints.get("readOnlyHint") is not True,
-        params=tuple(
-            Param(
+        params=tuple(_params(schema, is_whole=is_whole)),
+    )
+
+
+def _params(schema: JsonObject, *, is_whole: bool) -> Iterator[Param]:
+    """Yield the properties of an object, and what it requires without saying more of it; or the whole of it."""
+    required: JsonObject = {
+        key: {} for key in only(list, schema.get("required")) if isinstance(key, str)
+    }
+    params = required | only(dict, schema.get("properties"))
+    if is_whole:
+        params = {_WHOLE: schema}
+    for key, own in params.items():
+        about = only(dict, own)
+        if key.strip():
+            yield Param(
                 name=key,
-                description=only(
-                    str, only(dict, own).get("description") or only(dict, own).get("title")
-                ),
+                description=only(str, about.get("description") or about.get("title")),
                 required=is_whole or key in required,
                 encoding=Encoding.JSON,
-                schema=definitions | own
-                if isinstance(own, dict) and "'$ref'" in repr(own)
-                else own,
+                schema=definitions_of(schema) | about if "'$ref'" in repr(about) else own,
             )
-            for key, own in params.items()
-            if key.strip()
-        ),
-    )
 
 
 def _returned(schema: JsonObject) -> JsonObject | None:
@@ -254,8 +260,7 @@ def _returned(schema: JsonObject) -> JsonObject | None:
     members = only(dict, schema.get("properties"))
     if members.keys() != {"result"}:
         return schema or None
-    definitions = {key: schema[key] for key in _DEFINITIONS if key in schema}
-    return only(dict, members["result"]) | definitions
+    return only(dict, members["result"]) | definitions_of(schema)
 
 
 async def _call(
@@ -287,20 +292,27 @@ def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
     ]
     texts = list(map(_text, blocks))
     if result.get("isError") is True:
-        text = redacted_line("\n".join(texts)) or "it gave no reason."
-        words = text.casefold()
-        if words.startswith("unknown tool") or f"tool {name} not found" in words:
-            raise NotFoundError(text, "See %funcs find, after %funcs refresh.")
-        raise FunctionError(f"The function failed: {text}", "Check its arguments first.")
+        raise _refusal(redacted_line("\n".join(texts)) or "it gave no reason.", name)
     value = result.get("structuredContent")
     if not all(block.get("type") in _IN_WORDS for block in blocks):
         return _files(blocks, value)
     if value is None:
-        values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
-        value = values[0] if len(values) == 1 else values or None
+        value = _value_of(blocks, texts)
     elif isinstance(value, dict) and value.keys() == {"result"}:
         value = value["result"]  # the SDK's servers wrap what isn't an object so
     return _encoded(value), ""
+
+
+def _value_of(blocks: list[JsonObject], texts: list[str]) -> Any:
+    values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
+    return values[0] if len(values) == 1 else values or None
+
+
+def _refusal(text: str, name: str) -> FuncsError:
+    words = text.casefold()
+    if words.startswith("unknown tool") or f"tool {name} not found" in words:
+        return NotFoundError(text, "See %funcs find, after %funcs refresh.")
+    return FunctionError(f"The function failed: {text}", "Check its arguments first.")
 
 
 def _files(blocks: list[JsonObject], value: Any) -> tuple[bytes, str]:

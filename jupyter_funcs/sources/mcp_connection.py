@@ -58,7 +58,7 @@ from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from anyio.abc import Process
 
@@ -76,7 +76,9 @@ _OPEN_SECONDS = 60.0
 _NOTIFY_SECONDS = 5.0
 # Between two looks at a task: at least, if the server doesn't say, and at most.
 _TASK_SECONDS = (0.1, 1.0, 30.0)
-_EXIT_SECONDS, _TERM_SECONDS, _POLL = 0.6, 0.3, 0.01
+_EXIT_SECONDS = 0.6
+_TERM_SECONDS = 0.3
+_POLL = 0.01
 _LONGEST = 300
 _NOT_STARTED: dict[type[OSError], str] = {
     FileNotFoundError: "it doesn't exist",
@@ -422,22 +424,23 @@ class Link:
             return ask.failure
         text = redacted_line(_reason(error))
         code = error.code if isinstance(error, MCPError) else None
-        # The SDK's words for the end of a reply or a connection; a tool's own error may have the same code.
-        is_closed = text.startswith("SSE stream ended") or (
-            text == "Connection closed" and self.ended.is_set()
-        )
-        if code == types.CONNECTION_CLOSED and is_closed:
+        if code == types.CONNECTION_CLOSED and self._is_closed(text):
             return self._end()
         if code == types.METHOD_NOT_FOUND and self.opened.done() and refusal is ProtocolError:
             what = f"{self.name} is an MCP server without tools."
             return Failure(ConfigError(what, "Connect to another one."))
-        if code is None or code == types.PARSE_ERROR or refusal is ProtocolError:
+        if code in {None, types.PARSE_ERROR} or refusal is ProtocolError:
             what = f"{self.name} did not answer as an MCP server: {text}"
             check = "Check its command." if self.command else CHECK_ADDRESS
             return Failure(ProtocolError(what, check))
         if code == types.INVALID_PARAMS:
             return Failure(ArgumentError(text))
         return Failure(refusal(f"The function failed: {text}", "Check its arguments first."))
+
+    def _is_closed(self, text: str) -> bool:
+        # The SDK's words for the end of a reply or a connection; a tool's own error may have the same code.
+        is_end = text == "Connection closed" and self.ended.is_set()
+        return is_end or text.startswith("SSE stream ended")
 
     def _end(self) -> Failure:
         """Return why the connection has ended."""
@@ -500,7 +503,8 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
     link: Link
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        ask, body = _asking.get(), await request.aread()
+        ask = _asking.get()
+        body = await request.aread()
         is_answered = request.method == "POST" and "id" in json_decoding.decode(body)
         try:
             # A message without an answer must not hold up what is sent after it.
@@ -515,13 +519,10 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         if is_answered:
             ask.failure = reply if isinstance(reply, Failure) else None
         if not isinstance(reply, Failure):
-            headers = [
-                (name, text)
-                for name, text in reply.response.headers.items()
-                if name.lower() not in _FRAMING
-            ]
             return httpx2.Response(
-                reply.response.status_code, headers=headers, stream=_Pieces(self.link, ask, reply)
+                reply.response.status_code,
+                headers=_unframed(reply.response.headers),
+                stream=_Pieces(self.link, ask, reply),
             )
         if not is_answered:
             return httpx2.Response(202 if request.method == "POST" else 405)
@@ -530,7 +531,8 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})
 
     async def _open(self, request: httpx2.Request, body: bytes) -> Opened | Failure:
-        link, url = self.link, request.url
+        link = self.link
+        url = request.url
         if not same_origin(str(url), link.transport.connection.base_url):
             return Failure(
                 ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS)
@@ -547,6 +549,10 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
                 ended = ServiceConnectionError(f"{link.name} has ended the session.", "Try again.")
                 return Failure(ended, Proof.NOT_SENT)
         return reply
+
+
+def _unframed(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(name, text) for name, text in headers.items() if name.lower() not in _FRAMING]
 
 
 @dataclass(eq=False)
@@ -622,7 +628,7 @@ async def fetch_token(
     about = OAuthClientMetadata.model_validate(
         {
             "client_name": "jupyter_funcs",
-            "redirect_uris": [redirect.uri if redirect else "http://127.0.0.1/callback"],
+            "redirect_uris": [getattr(redirect, "uri", "http://127.0.0.1/callback")],
             "token_endpoint_auth_method": "none",  # as for all programs on a user's machine
         }
     )

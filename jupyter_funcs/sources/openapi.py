@@ -80,11 +80,15 @@ if TYPE_CHECKING:
 
 _MAX_DOCUMENT = 32 * 2**20  # bytes
 _MAX_PARAMS = 100_000  # of all operations
-_MAX_NAME, _MAX_TEXT, _MAX_MARKED = 200, 4000, 20_000
+_MAX_NAME = 200
+_MAX_TEXT = 4000
+_MAX_MARKED = 20_000
 _NOT_WORD = re.compile(r"\W", re.ASCII)
 _CHECK_DOCUMENT = "Check the document, and where it is."
 _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no data
-_MAX_POLLS, _MAX_REDIRECTS = 1000, 3  # for one result; between more redirects there are pauses
+# For one result; between more redirects there are pauses.
+_MAX_POLLS = 1000
+_MAX_REDIRECTS = 3
 _MAX_ALTERNATIVES = 20  # of what an operation may be called with
 _REFUSALS = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _SHOWN = 3  # operations named in a warning
@@ -301,7 +305,9 @@ def _refused(server: str) -> ConfigError:
         )
     if "://" in server:
         what = f"The OpenAPI document names the server {quote(server)}, which is not where it comes from."
-    origin = "://".join(urlsplit(server)[:2]) if same_origin(server, server) else "https://…"
+    origin = "https://…"
+    if same_origin(server, server):
+        origin = "://".join(urlsplit(server)[:2])
     return ConfigError(
         what,
         f'If you trust it, use jf.connect(…, allow_server="{origin}"), or for %funcs a profile with the line '
@@ -348,17 +354,7 @@ class _Document(Once):
         if not functions and not is_allowed:
             raise _refused(server)
         if unusable:
-            more = " …" if len(unusable) > _SHOWN else ""
-            reasons = "; ".join(f"{name} ({reason})" for name, reason in unusable[:_SHOWN]) + more
-            hint = _FILES_HINT if any(UNREAD in reason for _, reason in unusable) else ""
-            total = len(functions) + len(unusable)
-            if not functions:
-                raise ConfigError(
-                    f"No operation of the OpenAPI document can be run: {reasons}", hint
-                )
-            warn(
-                f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}"
-            )
+            _report(unusable, len(functions))
         names = distinct([function.name for function in functions], "{} ({})", 2)
         named = zip(functions, names, strict=True)
         return Catalog((function.changed(name=name) for function, name in named), unusable)
@@ -403,9 +399,9 @@ class _Document(Once):
         sent, content_type = self.once("body", body, self._body)
         params: dict[str, Param] = {}
         for param in (*self._parameters(item, operation), *sent):
-            place = (
-                param.name if param.name not in params else f"{param.context['in']}.{param.name}"
-            )
+            place = param.name
+            if param.name in params:
+                place = f"{param.context['in']}.{param.name}"
             params[place] = param.changed(name=place)
         title, text = (
             prose(only(str, operation.get(key))[:_MAX_MARKED]).removesuffix(".")
@@ -457,10 +453,7 @@ class _Document(Once):
             return []
         required = where == "path" or about.get("required") is True
         style = _style(about, "form" if where in {"query", "cookie"} else "simple")
-        is_simple = where in {"query", "header"} or (
-            where == "path" and style["style"] in {"simple", *DELIMITERS}
-        )
-        is_simple |= where == "cookie" and COOKIE.fullmatch(name) is not None
+        is_simple = _is_simple(where, name, style["style"])
         if not (is_simple and name.strip()) or len(name) > _MAX_TEXT:
             if required:
                 place = clip(inert(where), 20)
@@ -489,12 +482,13 @@ class _Document(Once):
             context=context,
             encoding=Encoding.JSON,
         )
-        return _as_deprecated(param) if said_of("deprecated", schema, self._root) is True else param
+        if said_of("deprecated", schema, self._root) is True:
+            return _as_deprecated(param)
+        return param
 
     def _body(self, body: JsonObject) -> tuple[list[Param], str]:
         """Return the parameters for the body, which is JSON or a form, and its media type."""
         content = only(dict, body.get("content"))
-        needed = body.get("required") is True
         kind = min(filter(MEDIA_TYPE.fullmatch, content), key=body_rank, default="")
         about = only(dict, content.get(kind))
         schema = about.get("schema")
@@ -503,32 +497,44 @@ class _Document(Once):
         )
         has_parts = 0 < len(named) <= MOST_PROPERTIES
         is_form = kind in {FORM_BODY, MULTIPART}
-        is_other = kind.startswith("multipart/") and not is_form
-        if not kind or is_other or (is_form and not has_parts):
-            if needed or named:  # without its properties it would do something else
+        is_usable = has_parts if is_form else kind and not kind.startswith("multipart/")
+        if not is_usable:
+            if body.get("required") is True or named:  # without it, it would do something else
                 other = quote(kind or next(iter(content), ""), 60)
                 raise UnusableError(f"its body is {other}, which can't be filled in")
             return [], ""
         if has_parts and (is_form or JSON_BODY.fullmatch(kind)):
             # A body is optional unless the document says otherwise, which most forget.
-            required = set() if body.get("required") is False else required
+            if body.get("required") is False:
+                required = set()
             styles = only(dict, about.get("encoding"))
-            return [
-                self._part(kind, name, part, styles.get(name), required=name in required)
-                for name, part in named.items()
-                if name.strip() and said_of("readOnly", part, self._root) is not True
-            ], kind
+            return list(self._filled_in(kind, named, required, styles)), kind
+        return [self._whole_body(kind, body, schema)], kind
+
+    def _filled_in(
+        self, kind: str, named: JsonObject, required: set[str], styles: JsonObject
+    ) -> Iterator[Param]:
+        """Yield the parameters for the properties of a body."""
+        for name, part in named.items():
+            if name.strip() and said_of("readOnly", part, self._root) is not True:
+                yield self._part(kind, name, part, styles.get(name), required=name in required)
+
+    def _whole_body(self, kind: str, body: JsonObject, schema: Any) -> Param:
+        """Return the parameter for a body that is one value."""
+        needed = body.get("required") is True
         whole = {"in": "body", "name": "body", "whole": True}
         is_json = JSON_BODY.fullmatch(kind)
         text = only(str, body.get("description"))
         param = self._param(whole, schema if is_json else _TEXT, required=needed, text=text)
-        return [param if is_json or TEXT_BODY.fullmatch(kind) else _as_file(param)], kind
+        return param if is_json or TEXT_BODY.fullmatch(kind) else _as_file(param)
 
     def _part(self, kind: str, name: str, schema: Any, style: Any, *, required: bool) -> Param:
         """Return the parameter for a property of a body."""
         context = {"in": "body", "name": name, **_style(style)}
         param = self._param(context, schema, required=required)
-        return _as_file(param) if kind == MULTIPART and self._is_file(schema) else param
+        if kind == MULTIPART and self._is_file(schema):
+            return _as_file(param)
+        return param
 
     def _is_file(self, schema: Any) -> bool:
         """Return whether a part of a form is a file, or a list of files."""
@@ -548,7 +554,7 @@ class _Document(Once):
         several = [reply for code, reply in replies.items() if code[:1] == "2"] or [
             replies.get("default", ("", None))
         ]
-        readable = [reply for reply in several if reply]
+        readable = [*filter(None, several)]
         if not readable:
             raise UnusableError("its reply is a web page")
         reply = max(readable, key=lambda reply: bool(reply[0]))  # the first that names its type
@@ -570,6 +576,26 @@ class _Document(Once):
             [self._schemes[name] for name in only(dict, schemes) if name in self._schemes]
             for schemes in alternatives
         ]
+
+
+def _report(unusable: list[tuple[str, str]], usable: int) -> None:
+    """Warn of operations that can't be run, with the reasons; raise a `ConfigError` if none can."""
+    more = " …" if len(unusable) > _SHOWN else ""
+    reasons = "; ".join(f"{name} ({reason})" for name, reason in unusable[:_SHOWN]) + more
+    hint = _FILES_HINT if any(UNREAD in reason for _, reason in unusable) else ""
+    if not usable:
+        raise ConfigError(f"No operation of the OpenAPI document can be run: {reasons}", hint)
+    total = usable + len(unusable)
+    warn(f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}")
+
+
+def _is_simple(where: str, name: str, style: str) -> bool:
+    """Return whether a parameter can be sent at a place in a style."""
+    if where == "path":
+        return style in {"simple", *DELIMITERS}
+    return where in {"query", "header"} or (
+        where == "cookie" and COOKIE.fullmatch(name) is not None
+    )
 
 
 def _as_deprecated(param: Param) -> Param:
@@ -602,5 +628,7 @@ def _style(about: Any, default: str = "form") -> JsonObject:
     style = only(str, about.get("style")) or default
     explode = about.get("explode", style == "form") is True
     kind = only(str, about.get("contentType")).partition(",")[0].strip()  # of a part of a form
-    named = {"media_type": kind} if MEDIA_TYPE.fullmatch(kind) and "*" not in kind else {}
+    named = {}
+    if MEDIA_TYPE.fullmatch(kind) and "*" not in kind:
+        named = {"media_type": kind}
     return {"style": style, "explode": explode, "json": False, **named}

@@ -149,7 +149,9 @@ class DocumentFiles:
         if len(self._numbers) > _MAX_FILES:
             return f"the document refers to more than {_MAX_FILES:,} files"
         is_file = self._address.startswith("file:") and url.startswith("file:///")
-        return "" if is_file or same_origin(url, self._address) else "it is at another address"
+        if is_file or same_origin(url, self._address):
+            return ""
+        return "it is at another address"
 
 
 def decoded(data: bytes, what: str, *, is_yaml: bool) -> Any:
@@ -178,7 +180,9 @@ def is_too_deep(content: Any) -> bool:
 def missing(ref: Any, root: JsonObject) -> str:
     """Return what to say of a reference that leads nowhere."""
     steps = str(ref).split("/")
-    file = root[_FILES].get(steps[2]) if steps[1:2] == [_FILES] and len(steps) > 2 else None
+    file = None
+    if steps[1:2] == [_FILES] and len(steps) > 2:
+        file = root[_FILES].get(steps[2])
     if file is None:
         return f"refers to {quote(clip(str(ref), _MAX_WHY))}, which leads nowhere"
     if file["why"]:

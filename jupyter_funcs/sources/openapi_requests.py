@@ -8,6 +8,7 @@ import re
 import time
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from mimetypes import guess_type
 from pathlib import Path
 from secrets import token_hex
@@ -64,10 +65,9 @@ _RUNNING = {
 }
 _FAILED = {"failed", "failure", "error", "canceled", "cancelled", "aborted", "rejected"}
 _MAX_STATUS = 64 * 1024  # bytes of a reply that says how far an operation is
-_MIN_PAUSE, _MAX_PAUSE = (
-    0.2,
-    10.0,
-)  # seconds between two such requests, if the server doesn't say more
+# Seconds between two such requests, if the server doesn't say more.
+_MIN_PAUSE = 0.2
+_MAX_PAUSE = 10.0
 DELIMITERS = {
     "pipeDelimited": "%7C",
     "spaceDelimited": "%20",
@@ -91,8 +91,7 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         elif where["in"] == "query":
             query += _query(where, value)
         elif where["in"] == "path":
-            is_reserved = f"{{+{where['name']}}}" in context["path"]
-            path[where["name"]] = _joined(where, value, _several if is_reserved else escaped)
+            path[where["name"]] = _joined(where, value, _escape_of(where["name"], context["path"]))
         elif where["in"] == "cookie":
             cookies.append(
                 f"{where['name']}={_joined(where, value, partial(escaped, safe=_IN_COOKIES))}"
@@ -101,19 +100,26 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
             headers[where["name"]] = _header(name, _joined(where, value))
     if cookies:
         headers["Cookie"] = "; ".join(cookies)
-    url = context["server"] + _filled(context["path"], path) + "?" * bool(query) + "&".join(query)
+    url = context["server"] + _filled(context["path"], path)
+    url = "?".join(filter(None, [url, "&".join(query)]))
     if not may_ask(connection, url):
         raise ConfigError(
             f"{function.name} runs on another server than {connection.name}.",
             "List the functions again.",
         )
-    data: Any = None
+    data = None
     if context["content_type"] and (context["needs_body"] or filled):
-        data, headers["Content-Type"] = _encoded(context["content_type"], filled)
-        if isinstance(data, Upload):
-            headers["Content-Length"] = str(data.size)
+        data = _add_body(headers, context["content_type"], filled)
     credentials = credentials_of(connection, context["security"], url)
     return Request(context["method"], url, data, headers, credentials, is_operation=True)
+
+
+def _add_body(headers: dict[str, str], kind: str, filled: Sequence[tuple[Param, Any]]) -> Any:
+    """Return a body as it is sent, and add its headers."""
+    data, headers["Content-Type"] = _encoded(kind, filled)
+    if isinstance(data, Upload):
+        headers["Content-Length"] = str(data.size)
+    return data
 
 
 def at_parameters(errors: Messages, function: Function) -> Messages:
@@ -123,16 +129,23 @@ def at_parameters(errors: Messages, function: Function) -> Messages:
     whole = next((name for name, context in params.items() if context.get("whole")), "")
     placed: Messages = {}
     for path, texts in errors.items():
-        parts = path.split(".")
-        begins = {".".join(parts[:end]): ".".join(parts[end:]) for end in range(len(parts), 0, -1)}
-        spelt = {**begins, parts[-1]: ""}
-        own = {names.get(part) or names.get(folded(part), ""): rest for part, rest in spelt.items()}
-        own.pop("", None)
-        name, rest = next(
-            iter(own.items()), (whole or path, path if whole and path != whole else "")
-        )
-        placed.setdefault(name, []).extend(f"{rest}: {text}" if rest else text for text in texts)
+        name, rest = _parameter_at(path, names)
+        if not name and whole and path != whole:
+            name = whole
+            rest = path
+        about = rest and f"{rest}: "
+        placed.setdefault(name or path, []).extend(f"{about}{text}" for text in texts)
     return placed
+
+
+def _parameter_at(path: str, names: Mapping[str, str]) -> tuple[str, str]:
+    """Return the parameter that a path begins or ends with, and the rest of the path; empty if there is none."""
+    parts = path.split(".")
+    begins = {".".join(parts[:end]): ".".join(parts[end:]) for end in range(len(parts), 0, -1)}
+    for part, rest in {**begins, parts[-1]: ""}.items():
+        if name := names.get(part) or names.get(folded(part)):
+            return name, rest
+    return "", ""
 
 
 def body_rank(kind: str) -> int:
@@ -149,33 +162,36 @@ def body_rank(kind: str) -> int:
 def _encoded(kind: str, filled: Sequence[tuple[Param, Any]]) -> tuple[bytes | Upload, str]:
     """Return a body as it is sent, and its media type."""
     if kind == FORM_BODY:
-        return "&".join(
-            pair for param, value in filled for pair in _query(param.context, value)
-        ).encode(), kind
+        pairs = chain.from_iterable(_query(param.context, value) for param, value in filled)
+        return "&".join(pairs).encode(), kind
     if kind == MULTIPART:
         boundary = token_hex(16)
-        parts = [_part(param, item) for param, value in filled for item in as_list(value)]
-        return _form_data(parts, boundary), f"{kind}{BOUNDARY}{boundary}"
+        return _form_data(filled, boundary), f"{kind}{BOUNDARY}{boundary}"
     body: Any = {param.context["name"]: value for param, value in filled}
     for param, value in filled:
         if param.encoding is Encoding.FILE:
             file = _part(param, value)
             upload = Upload()
             upload.shown = upload.add(file.content)
-            return upload, file.media_type if "*" in kind else kind
+            return upload, _instead(kind, file.media_type)
         if param.context.get("whole"):
             body = value
     if JSON_BODY.fullmatch(kind):
-        try:
-            return json.dumps(
-                body, allow_nan=False
-            ).encode(), "application/json" if "*" in kind else kind
-        except ValueError:
-            raise ArgumentError(
-                "JSON has no NaN and no infinity.", "Leave the value out."
-            ) from None
+        return _json(body), _instead(kind, "application/json")
     text = str(body or "")
     return text.encode(), kind if text.isascii() or ";" in kind else f"{kind}; charset=utf-8"
+
+
+def _instead(kind: str, own: str) -> str:
+    """Return a media type, or one of our own where it has a wildcard."""
+    return own if "*" in kind else kind
+
+
+def _json(body: Any) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except ValueError:
+        raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
 
 
 class _Part(NamedTuple):
@@ -208,7 +224,8 @@ def _part(param: Param, value: Any) -> _Part:
     )
 
 
-def _form_data(parts: Sequence[_Part], boundary: str) -> Upload:
+def _form_data(filled: Sequence[tuple[Param, Any]], boundary: str) -> Upload:
+    parts = [_part(param, item) for param, value in filled for item in as_list(value)]
     upload = Upload()
     shown: dict[str, list[Any]] = {}
     for part in parts:
@@ -246,9 +263,9 @@ class Upload:
             size = len(content) if isinstance(content, bytes) else content.stat().st_size
         self._contents.append((content, size))
         self.size += size
-        return (
-            {"size": size} if isinstance(content, bytes) else {"file": str(content), "size": size}
-        )
+        if isinstance(content, bytes):
+            return {"size": size}
+        return {"file": str(content), "size": size}
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for content, size in self._contents:
@@ -305,6 +322,12 @@ def place_after(reply: Reply, last: Place, method: str, url: str) -> Place:
         link = status or location or (url if again else "")
         has_status = bool(status) or last.has_status
         return Place(link, bool(link), has_status, location if status else last.result)
+    return _place_by_status(reply, last, url)
+
+
+def _place_by_status(reply: Reply, last: Place, url: str) -> Place:
+    """Return where to ask after a reply that may say in its body how far the operation is."""
+    has_pause = "retry-after" in reply.headers
     if not last.is_monitor or not (last.has_status or has_pause) or len(reply.data) > _MAX_STATUS:
         return Place()
     body = read_object(reply.data)
@@ -320,8 +343,9 @@ def place_after(reply: Reply, last: Place, method: str, url: str) -> Place:
 
 async def pause_before(reply: Reply, number: int, until: float) -> None:
     """Wait as long as a reply says, else longer each time."""
-    wanted = parse_retry_after(reply.headers, time.time())
-    pause = min(_MAX_PAUSE, _MIN_PAUSE * 1.5**number) if wanted is None else wanted
+    pause = parse_retry_after(reply.headers, time.time())
+    if pause is None:
+        pause = min(_MAX_PAUSE, _MIN_PAUSE * 1.5**number)
     if pause > until - loop_time():
         what = f"The server says to wait {pause:,.0f} s, which is longer than the run may take."
         raise DeadlineError(
@@ -346,7 +370,8 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 
 
 def _query(where: Values, value: Any) -> list[str]:
-    name, is_plain = where["name"], where["json"] or not isinstance(value, (list, dict))
+    name = where["name"]
+    is_plain = where["json"] or not isinstance(value, (list, dict))
     is_deep = where["style"] == "deepObject" and isinstance(value, dict)
     if is_plain or not (is_deep or where["explode"]):
         return [f"{escaped(name)}={_joined(where, value, escaped)}"]
@@ -365,9 +390,9 @@ def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> st
         return escape(json.dumps(value) if where["json"] else text_of(value))
     if isinstance(value, dict) and where["explode"]:
         return ",".join(f"{escape(key)}={escape(text_of(item))}" for key, item in value.items())
-    several = (
-        value if isinstance(value, list) else [part for pair in value.items() for part in pair]
-    )
+    several = value
+    if not isinstance(value, list):
+        several = [part for pair in value.items() for part in pair]
     return DELIMITERS.get(where["style"], ",").join(escape(text_of(item)) for item in several)
 
 
@@ -376,6 +401,10 @@ def _header(name: str, text: str) -> str:
         why = f"{name} does not take {quote(text)}: a header has no line breaks, and Latin-1 letters only."
         raise ArgumentError(why, errors={name: [why]})
     return text.strip()
+
+
+def _escape_of(name: str, path: str) -> Callable[[str], str]:
+    return _several if f"{{+{name}}}" in path else escaped
 
 
 def _several(text: str) -> str:

@@ -81,7 +81,9 @@ class SchemaReader(Once):
         definitions, more = self._definitions[key]
         if size + more > _MAX_SCHEMA or not schema:
             return True
-        return {**schema, "$defs": definitions} if definitions else schema
+        if definitions:
+            return {**schema, "$defs": definitions}
+        return schema
 
     def _definitions_of(self, names: list[str]) -> tuple[JsonObject, float]:
         """Return what some names lead to, and its size: endless if it is too much."""
@@ -120,23 +122,23 @@ class SchemaReader(Once):
             if part is None:
                 return True
             name = schema["$ref"].removeprefix(self._components)
-            self._named[name], names[name] = part, None
+            self._named[name] = part
+            names[name] = None
             plain["$ref"] = f"#/$defs/{escaped(name.replace('~', '~0').replace('/', '~1'))}"
         for word, inner in schema.items():
             if word in _NAMED and isinstance(inner, dict):
                 plain[word] = {name: self._property(part, names) for name, part in inner.items()}
             elif word in _INNER:
-                several = isinstance(inner, list)
-                plain[word] = (
-                    [self._plain(part, names) for part in inner]
-                    if several
-                    else self._plain(inner, names)
-                )
-        for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
-            if isinstance(plain.get(f"exclusive{word}"), bool) and plain.pop(f"exclusive{word}"):
-                plain[f"exclusive{word}"] = plain.pop(word.lower(), None)
-        is_nullable = schema.get("nullable") is True or schema.get("x-nullable") is True
-        return {"anyOf": [plain, {"type": "null"}]} if is_nullable else plain
+                plain[word] = self._inner(inner, names)
+        _convert_bounds(plain)
+        if True in (schema.get("nullable"), schema.get("x-nullable")):
+            return {"anyOf": [plain, {"type": "null"}]}
+        return plain
+
+    def _inner(self, inner: Any, names: dict[str, None]) -> Any:
+        if isinstance(inner, list):
+            return [self._plain(part, names) for part in inner]
+        return self._plain(inner, names)
 
     def _property(self, schema: Any, names: dict[str, None]) -> Any:
         """Return the schema of a part of an object, with its description, and whether only the server sets it."""
@@ -146,3 +148,9 @@ class SchemaReader(Once):
         if said_of("readOnly", schema, self._root) is True:
             about["readOnly"] = True
         return {**only(dict, plain), **about} if about else plain
+
+
+def _convert_bounds(schema: JsonObject) -> None:
+    for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
+        if isinstance(schema.get(f"exclusive{word}"), bool) and schema.pop(f"exclusive{word}"):
+            schema[f"exclusive{word}"] = schema.pop(word.lower(), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
@@ -38,7 +39,8 @@ _PATH = re.compile(r"(?a)(?!\.\.?(?:/|$))[\w~-][\w.~-]*(?:/[\w~-][\w.~-]*)*")
 _PREFIX = re.compile(
     r'(?a)prefix "(\w{1,20})"'
 )  # how Django REST framework's documents describe theirs
-_MAX_NAME, _MAX_URL = 200, 4000
+_MAX_NAME = 200
+_MAX_URL = 4000
 _FLOWS = {
     "clientCredentials": ("client", {"token": "tokenUrl"}),
     "authorizationCode": ("browser", {"token": "tokenUrl", "start": "authorizationUrl"}),
@@ -55,7 +57,9 @@ def may_ask(connection: Connection, url: str) -> bool:
 def _base(connection: Connection) -> str:
     """Return what addresses in a document are relative to; of a file, where the user says that its server is."""
     location = connection.location or connection.base_url
-    return location if "://" in location else f"{connection.allow_server}/".lstrip("/")
+    if "://" in location:
+        return location
+    return f"{connection.allow_server}/".lstrip("/")
 
 
 class Servers(Once):
@@ -97,10 +101,11 @@ class Servers(Once):
             is_main or any(same_origin(url, main) for url in urls for main in self._main_urls)
         ):
             urls = [self._deployed(urls[0])]
-        allowed = [
-            url for url in urls if may_ask(self._connection, url) and not VARIABLE.search(url)
-        ]
+        allowed = list(filter(self._is_allowed, urls))
         return (allowed or urls)[0], bool(allowed)
+
+    def _is_allowed(self, url: str) -> bool:
+        return may_ask(self._connection, url) and not VARIABLE.search(url)
 
     def _deployed(self, url: str) -> str:
         """Return the address of one's own deployment, at the path that the document says unless the user says one."""
@@ -143,11 +148,9 @@ class Servers(Once):
         names = [name for server in self._main for name in VARIABLE.findall(_template(server))]
         for name in self._set:
             if name not in names:
-                which = (
-                    f"It has {listed(map(quote, dict.fromkeys(names)))}."
-                    if names
-                    else "It has none."
-                )
+                which = "It has none."
+                if names:
+                    which = f"It has {listed(map(quote, dict.fromkeys(names)))}."
                 raise ConfigError(f"No server of the document has a variable {quote(name)}.", which)
 
     def _choice(self) -> Any:
@@ -233,7 +236,8 @@ def _matched(template: str, address: str, variables: JsonObject) -> dict[str, st
             if label.casefold() != part.casefold():
                 return {}
             continue
-        name, after = variable[0], variable[-1]
+        name = variable[0]
+        after = variable[-1]
         value = part[len(before) : len(part) - len(after)]
         options = only(list, only(dict, variables.get(name)).get("enum"))
         if len(variable) > 2 or before + value + after != part or not _LABEL.fullmatch(value):
@@ -250,7 +254,9 @@ def listed_places(
     connection: Connection, credentials: Iterable[Credential] = ()
 ) -> list[JsonObject]:
     """Return where each secret of a request goes, and the variable in which a command of a shell finds it."""
-    own = "FUNCS_TOKEN" if connection.header == "Authorization" else "FUNCS_API_KEY"
+    own = "FUNCS_API_KEY"
+    if connection.header == "Authorization":
+        own = "FUNCS_TOKEN"
     return [
         {
             "in": place.where,
@@ -265,7 +271,8 @@ def listed_places(
 
 def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonObject:
     """Return what a security scheme of a document says, in JSON types: where its secret goes, and where from."""
-    kind, where = str(scheme.get("type")), only(str, scheme.get("in"))
+    kind = str(scheme.get("type"))
+    where = only(str, scheme.get("in"))
     header = only(str, scheme.get("name"))[:_MAX_NAME]
     about: JsonObject = {
         "scheme": clip(inert(name), _MAX_NAME),
@@ -273,30 +280,28 @@ def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonOb
         "name": "Authorization",
     }
     prefix = _PREFIX.search(only(str, scheme.get("description"))[:_MAX_URL])
-    if kind == "apiKey" and header.casefold() == "authorization" and where == "header":
-        return {**about, "prefix": f"{prefix[1]} " if prefix else "Bearer "}
-    if kind == "apiKey" and (
-        where == "query" or (where in {"header", "cookie"} and HEADER.fullmatch(header))
-    ):
-        return {**about, "in": where, "name": header, "prefix": ""}
+    if kind == "apiKey":
+        if header.casefold() == "authorization" and where == "header":
+            return {**about, "prefix": f"{prefix[1]} " if prefix else "Bearer "}
+        if where == "query" or (where in {"header", "cookie"} and HEADER.fullmatch(header)):
+            return {**about, "in": where, "name": header, "prefix": ""}
     if kind == "http" and str(scheme.get("scheme")).casefold() == "basic":
         return {**about, "prefix": BASIC}
     about["prefix"] = "Bearer "
     base = _base(connection)
-    listed_flows = only(dict, scheme.get("flows"))
-    flows = {
-        flow: {
-            at: _absolute(base, only(dict, listed_flows[key]).get(name))
-            for at, name in names.items()
-        }
-        for key, (flow, names) in _FLOWS.items()
-        if key in listed_flows
-    }
-    if flows:
+    if flows := _flows(only(dict, scheme.get("flows")), base):
         about["flows"] = flows
     if url := _absolute(base, scheme.get("openIdConnectUrl")):
         about["discovery"] = url
     return about
+
+
+def _flows(listed: JsonObject, base: str) -> JsonObject:
+    return {
+        flow: {at: _absolute(base, only(dict, listed[key]).get(name)) for at, name in names.items()}
+        for key, (flow, names) in _FLOWS.items()
+        if key in listed
+    }
 
 
 def credentials_of(
@@ -307,27 +312,30 @@ def credentials_of(
     # Those of schemes go only where the user says that the document's server is.
     is_there = same_origin(url, connection.allow_server or connection.base_url)
     met: list[tuple[int, tuple[Credential, ...]]] = []
-    for schemes in security:
+    for schemes in filter(None, security):
         sources = [source_of(connection, scheme) if is_there else None for scheme in schemes]
         missing = sources.count(None)
-        if (
-            missing
-            and own[0].place.prefix != "Bearer "
-            and any(scheme["prefix"] for scheme in schemes)
-        ):
-            continue  # an API key is no bearer token
-        if missing == 1 and connection.token is not NO_TOKEN:
-            scheme = schemes[sources.index(None)]
-            is_same = (
-                own[0].place.name.casefold() == scheme["name"].casefold()
-                and scheme["in"] == "header"
-            )
+        rank = 0
+        if missing:
+            if missing > 1 or not _may_be_token(connection, schemes):
+                continue
+            rank = _rank(own[0].place, schemes[sources.index(None)])
             sources = [source or connection.token for source in sources]
-            rank = 1 if is_same and scheme["prefix"] != BASIC else 2
-            met.append((rank, tuple(map(_credential, sources, schemes))))
-        elif not missing and schemes:
-            met.append((0, tuple(map(_credential, sources, schemes))))
+        met.append((rank, tuple(map(_credential, sources, schemes))))
     return min(met, key=lambda match: match[0], default=(0, own))[1]
+
+
+def _may_be_token(connection: Connection, schemes: list[JsonObject]) -> bool:
+    """Return whether the token may be what a scheme takes; an API key isn't a bearer token."""
+    is_bearer = connection.credentials[0].place.prefix == "Bearer "
+    is_plain = not any(scheme["prefix"] for scheme in schemes)
+    return connection.token is not NO_TOKEN and (is_bearer or is_plain)
+
+
+def _rank(place: SecretPlace, scheme: JsonObject) -> int:
+    """Return a number for a scheme that the token may be for, lower where its place is the token's own."""
+    is_same = place.name.casefold() == scheme["name"].casefold() and scheme["in"] == "header"
+    return 1 if is_same and scheme["prefix"] != BASIC else 2
 
 
 def source_of(connection: Connection, scheme: JsonObject) -> TokenSource | None:
@@ -351,8 +359,7 @@ def needs(
     """Return which schemes an operation takes and what to set; nothing if it names none."""
     alternatives = [
         " and ".join(quote(scheme["scheme"], 80) for scheme in schemes)
-        for schemes in security
-        if schemes
+        for schemes in filter(None, security)
     ]
     if not alternatives:
         return ""
@@ -362,17 +369,17 @@ def needs(
         connection.auth.get(auth_name(credential.scheme)) for credential in credentials
     ):
         return f"{taken}: check the {listed(used, 'and')}."
-    unset = [
-        scheme
-        for schemes in security
-        for scheme in schemes
-        if auth_name(scheme["scheme"]) not in connection.auth
-    ]
-    scheme = unset[0] if unset else security[0][0]
-    keys = "token_env"
-    if scheme["prefix"] == BASIC:
-        keys = "user and password_env"
-    elif scheme.keys() & {"flows", "discovery"}:
-        keys = "client_id, or token_env,"
+    schemes = list(chain.from_iterable(security))
+    unset = (scheme for scheme in schemes if auth_name(scheme["scheme"]) not in connection.auth)
+    scheme = next(unset, schemes[0])
+    keys = _keys_of(scheme)
     name = connection.name if connection.where == connection.name else "NAME"
     return f"{taken}. Set {keys} in [profiles.{name}.auth.{scheme['scheme']}] of {profiles_file()}."
+
+
+def _keys_of(scheme: JsonObject) -> str:
+    if scheme["prefix"] == BASIC:
+        return "user and password_env"
+    if scheme.keys() & {"flows", "discovery"}:
+        return "client_id, or token_env,"
+    return "token_env"

@@ -134,11 +134,13 @@ def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python
             failing.append(f"{name} ({_text(error)})")
             continue
         is_own = f"{getattr(python, '__module__', '')}.".startswith(f"{module.__name__}.")
-        is_function = (
-            callable(python) and hasattr(python, "__name__") and not inspect.isclass(python)
-        )
-        if is_function and not name.startswith("_") and (is_own or listed is not None):
+        is_offered = not name.startswith("_") and (is_own or listed is not None)
+        if is_offered and _is_function(python):
             yield name, python
+
+
+def _is_function(python: Any) -> bool:
+    return callable(python) and hasattr(python, "__name__") and not inspect.isclass(python)
 
 
 def _imported(name: str) -> Any:
@@ -153,9 +155,9 @@ def _imported(name: str) -> Any:
         ][1:]
         at = f" ({places[-1].filename}, line {places[-1].lineno})" if places else ""
         missing = "Check its name, install it, or add its folder to PYTHONPATH."
-        hint = (
-            missing if isinstance(error, ModuleNotFoundError) else "Fix the module, and try again."
-        )
+        hint = "Fix the module, and try again."
+        if isinstance(error, ModuleNotFoundError):
+            hint = missing
         raise ConfigError(
             f"The module {quote(name)} can't be imported: {_text(error)}{at}.", hint
         ) from error

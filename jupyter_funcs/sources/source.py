@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.transport import Transport
     from jupyter_funcs.core.json_decoding import JsonObject
 
@@ -245,11 +246,9 @@ class ServiceSource:
         headers = headers or {}
         if body is None:  # it only looks
             terms = terms._replace(retries=0, force=True)
-        sent = (
-            {**headers, "Accept": f"{ARROW}, application/json;q=0.9"}
-            if terms.takes_arrow
-            else headers
-        )
+        sent = headers
+        if terms.takes_arrow:
+            sent = {**headers, "Accept": f"{ARROW}, application/json;q=0.9"}
         connection = self._transport.connection
         url = connection.base_url + path
         request = Request(method, url, body, sent, connection.credentials)
@@ -296,9 +295,13 @@ async def detected(
 ) -> tuple[Source, ReadCatalog]:
     """Return the source that an address answers as, and what reads its listing, else raise the service's own error."""
     refusals = []
-    connection, has_mcp = transport.connection, find_spec("mcp") is not None
-    is_public = connection.token is NO_TOKEN  # a service needs one
-    for kind in (("service", "mcp", "openapi") if has_mcp else ("service", "openapi"))[is_public:]:
+    connection = transport.connection
+    kinds = ["openapi"]
+    if find_spec("mcp"):
+        kinds.insert(0, "mcp")
+    if connection.token is not NO_TOKEN:
+        kinds.insert(0, "service")
+    for kind in kinds:
         source = source_of(kind, transport)
         # An address that accepts messages and never answers leaves time for the document.
         seconds = (terms.until - loop_time()) / 2 if kind == "mcp" else None
@@ -312,19 +315,25 @@ async def detected(
         except TimeoutError:
             await source.close()
         terms = terms._replace(retries=0, counts=False)
-    others = "an MCP server or an OpenAPI document" if has_mcp else "an OpenAPI document"
-    if is_public:
-        hint = (
-            "Use jf.connect(url, token=…), set FUNCS_BASE_URL and FUNCS_TOKEN, or write a profile."
-        )
-        raise ConfigError(
-            f"There is no token for {connection.base_url}, and it isn't {others}.", hint
+    raise _unknown_kind(connection, kinds, refusals)
+
+
+def _unknown_kind(
+    connection: Connection, kinds: list[str], refusals: list[FuncsError]
+) -> FuncsError:
+    others = "an OpenAPI document"
+    if "mcp" in kinds:
+        others = "an MCP server or an OpenAPI document"
+    if "service" not in kinds:
+        return ConfigError(
+            f"There is no token for {connection.base_url}, and it isn't {others}.",
+            "Use jf.connect(url, token=…), set FUNCS_BASE_URL and FUNCS_TOKEN, or write a profile.",
         )
     own = refusals[0]
     own.hint = f"Nor is it {others}. {own.hint}".strip()
-    if not has_mcp and refusals[-1].status in _AS_MCP:
+    if "mcp" not in kinds and refusals[-1].status in _AS_MCP:
         own.hint = "If it is an MCP server: pip install 'jupyter-funcs[mcp]'."
-    raise own
+    return own
 
 
 async def read_listing(

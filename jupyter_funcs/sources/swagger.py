@@ -10,7 +10,8 @@ from jupyter_funcs.core.json_decoding import JsonObject, Once, only
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FORM, _FILES = "application/x-www-form-urlencoded", "multipart/form-data"
+_FORM = "application/x-www-form-urlencoded"
+_FILES = "multipart/form-data"
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 # What a parameter says of itself; the rest is its schema.
 _DESCRIBED = ("description", "required", "deprecated")
@@ -31,7 +32,8 @@ class _Swagger(Once):
 
     def __init__(self, root: JsonObject, resolved: Callable[[Any], JsonObject]) -> None:
         super().__init__()
-        self._root, self._resolved = root, resolved
+        self._root = root
+        self._resolved = resolved
 
     def document(self) -> JsonObject:
         root = self._root
@@ -56,7 +58,9 @@ class _Swagger(Once):
     def _path(self, item: Any) -> Any:
         """Return a path item, or a reference that leads nowhere as it is."""
         resolved = self._resolved(item)
-        return self.once("item", resolved, self._item) if resolved else item
+        if resolved:
+            return self.once("item", resolved, self._item)
+        return item
 
     def _item(self, item: JsonObject) -> JsonObject:
         params, bodies = self._parameters(item)
@@ -106,11 +110,17 @@ class _Swagger(Once):
             about = {"schema": whole.get("schema", {})}
             kinds = [kind for kind in consumes if isinstance(kind, str)] or ["application/json"]
             return {**_described(whole), "content": dict.fromkeys(kinds, about)}
+        return self._form(params, consumes)
+
+    @staticmethod
+    def _form(params: list[JsonObject], consumes: list[Any]) -> JsonObject:
         fields = {str(param.get("name")): param for param in params}
         required = [name for name, param in fields.items() if param.get("required") is True]
         properties = {name: _schema(param) for name, param in fields.items()}
         is_upload = any(param.get("type") == "file" for param in params)
-        kind = _FILES if is_upload or (_FILES in consumes and _FORM not in consumes) else _FORM
+        kind = _FORM
+        if is_upload or (_FILES in consumes and _FORM not in consumes):
+            kind = _FILES
         lists = {name: param for name, param in fields.items() if param.get("type") == "array"}
         styles = {name: _style(param, "form") for name, param in lists.items()}
         schema = {"type": "object", "properties": properties, "required": required}

@@ -15,7 +15,8 @@ from jupyter_funcs.core.text import clip, inert
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MAX_NODES, _MAX_DEPTH = 2_000_000, 100
+_MAX_NODES = 2_000_000
+_MAX_DEPTH = 100
 _WORDS = {"null": None, "true": True, "false": False}
 _CONSTANTS = {"": None, "~": None} | {
     form(w): _WORDS[w] for w in _WORDS for form in (str.lower, str.title, str.upper)
@@ -77,7 +78,9 @@ class _Reader:
     def begun(self, event: Any, depth: int) -> Any:
         """Return the text, number, list or object that begins with an event."""
         if _kind(event) == "Scalar":
-            return _plain(event.value) if event.implicit[0] else event.value
+            if event.implicit[0]:
+                return _plain(event.value)
+            return event.value
         if _kind(event) == "SequenceStart":
             return [self.value(part, depth) for part in self.parts()]
         named = {}
@@ -108,5 +111,7 @@ def _plain(text: str) -> Any:
         return _CONSTANTS.get(text, text)
     with suppress(ValueError, OverflowError):
         if math.isfinite(number := float(text)):
-            return int(text) if text.lstrip("+-").isdecimal() else number
+            if text.lstrip("+-").isdecimal():
+                return int(text)
+            return number
     return text
