@@ -263,6 +263,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.descriptions._SOURCES[5]": [("Use the Aa A", "Use "), "\n\r"],
     "catalog.descriptions._announced": ["default", "a"],
     "catalog.descriptions.read_options": [("a  ", "_"), "/1", "option"],
+    "catalog.descriptions._in_list": ["/1", ("a", " /")],
     "catalog.fields._KINDS_BY_NAME[0][1]": ["symbol", ("symbo", "bo")],
     "catalog.fields._KINDS_BY_NAME[1][1]": ["panel_name", ("panel_nam", "n_")],
     "catalog.fields._KINDS_BY_NAME[2][1]": [("a", "i_"), ("ayear_", "q")],
@@ -296,7 +297,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "cli.mcp_server._name": ["' ", "\"'"],
     "client.snippets._BARE": ["aa", "_"],
     "client.snippets._PLAIN_NAME": ["a", "_"],
-    "connection.http._translate": [("c", "closed"), ("c", "do")],
+    "connection.http._broken": [("c", "closed"), ("c", "do")],
     "connection.profiles._INHERITED": ["LC_", ("XDG_", "A_")],
     "connection.profiles._VARIABLE": ["A1_A", "A_"],
     "connection.replies._MARKUP": [

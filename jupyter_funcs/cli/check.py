@@ -78,9 +78,7 @@ def preview(function: Function, place: str) -> str:
         for field in fields
     ]
     columns = [column for column in zip(_HEADINGS, *rows, strict=True) if any(column[1:])]
-    table = (
-        table_text(columns, [False] * len(columns), terminal_width() - 4)
-        if rows
-        else "(no parameters)"
-    )
+    table = "(no parameters)"
+    if rows:
+        table = table_text(columns, [False] * len(columns), terminal_width() - 4)
     return "\n".join([*lines, *(f"    {line}" for line in table.splitlines())])

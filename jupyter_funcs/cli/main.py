@@ -36,7 +36,8 @@ _FORMATS = ("table", "csv", "json", "parquet", "xlsx")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``jupyter funcs`` (also ``jupyter-funcs``) and return the process's exit code."""
     # Without the line of this program's code that Python adds to a warning.
-    before, warnings.formatwarning = warnings.formatwarning, format_short
+    before = warnings.formatwarning
+    warnings.formatwarning = format_short
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
         if words[:1] in ([], ["help"]):
@@ -249,7 +250,9 @@ def demo(options: argparse.Namespace) -> None:
             "JupyterLab is not installed.", "pip install 'jupyter-funcs[lab]'"
         ) from None
     # Containers run as root; the server listens on this machine only and asks for a token.
-    as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    as_root = []
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        as_root = ["--allow-root"]
     # As a URL and not as a file to open, so that the address that the server prints leads there too.
     where = [f"--ServerApp.root_dir={folder}", "--LabApp.default_url=/lab/tree/quickstart.ipynb"]
     LabApp.launch_instance([*where, *as_root, *options.rest])
@@ -259,7 +262,8 @@ def copy_notebooks(folder: Path) -> None:
     """Copy the notebooks into a folder; those that exist there stay as they are."""
     package = Path(str(resources.files("jupyter_funcs")))
     source = package / "notebooks"  # in the wheel; in a clone the notebooks are next to the package
-    source = source if source.is_dir() else package.parent / "notebooks"
+    if not source.is_dir():
+        source = package.parent / "notebooks"
     with named_error(folder, "Choose another folder with --dir."):
         folder.mkdir(parents=True, exist_ok=True)
         for notebook in sorted(source.glob("*.ipynb")):
@@ -359,7 +363,9 @@ def _free(path: Path) -> Path:
 
 
 def _format(options: argparse.Namespace) -> Format:
-    suffix = options.output.suffix.lower().removeprefix(".") if options.output else ""
+    suffix = ""
+    if options.output:
+        suffix = options.output.suffix.lower().removeprefix(".")
     name = options.format or ("table" if suffix in {"", "txt"} else suffix)
     if name not in _FORMATS:
         raise ArgumentError(
@@ -424,14 +430,18 @@ def docs(options: argparse.Namespace) -> None:
 def enable(_options: argparse.Namespace) -> None:
     from jupyter_funcs.cli.enable import config_file, enable
 
-    done = "Enabled: new kernels have" if enable() else "Already enabled: kernels have"
+    done = "Already enabled: kernels have"
+    if enable():
+        done = "Enabled: new kernels have"
     print(f"{done} %funcs without %load_ext jupyter_funcs.\n{config_file()}")
 
 
 def disable(_options: argparse.Namespace) -> None:
     from jupyter_funcs.cli.enable import config_file, disable
 
-    done = "Disabled: new kernels have" if disable() else "It was not enabled: kernels have"
+    done = "It was not enabled: kernels have"
+    if disable():
+        done = "Disabled: new kernels have"
     print(f"{done} %funcs after %load_ext jupyter_funcs.\n{config_file()}")
 
 

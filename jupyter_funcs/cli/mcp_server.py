@@ -171,7 +171,9 @@ def _cleaned(part: Any, word: str = "") -> Any:
         return {key: _cleaned(value, key) for key, value in part.items()}
     if isinstance(part, list):
         return [_cleaned(item, word) for item in part]
-    return _shown(part) if isinstance(part, str) and word in _SHOWN else part
+    if isinstance(part, str) and word in _SHOWN:
+        return _shown(part)
+    return part
 
 
 def _shown_values(schema: Values) -> dict[str, str]:
@@ -188,7 +190,9 @@ def _shown_values(schema: Values) -> dict[str, str]:
 def _respelled(value: Any, spellings: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [_respelled(item, spellings) for item in value]
-    return spellings.get(value, value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return spellings.get(value, value)
+    return value
 
 
 def _name(identifier: str) -> str:
@@ -250,7 +254,9 @@ def _how_to_ask_for_less(function: RemoteFunction) -> str:
     ]
     if narrowing:
         return f"To ask for less, use the parameters {listed(dict.fromkeys(narrowing), 'and')}."
-    others = f" Other values of {listed(keys.values())} may return less." if keys else ""
+    others = ""
+    if keys:
+        others = f" Other values of {listed(keys.values())} may return less."
     return f"The tool has no parameter for a period, a list or a limit.{others}"
 
 

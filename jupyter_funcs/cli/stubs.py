@@ -132,9 +132,9 @@ def stub(session: Session) -> str:
 def _class(function: RemoteFunction) -> str:
     parameters = ""
     for name, parameter in function.__signature__.parameters.items():
-        default = (
-            "" if parameter.default is inspect.Parameter.empty else f" = {parameter.default!a}"
-        )
+        default = ""
+        if parameter.default is not inspect.Parameter.empty:
+            default = f" = {parameter.default!a}"
         parameters += (
             f"{'' if parameters else ', *'}, {name}: {source(parameter.annotation)}{default}"
         )
@@ -149,4 +149,6 @@ def source(annotation: Any) -> str:
         return " | ".join(map(source, inner))
     if inner:
         return f"{origin.__name__}[{', '.join(map(ascii if origin is Literal else source, inner))}]"
-    return "None" if annotation is type(None) else str(annotation.__name__)
+    if annotation is type(None):
+        return "None"
+    return str(annotation.__name__)

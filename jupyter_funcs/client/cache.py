@@ -115,7 +115,9 @@ class Cache:
 
     def get(self, key: str, max_age: float) -> pd.DataFrame | None:
         """Return one result, if there is one that is at most `max_age` seconds old."""
-        return self.read([key]).get(key) if self.find([key], max_age) else None
+        if self.find([key], max_age):
+            return self.read([key]).get(key)
+        return None
 
     def put(self, key: str, frame: pd.DataFrame) -> None:
         """Store one result."""

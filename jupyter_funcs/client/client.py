@@ -118,7 +118,9 @@ class Client(ABC, Generic[CallT_co]):
     @property
     def address(self) -> str:
         """The service's address; empty for the embedded demo."""
-        return "" if self._connection.synthetic else self._connection.base_url
+        if self._connection.synthetic:
+            return ""
+        return self._connection.base_url
 
     @property
     def kind(self) -> str:
@@ -231,7 +233,9 @@ class Client(ABC, Generic[CallT_co]):
         """List the functions again unless that was just done; return the function as it is now, if it still exists."""
         if time.monotonic() - self._listed_at > _LISTED_JUST_NOW:
             await self._list_again()
-        return self._catalog.peek(function.name) if self._catalog is not None else None
+        if self._catalog is not None:
+            return self._catalog.peek(function.name)
+        return None
 
     async def _list_again(self) -> bool:
         """List the functions again; return whether they changed."""
@@ -426,11 +430,9 @@ class Client(ABC, Generic[CallT_co]):
         if function is None:
             # A completer that tries names doesn't show suggestions, which take time.
             close = [] if _is_completing() else nearest(name, catalog.slugs)
-            hint = (
-                f"Did you mean {listed(close)}?"
-                if close
-                else "List them with funcs.find() or funcs.names."
-            )
+            hint = "List them with funcs.find() or funcs.names."
+            if close:
+                hint = f"Did you mean {listed(close)}?"
             raise NoFunctionError(f"There is no function {quote(name)} in your catalog.", hint)
         return self._bind(catalog, function)
 

@@ -77,7 +77,8 @@ class RemoteCall:
 
     def may_cache(self, *, is_sweep: bool) -> bool:
         """Return whether results may come from the cache on disk and go there; never if a run changes data."""
-        cache, to = self.options.cache, self.options.to
+        cache = self.options.cache
+        to = self.options.to
         wanted = cache is not False and to is None if is_sweep else cache is True
         return wanted and not self.function.changes_data
 
@@ -178,7 +179,9 @@ class RemoteCall:
         cache = self.session.cache
         identity = await self.session.remote.identity(self.function, cache)
         [key] = run_keys(identity, self.function, self.options, [args])
-        frame = await asyncio.to_thread(cache.get, key, self.options.max_age) if is_kept else None
+        frame = None
+        if is_kept:
+            frame = await asyncio.to_thread(cache.get, key, self.options.max_age)
         if frame is None:
             if goes_on:
                 from jupyter_funcs.client.paging import PageStore
@@ -269,9 +272,9 @@ class RemoteCall:
         form.choices = self.known_choices
         for other in unnamed:
             if not isinstance(other, Form):
-                hint = (
-                    f"Write {self.fields[0].name}=…." if self.fields else "It takes no parameters."
-                )
+                hint = "It takes no parameters."
+                if self.fields:
+                    hint = f"Write {self.fields[0].name}=…."
                 raise ArgumentError(
                     f"{self.name} takes its arguments by name, not {quote(other)}.", hint
                 )
@@ -296,7 +299,8 @@ class RemoteCall:
 
     def option_error(self, name: str, usage: str) -> ArgumentError:
         """Return the error for an option passed as a parameter, with its correct usage."""
-        what, hint = f"{name} is an option, not a parameter of {self.name}.", f"Write {usage}."
+        what = f"{name} is an option, not a parameter of {self.name}."
+        hint = f"Write {usage}."
         return ArgumentError(what, hint, errors={name: [f"{what} {hint}"]})
 
     def with_options(self, **options: Any) -> Self:
@@ -447,7 +451,9 @@ def _code_value(value: Any) -> Any:
     """Return a value whose repr is code: of an object, three dots."""
     # Text typed after a $ becomes code only if it is a variable name.
     if isinstance(value, Variable):
-        return _Bare(value.name) if value.name.isidentifier() else value
+        if value.name.isidentifier():
+            return _Bare(value.name)
+        return value
     try:
         return plain(value)
     except TypeError:

@@ -73,7 +73,9 @@ def usable(name: str, value: Any) -> str:
         return ""
     is_data = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
     is_list = type(value) in (list, tuple, range)
-    return about(value) if is_data or is_list or isinstance(value, _SCALARS) else ""
+    if is_data or is_list or isinstance(value, _SCALARS):
+        return about(value)
+    return ""
 
 
 def about(value: Any) -> str:

@@ -97,7 +97,9 @@ def _number(param: Param, args: Args, first: int) -> int:
 
 def _typed(param: Param, text: str) -> Any:
     is_number = only(dict, param.schema).get("type") in {"integer", "number"}
-    return int(text) if is_number and text.isdecimal() else text
+    if is_number and text.isdecimal():
+        return int(text)
+    return text
 
 
 class PagedRun:
@@ -168,7 +170,9 @@ class PagedRun:
     async def _add(self, wanted: NextPage) -> str:
         """Add a page; return why it is none of these, or nothing."""
         number = self._pages.number + 1
-        kept = None if self._store is None else await asyncio.to_thread(self._store.get, number)
+        kept = None
+        if self._store is not None:
+            kept = await asyncio.to_thread(self._store.get, number)
         if kept is None:
             reply = await self._reply(wanted)
             self._only = reply if number == 1 else None

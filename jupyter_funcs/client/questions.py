@@ -80,19 +80,25 @@ def _answers(question: Question) -> dict[str, Any] | None:
     try:
         for field in form.fields:
             _ask_for(form, field)
-        action = f"Open {inert(question.link)} and continue" if question.link else "Send"
+        action = "Send"
+        if question.link:
+            action = f"Open {inert(question.link)} and continue"
         reply = input(f"{action}? [Y/n] ")
     except (
         EOFError,
         RuntimeError,
     ):  # ipykernel's StdinNotImplementedError is one: nobody can answer
         return None
-    return None if reply.strip().casefold() in _NO else form.args
+    if reply.strip().casefold() in _NO:
+        return None
+    return form.args
 
 
 def _ask_for(form: Form, field: Field) -> None:
     """Ask for one value until it is valid, or left out where that is allowed."""
-    about = [f"({listed(field.options[:_MOST_SHOWN], 'or')})"] if field.options else []
+    about = []
+    if field.options:
+        about = [f"({listed(field.options[:_MOST_SHOWN], 'or')})"]
     if field.default is not None:
         about.append(f"[{field.default}]")
     prompt = inert(" ".join([field.label, *about]))

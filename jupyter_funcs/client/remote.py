@@ -69,11 +69,9 @@ class Remote:
             DeadlineError,
             ReplyTooLargeError,
         ) as error:  # no option gives it more time or more bytes
-            again = (
-                "Try again."
-                if isinstance(error, DeadlineError)
-                else "No more than this is read of a listing."
-            )
+            again = "No more than this is read of a listing."
+            if isinstance(error, DeadlineError):
+                again = "Try again."
             error.hint = again if progress.attempts else error.hint
             raise
 
@@ -106,10 +104,12 @@ class Remote:
         purpose: Purpose = Purpose.RUN,
     ) -> pd.DataFrame:
         """Run a listed function on the background loop, and report to `progress`."""
-        started, began = time.time(), time.monotonic()
+        started = time.time()
+        began = time.monotonic()
         seconds = self.seconds(options)
         until = loop_time() + seconds
-        purpose = Purpose.CHANGE if function.changes_data else purpose
+        if function.changes_data:
+            purpose = Purpose.CHANGE
         terms = Terms(purpose, until, options.max_bytes, options.retries, force=options.force)
         if options.pages is None or self.source.kind in {"", "service", "python"}:
             work = self._fetch(function, args, options, progress, terms)
@@ -248,7 +248,8 @@ class ListedValues:
 
     def forget(self) -> None:
         """Forget all listed values."""
-        self._choices, self._listings = {}, {}
+        self._choices = {}
+        self._listings = {}
         self._held.clear()
 
     def hold(self, function: str, args: Args, frame: pd.DataFrame) -> None:
@@ -275,10 +276,13 @@ class ListedValues:
     def known(self, lister: Function, args: Args, field: Field) -> Choices:
         """Return the values of a field that `ask` or a run has listed already."""
         call = _call_key(lister.name, args)
-        key, held = (call, field.name), self._held.get(call)
+        key = (call, field.name)
+        held = self._held.get(call)
         if key not in self._choices and held is not None:
             self._choices[key] = _choices_in(held, field)
-        return self._choices[key].choices if key in self._choices else Choices()
+        if key in self._choices:
+            return self._choices[key].choices
+        return Choices()
 
     def listed_at(self, lister: Function, args: Args, field: Field) -> float | None:
         """Return when the values of a field were listed, in seconds since 1970."""

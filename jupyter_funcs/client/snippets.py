@@ -57,7 +57,9 @@ def blocks(
     sweeps = bool(form.swept)
     named = dict(args)
     for name, entry in form.entries.items():
-        value = first_of(entry) if isinstance(entry, Each) and len(entry) == 1 else entry
+        value = entry
+        if isinstance(entry, Each) and len(entry) == 1:
+            value = first_of(entry)
         if isinstance(value, Variable) and value.name.isidentifier():
             named[name] = value
     shown = []
@@ -93,7 +95,9 @@ def line(function: RemoteCall, args: Values) -> str:
         for name, value in args.items()
     ]
     text = " ".join([_address(function), *words])
-    return text if text.isprintable() and not LETTER_ESCAPE.search(text) else ""
+    if text.isprintable() and not LETTER_ESCAPE.search(text):
+        return text
+    return ""
 
 
 def link(function: RemoteCall, args: Values) -> str:
@@ -151,7 +155,9 @@ def connection(where: str, options: Values = MappingProxyType({})) -> str:
     # Functions that were passed in Python are in brackets, as in code.
     code = where if where.startswith("[") else repr(where)
     more = "".join(f", {name}={value!r}" for name, value in options.items())
-    return f"jf.connect({code}{more})" if where else "jf.connect()"
+    if where:
+        return f"jf.connect({code}{more})"
+    return "jf.connect()"
 
 
 def curl(function: RemoteCall, args: Values) -> str:
@@ -232,4 +238,6 @@ def _magic_value(field: Field, value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(json_text, value))}]"
     text = entry_of(field, value)
-    return text if _BARE.fullmatch(text) else in_double_quotes(text)
+    if _BARE.fullmatch(text):
+        return text
+    return in_double_quotes(text)

@@ -67,11 +67,9 @@ class Status(StatusTable):
         return max(0.0, self.ends - time.time())
 
     def _lines(self) -> list[tuple[str, str]]:
-        named = (
-            f"{self.service} ({self.address})"
-            if not self.address.endswith(self.service)
-            else self.address
-        )
+        named = self.address
+        if not self.address.endswith(self.service):
+            named = f"{self.service} ({self.address})"
         return [
             (
                 "service",

@@ -121,17 +121,25 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Coded) else value
 
 
-def literal(value: Any) -> str:
+def literal(value: Any) -> str:  # noqa: PLR0911 - one per kind of value
     """Return a value as code: texts in double quotes."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, Coded | type):
-        return value.code if isinstance(value, Coded) else value.__name__
-    if isinstance(value, list):
-        return f"[{', '.join(map(literal, value))}]"
-    if isinstance(value, slice):
-        ends = [value.start, value.stop, *([value.step] if value.step else [])]
-        return ":".join("" if end is None else literal(end) for end in ends)
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
+    if isinstance(value, np.generic):
+        value = value.item()
+    match value:
+        case Coded():
+            return value.code
+        case type():
+            return value.__name__
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case slice():
+            ends = [value.start, value.stop]
+            if value.step:
+                ends.append(value.step)
+            return ":".join("" if end is None else literal(end) for end in ends)
+        case float() if not math.isfinite(value):
+            return f'float("{value}")'
     quoted = repr(value)
-    return f'"{quoted[1:-1]}"' if quoted[0] == "'" and '"' not in quoted else quoted
+    if quoted[0] == "'" and '"' not in quoted:
+        return f'"{quoted[1:-1]}"'
+    return quoted

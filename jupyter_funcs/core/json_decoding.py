@@ -101,11 +101,9 @@ def read_object(data: bytes | str) -> dict[str, Any]:
 
 def referred(ref: Any, root: Any) -> Any:
     """Return the part of a document that a reference such as ``#/a/b`` names, if there is one."""
-    part = (
-        root
-        if isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE
-        else None
-    )
+    part = None
+    if isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE:
+        part = root
     for step in ref[2:].split("/") if part else ():
         if isinstance(part, list):
             part = (
@@ -168,7 +166,9 @@ def exact_numbers(*, is_on: bool) -> Iterator[None]:
 
 
 def _exact(digits: str) -> float | Decimal:
-    return float(digits) if len(digits) <= _LONGEST_EXACT else Decimal(digits)
+    if len(digits) <= _LONGEST_EXACT:
+        return float(digits)
+    return Decimal(digits)
 
 
 def float_hook(data: bytes | str) -> Callable[[str], Any] | None:
@@ -177,15 +177,15 @@ def float_hook(data: bytes | str) -> Callable[[str], Any] | None:
         return _exact
     first = data[: max(_SAMPLE, min(len(data) // 64, _LARGEST_SAMPLE))]
     sample = (first if isinstance(first, str) else str(first, "latin-1")).lower().replace("+", "")
-    return (
-        _finite
-        if sample.count("e30") + sample.count("e29") > _MANY * len(first) // _SAMPLE
-        else None
-    )
+    if sample.count("e30") + sample.count("e29") > _MANY * len(first) // _SAMPLE:
+        return _finite
+    return None
 
 
 def _finite(digits: str) -> float:
-    return _largest(digits) if "e" in digits or "E" in digits else _plain(digits)
+    if "e" in digits or "E" in digits:
+        return _largest(digits)
+    return _plain(digits)
 
 
 _plain = msgspec.json.Decoder(float).decode
@@ -376,7 +376,9 @@ def is_compressed(message: bytes | pa.Buffer) -> bool:
     def field(table: int, index: int) -> int:
         fields = table - struct.unpack_from("<i", message, table)[0]
         is_absent = 4 + 2 * index >= struct.unpack_from("<H", message, fields)[0]
-        return 0 if is_absent else int(struct.unpack_from("<H", message, fields + 4 + 2 * index)[0])
+        if is_absent:
+            return 0
+        return int(struct.unpack_from("<H", message, fields + 4 + 2 * index)[0])
 
     root: int = struct.unpack_from("<I", message)[0]
     batch = root + field(root, 2)

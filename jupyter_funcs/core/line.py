@@ -122,11 +122,9 @@ class Parser(argparse.ArgumentParser):
         if unknown := re.match(r"unrecognized arguments: (--?[\w-]*)", text):
             text = f"unknown option {quote(unknown[1])}"
             # A single letter would match every option that contains it.
-            near = (
-                did_you_mean(unknown[1], self._option_string_actions)
-                if len(unknown[1].strip("-")) > 1
-                else ""
-            )
+            near = ""
+            if len(unknown[1].strip("-")) > 1:
+                near = did_you_mean(unknown[1], self._option_string_actions)
             hint = near or f"{_NO_HYPHENS} {hint}"
         elif lacks := re.fullmatch(r"(?:-\w/)?(--[\w-]+): expected one argument", text):
             text = f"{lacks[1]} needs a value: {lacks[1]} {self._option_string_actions[lacks[1]].metavar or 'VALUE'}"
@@ -158,7 +156,8 @@ def split_open(line: str, *, comments: bool = False) -> tuple[list[str], int | N
         if comments and start is None and line[at : at + 2].strip() == "#":
             break
         value_begins = start is None or line[at - 1] == "="
-        start = at if start is None else start
+        if start is None:
+            start = at
         if char == "\\":
             at += 2
         elif char in _CLOSED and (
@@ -355,9 +354,9 @@ def _once(pairs: list[tuple[str, Any]]) -> Values:
 
 def _unclosed(line: str, at: int, where: str = "") -> ArgumentError:
     bracket = line[at] == "["
-    hint = (
-        "Close it, or put quotes around the value" if bracket else r"Close it, or write \ before it"
-    )
+    hint = r"Close it, or write \ before it"
+    if bracket:
+        hint = "Close it, or put quotes around the value"
     if where and not bracket:  # a body has no backslash escapes
         hint = "Close it, or put other quotes around the value"
     text = f"The {'bracket' if bracket else 'quote'} at the caret is not closed{where}. {hint}:"
@@ -374,4 +373,6 @@ def _excerpt(line: str, at: int) -> tuple[str, int]:
 def _columns(char: str) -> int:
     if unicodedata.combining(char):
         return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    if unicodedata.east_asian_width(char) in "WF":
+        return 2
+    return 1

@@ -162,7 +162,9 @@ def prose(text: str) -> str:
 
 def clip(text: str, length: int = 200) -> str:
     """Shorten `text` to at most `length` characters, ending in an ellipsis."""
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+    if len(text) <= length:
+        return text
+    return text[: length - 1].rstrip() + "…"
 
 
 def quote(value: object, length: int = 80) -> str:
@@ -190,7 +192,9 @@ def size_text(size: int) -> str:
     for unit in ("kB", "MB", "GB", "TB"):
         amount /= 1000
         if round(amount, 1) < 1000:
-            return f"{amount:.1f} {unit}" if size >= 1000 else plural(size, "byte")
+            if size >= 1000:
+                return f"{amount:.1f} {unit}"
+            return plural(size, "byte")
     return f"{amount:,.0f} TB"
 
 
@@ -212,7 +216,9 @@ def utc_text(seconds: float) -> str:
 
 def plural(count: int, noun: str) -> str:
     """Return a number with its noun: ``1 row``, ``2,000 rows``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    if count == 1:
+        return f"{count:,} {noun}"
+    return f"{count:,} {noun}s"
 
 
 def listed(names: Iterable[str], last: str = "or") -> str:

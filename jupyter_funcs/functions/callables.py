@@ -60,7 +60,9 @@ def title(name: str) -> str:
 def written(python: Any) -> Any:
     """Return the function that was written: inside a partial, a wrapper or an object that can be called."""
     python = inspect.unwrap(getattr(python, "func", python))
-    return python if hasattr(python, "__name__") else type(python).__call__
+    if hasattr(python, "__name__"):
+        return python
+    return type(python).__call__
 
 
 def name_of(python: Any) -> str:

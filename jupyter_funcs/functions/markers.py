@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     Texts = tuple[str, ...] | Callable[[Any], tuple[str, ...]]
     Match = Callable[[Any, str], str] | None
 else:  # what a worker sends, of which msgspec reads the types
-    Text, Texts, Match = str, tuple[str, ...], None
+    Text = str
+    Texts = tuple[str, ...]
+    Match = None
 
 
 @dataclass(frozen=True)

@@ -265,7 +265,9 @@ class Parameter:
 
     def _defaults(self) -> list[Any]:
         if self.type is object:
-            return [self.structure["default"]] if "default" in self.structure else []
+            if "default" in self.structure:
+                return [self.structure["default"]]
+            return []
         if self.default is None:
             return []
         return as_list(self.default)
@@ -387,7 +389,9 @@ class Parameter:
                 f"has no option {quoted(text)}.{near} Options are {quoted_list(options)}."
             )
         text = spelt.get(text.casefold(), text)
-        return self._matched(text, reference) if self.type is str else self._parsed(text)
+        if self.type is str:
+            return self._matched(text, reference)
+        return self._parsed(text)
 
     def _parsed(self, text: str) -> Any:
         """Return the number, date or flag that a text is, within the bounds."""

@@ -36,7 +36,8 @@ SCALAR = "Result"
 
 _TEXTS = (str, bytes, bytearray, memoryview)
 # The lengths of a date, and of a time with seconds.
-_DAY, _SECOND = 10, 19
+_DAY = 10
+_SECOND = 19
 # What is read to its end, and then a list.
 _STREAMS = {AsyncGenerator, AsyncIterable, AsyncIterator, Iterator}
 
@@ -70,7 +71,9 @@ def tabular(value: Any) -> pd.DataFrame | pa.Table | Any:
         return value
     items = list(value)
     table = _joined(dict(enumerate(items)), is_tuple=isinstance(value, tuple))
-    return [_record(item) for item in items] if table is None else table
+    if table is None:
+        return [_record(item) for item in items]
+    return table
 
 
 def is_expression(value: Any) -> bool:
@@ -164,7 +167,9 @@ def _record(value: Any) -> Any:
 
 
 def _key(name: Any) -> Any:
-    return name if isinstance(name, str | int | float | date | Decimal) else str(name)
+    if isinstance(name, str | int | float | date | Decimal):
+        return name
+    return str(name)
 
 
 def values_of(array: Any) -> Any:
@@ -191,7 +196,9 @@ def infinite(value: Any) -> int:
         return int(value.is_infinite())
     if isinstance(value, Mapping):
         return sum(map(infinite, value.values()))
-    return sum(map(infinite, value)) if isinstance(value, list | tuple) else 0
+    if isinstance(value, list | tuple):
+        return sum(map(infinite, value))
+    return 0
 
 
 def lost_text(count: int) -> str:

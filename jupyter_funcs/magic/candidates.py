@@ -146,7 +146,9 @@ def find_function(session: Session | None, name: str) -> RemoteFunction | None:
     if session is None or session.listed is None or not name:
         return None
     function = session.listed.peek(name)
-    return session[session.listed.slug(function)] if function is not None else None
+    if function is not None:
+        return session[session.listed.slug(function)]
+    return None
 
 
 def field_named(function: RemoteFunction, name: str) -> Field | None:
@@ -263,7 +265,9 @@ class PartialCode:
     @property
     def begin(self) -> int:
         """Where the string or the name at the cursor begins."""
-        return self.string if self.string is not None else self._name_begin(len(self.before))
+        if self.string is not None:
+            return self.string
+        return self._name_begin(len(self.before))
 
     @property
     def typed(self) -> str:

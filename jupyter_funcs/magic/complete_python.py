@@ -69,13 +69,17 @@ def _in_call(
 ) -> Offer | None:
     """Offer the names or the values of the parameters of a function, or the names of its options."""
     if arguments.name is None:
-        return _offer_names(owner, arguments.before, code) if code.string is None else None
+        if code.string is None:
+            return _offer_names(owner, arguments.before, code)
+        return None
     if not isinstance(owner, RemoteFunction):
         return None
     before = {name: _literal(text, namespace) for name, text in arguments.before.items()}
     items = [_literal(text, namespace) for text in arguments.items]
     values = known_values(owner, arguments.name, before, items)
-    return None if values is None else _strings(code, values, "value")
+    if values is None:
+        return None
+    return _strings(code, values, "value")
 
 
 def _offer_names(owner: Any, arguments: Collection[str], code: PartialCode) -> Offer | None:
@@ -133,7 +137,9 @@ def _attribute(owner: Any, name: str) -> Any:
     if isinstance(owner, Session):
         if name == "panel":
             return _PanelMethod(owner)
-        return None if hasattr(type(owner), name) else find_function(owner, name)
+        if hasattr(type(owner), name):
+            return None
+        return find_function(owner, name)
     if isinstance(owner, RemoteFunction):
         if name == "with_options":
             return owner.options

@@ -145,7 +145,9 @@ class PartialLine(NamedTuple):
     def call(self) -> tuple[str, dict[str, str], list[str]]:
         """Return the function's name, its arguments as written, and the names of a sweep's tables."""
         words = self.words[1:]
-        tables = [word for word in words if is_table(word)] if self.words[:1] == ["sweep"] else []
+        tables = []
+        if self.words[:1] == ["sweep"]:
+            tables = [word for word in words if is_table(word)]
         name, arguments = name_and_arguments([word for word in words if word not in tables])
         matches = map(NAME_AND_VALUE.fullmatch, arguments)
         values = {unquoted(match["name"]): match["value"] for match in matches if match}
@@ -177,7 +179,9 @@ def _at_word(line: PartialLine, after: str, sessions: Sessions, *, is_cell: bool
     if not line.words:
         names = [name for name in NAMES if not is_cell or subcommand(name).takes_arguments]
         return Offer(line.typed, names, "command")
-    return _after_subcommand(line, after, sessions) if line.words[0] in NAMES else None
+    if line.words[0] in NAMES:
+        return _after_subcommand(line, after, sessions)
+    return None
 
 
 def _after_subcommand(line: PartialLine, after: str, sessions: Sessions) -> Offer | None:
@@ -257,7 +261,9 @@ def _offer_functions(session: Session | None, name: str, typed: str, after: str)
             if function.name.casefold().startswith(begin)
         )
         fitting = [rest for rest in rests if rest.casefold().startswith(typed.casefold())]
-        return Offer(typed, fitting, "function") if fitting else NOTHING
+        if fitting:
+            return Offer(typed, fitting, "function")
+        return NOTHING
     quoted = Quoting().offer(typed, (function.name for function in catalog), after, "function")
     slugs = () if typed[:1] in QUOTES else catalog.slugs
     return quoted._replace(texts=chain(slugs, quoted.texts))
@@ -303,7 +309,9 @@ def _with_items_above(typed: str, above: list[str]) -> str:
                 "]"
             )
             items = filter(None, (line.strip().rstrip(",") for line in above[at:]))
-            return ",".join([*items, typed.lstrip()]).replace("[,", "[", 1) if is_open else typed
+            if is_open:
+                return ",".join([*items, typed.lstrip()]).replace("[,", "[", 1)
+            return typed
     return typed
 
 

@@ -152,7 +152,9 @@ class Extension:
         from jupyter_funcs.core.text import visible
 
         markup = (self._replaced_printers[key] or type(shown)._repr_html_)(shown)
-        return visible(markup) if markup and "funcs" in shown.attrs else markup
+        if markup and "funcs" in shown.attrs:
+            return visible(markup)
+        return markup
 
 
 def _print_dataset(dataset: Any, printer: Any, *_: object) -> None:

@@ -58,7 +58,9 @@ class Line:
         """Return the name of a function and its arguments, from the line and the cell's body."""
         name, arguments = name_and_arguments(self.words)
         self._check_words(name, arguments)
-        values = {} if self.cell is None else read_body(self.cell, self.sessions.namespace)
+        values = {}
+        if self.cell is not None:
+            values = read_body(self.cell, self.sessions.namespace)
         argument = "name"
         for word in arguments:
             match = NAME_AND_VALUE.fullmatch(word)
@@ -139,7 +141,9 @@ def _unknown_subcommand(words: list[str], sessions: Sessions) -> ArgumentError:
     what = f"%funcs has no subcommand {quote(words[0])}."
     session = sessions.connected()
     catalog = session.listed if session is not None else None
-    function = catalog.peek(name_and_arguments(words)[0]) if catalog is not None else None
+    function = None
+    if catalog is not None:
+        function = catalog.peek(name_and_arguments(words)[0])
     if catalog is not None and function is not None:
         slug = catalog.slug(function)
         return ArgumentError(

@@ -78,7 +78,9 @@ class Sessions:
             return None
         configured = resolve()
         where = (configured.where, configured.base_url) if configured else ("", "")
-        return session if (session.where, session.address) == where else None
+        if (session.where, session.address) == where:
+            return session
+        return None
 
     def get(self, profile: str | None) -> Session:
         """Return the session of a profile, or the one in use."""

@@ -57,7 +57,9 @@ def run(sessions: Sessions, text: str, cell: str | None = None) -> Any:
     if line.options.help:
         print(usage_of(name) if name else usage())
         return None
-    variable = None if line.options.output is None else _variable(line.options.output)
+    variable = None
+    if line.options.output is not None:
+        variable = _variable(line.options.output)
     with warnings.catch_warnings():
         if line.options.quiet:
             warnings.simplefilter("ignore")
@@ -68,7 +70,9 @@ def run(sessions: Sessions, text: str, cell: str | None = None) -> Any:
             error.hint = f"{error.hint} {_variable_hint(line, error)}".strip()
             raise
         if variable is None:
-            return None if line.is_silent and not _is_assigned() else result
+            if line.is_silent and not _is_assigned():
+                return None
+            return result
         _warn_of_shadowing(variable)
         sessions.namespace[variable] = result
     return None
@@ -147,11 +151,9 @@ def _refuse_unnamed(line: Line) -> None:
         name = " ".join(words[:end])
         if name in line.session:
             function = line.session[name]
-            hint = (
-                f'Write {function.fields[0].name}="…".'
-                if function.fields
-                else "It takes no parameters."
-            )
+            hint = "It takes no parameters."
+            if function.fields:
+                hint = f'Write {function.fields[0].name}="…".'
             raise ArgumentError(
                 f"{function.name} takes its arguments by name, not {quote(words[end])}.", hint
             )
@@ -175,7 +177,9 @@ def describe(line: Line) -> pd.DataFrame:
 def call(line: Line) -> Any:
     function, values = _function_and_values(line)
     if not line.options.dry_run:
-        return function.submit(**values) if line.options.background else function(**values)
+        if line.options.background:
+            return function.submit(**values)
+        return function(**values)
     request = function.request(**values)
     return _printed_or_returned(request, json.dumps(request, indent=2, ensure_ascii=False), line)
 
@@ -190,14 +194,14 @@ def sweep(line: Line) -> Any:
     line = replace(line, words=[word for word in line.words if not is_table(word)])
     function, values = _function_and_values(line)
     if not line.options.dry_run:
-        return (
-            function.start_sweep(values, table)
-            if line.options.background
-            else function.sweep(table, **values)
-        )
+        if line.options.background:
+            return function.start_sweep(values, table)
+        return function.sweep(table, **values)
     requests = _requests(function, table, values)
     texts = [json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]]
-    more = f", of which the first {_MOST_REQUESTS} are" if len(requests) > _MOST_REQUESTS else ""
+    more = ""
+    if len(requests) > _MOST_REQUESTS:
+        more = f", of which the first {_MOST_REQUESTS} are"
     head = f"{plural(len(requests), 'run')} would be sent{more}:"
     return _printed_or_returned(requests, "\n".join([head, *texts]), line)
 

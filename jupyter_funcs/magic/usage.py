@@ -35,11 +35,9 @@ class Subcommand(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The words to choose from, as in ``[on|off]``; none if it takes something else."""
-        return (
-            self.takes.strip("[]").split("|")
-            if self.takes.islower() and not self.takes_arguments
-            else []
-        )
+        if self.takes.islower() and not self.takes_arguments:
+            return self.takes.strip("[]").split("|")
+        return []
 
 
 class Option(NamedTuple):

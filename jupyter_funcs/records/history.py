@@ -164,7 +164,9 @@ class History:
 
         run = self.get(number)
         function = self.function(run)
-        return sweep(function, None, run.args) if run.is_sweep else function(**run.args)
+        if run.is_sweep:
+            return sweep(function, None, run.args)
+        return function(**run.args)
 
     def function(self, run: Run) -> RemoteCall:
         """Return the function of a run as it is listed now, with the run's options; warn if it has changed."""
@@ -360,7 +362,9 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
     times = {
         at: written for at, written in background.run(earlier.find()).items() if written <= latest
     }
-    frames = earlier.read(sorted(times)) if len(times) == run.runs - run.failed else {}
+    frames = {}
+    if len(times) == run.runs - run.failed:
+        frames = earlier.read(sorted(times))
     if not frames or len(frames) < len(times):
         return None
     if sweep is None:

@@ -133,17 +133,16 @@ class LockChecker:
             lock = read(Path(folder))
         except ConfigError as error:
             return self._problem(folder, f"{error.what} Runs are not compared with it.")
-        if lock is None:
-            return ""
-        if lock.service != self._service:
+        if lock and lock.service != self._service:
             what = f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared."
             return self._problem(folder, what)
-        changes = lock.drifted(function.name, function) if function.name in lock.functions else ""
-        return (
-            f"{changes} {NAME} has the old signature; update it with %funcs lock."
-            if changes
-            else ""
-        )
+        if (
+            lock
+            and function.name in lock.functions
+            and (changes := lock.drifted(function.name, function))
+        ):
+            return f"{changes} {NAME} has the old signature; update it with %funcs lock."
+        return ""
 
     def _problem(self, folder: str, text: str) -> str:
         """Return a text that concerns all functions, once."""

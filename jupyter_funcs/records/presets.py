@@ -70,15 +70,17 @@ class Presets:
 
     def shipped(self, function: str) -> dict[str, Values]:
         """Return the presets of a function that come with the demo, by name."""
-        return _SHIPPED.get(function, {}) if self.profile == _DEMO else {}
+        if self.profile == _DEMO:
+            return _SHIPPED.get(function, {})
+        return {}
 
     def get(self, function: str, name: str) -> Values:
         """Return the values of a preset, by parameter, or raise a `NotFoundError` that lists the presets."""
         presets = self._all(function)
         if name not in presets:
-            names = (
-                f"Presets are {listed(map(quote, presets), 'and')}." if presets else "It has none."
-            )
+            names = "It has none."
+            if presets:
+                names = f"Presets are {listed(map(quote, presets), 'and')}."
             hint = did_you_mean(name, presets) or f"{names} The presets file is {self.path}."
             raise NotFoundError(f"{function} has no preset {quote(name)}.", hint)
         return {parameter: _from_toml(value) for parameter, value in presets[name].items()}

@@ -157,7 +157,9 @@ class Run:
         """Its number for `History.get`, ``3``, or ``14/3`` if an earlier kernel ran it; else its id on the service."""
         if not self.number:
             return self.kept_id
-        return f"{self.kernel}/{self.number}" if self.kernel else str(self.number)
+        if self.kernel:
+            return f"{self.kernel}/{self.number}"
+        return str(self.number)
 
     # A job's waiter may continue before the callback that ends this run, so each of these properties calls `end`.
 
@@ -204,7 +206,9 @@ class Run:
             frame = self.load_cached(self)
             if frame is not None:
                 self._refer_to(frame, frame.copy(deep=False))
-        return None if frame is None else as_it_came(frame, self._reply)
+        if frame is None:
+            return None
+        return as_it_came(frame, self._reply)
 
     @property
     def variable(self) -> str:
@@ -278,17 +282,19 @@ def _sent(value: Any) -> Any:
 
 def as_it_came(frame: pd.DataFrame, reply: pd.DataFrame | None) -> pd.DataFrame:
     """Return a result itself if it still equals the reply, else a copy of the reply."""
-    return frame if reply is None or frame.equals(reply) else reply.copy(deep=False)
+    if reply is None or frame.equals(reply):
+        return frame
+    return reply.copy(deep=False)
 
 
 def _short(value: Any) -> str:
     if isinstance(value, list):
-        return (
-            f"[{len(value):,} values]"
-            if len(value) > _MOST_ITEMS
-            else f"[{', '.join(map(_short, value))}]"
-        )
-    return "" if value is None else clip(inert(str(value)), _LONGEST_ITEM)
+        if len(value) > _MOST_ITEMS:
+            return f"[{len(value):,} values]"
+        return f"[{', '.join(map(_short, value))}]"
+    if value is None:
+        return ""
+    return clip(inert(str(value)), _LONGEST_ITEM)
 
 
 def dataset_text(dataset: Any) -> str:

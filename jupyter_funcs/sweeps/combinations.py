@@ -157,11 +157,9 @@ def _rows(form: Form, table: Any, values: Values) -> list[JsonObject]:
     for column in table.columns:
         name = _parameter(form, column, table)
         if name in columns or name in values:
-            other = (
-                f"the column {quote(columns[name])}"
-                if name in columns
-                else "the argument of that name"
-            )
+            other = "the argument of that name"
+            if name in columns:
+                other = f"the column {quote(columns[name])}"
             raise ArgumentError(
                 f"The column {quote(column)} is the same parameter as {other}.", "Use only one."
             )

@@ -193,7 +193,9 @@ class RunRequest:
 def service_address(session: Client[RemoteCall]) -> ServiceAddress:
     """Return where a session's runs go."""
     connection = session.remote.transport.connection
-    where = connection.location or session.address if session.token_is_given else session.where
+    where = session.where
+    if session.token_is_given:
+        where = connection.location or session.address
     key = f"{_process}.{id(session)}"
     _own[key] = session
     return ServiceAddress(
@@ -273,7 +275,9 @@ def _connect(service: ServiceAddress) -> Client[RemoteCall]:
         raise without_token
     if _place(session) != service.place:
         same = session.address == service.address
-        other = "another source of this name" if same else session.address or "the demo"
+        other = "another source of this name"
+        if not same:
+            other = session.address or "the demo"
         raise ConfigError(
             f"A worker of the executor uses {other}, not {service.address or 'the demo'}.",
             "Set the same profiles and FUNCS_ variables for the workers as in this process.",

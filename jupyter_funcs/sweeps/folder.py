@@ -223,7 +223,9 @@ def _prepare(folder: Path, about: JsonObject) -> None:
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={item}" for name, item in value.items()) or "none"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
 
 
 def _read_note(folder: Path) -> JsonObject:

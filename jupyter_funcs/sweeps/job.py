@@ -237,8 +237,12 @@ def result_cached_text(frame: pd.DataFrame) -> str:
     """Return how much of a result is from the cache, and its age; empty if nothing is."""
     cached = frame.attrs.get("funcs", {}).get("cached")
     if isinstance(cached, dict):  # of a sweep
-        return cached_text(cached["runs"], cached.get("oldest")) if cached.get("runs") else ""
-    return cached_text(1, cached).removeprefix("1 ") if isinstance(cached, str) else ""
+        if cached.get("runs"):
+            return cached_text(cached["runs"], cached.get("oldest"))
+        return ""
+    if isinstance(cached, str):
+        return cached_text(1, cached).removeprefix("1 ")
+    return ""
 
 
 def stopped_text(progress: Progress) -> str:

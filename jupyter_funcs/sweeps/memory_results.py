@@ -163,7 +163,9 @@ class MemoryResults:
         are_plain = all(
             type(name) is str and not name.endswith(ARGUMENT.format("")) for name in union
         )
-        return union if self._is_numbered and are_unique and are_plain else None
+        if self._is_numbered and are_unique and are_plain:
+            return union
+        return None
 
     def _blocks(self, names: list[str] | None = None) -> Iterator[tuple[Args, pd.DataFrame]]:
         """Yield each run's arguments and result in order, with all columns or those named here."""

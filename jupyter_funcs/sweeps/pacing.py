@@ -50,7 +50,9 @@ class Pace:
         """Return in how many seconds `at_a_time` changes by itself; ``None`` if it doesn't."""
         if now < self.until:
             return self.until - now
-        return self.until + _ACCEPTED - now if self._is_probing(now) else None
+        if self._is_probing(now):
+            return self.until + _ACCEPTED - now
+        return None
 
     def _is_probing(self, now: float) -> bool:
         return self._refused_since is not None and now < self.until + _ACCEPTED

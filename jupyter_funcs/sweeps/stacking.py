@@ -65,7 +65,8 @@ def stacked(
     groups: dict[Hashable, dict[int, pd.DataFrame]] = {}
     for at, (args, block) in enumerate(blocks):
         frame = block if block.columns.is_unique else named_by_texts(block)
-        frame = frame if is_numbered(frame.index) else _labelled(frame)
+        if not is_numbered(frame.index):
+            frame = _labelled(frame)
         groups.setdefault((tuple(frame.columns), tuple(frame.dtypes)), {})[at] = frame
         sent.append(args)
     rows = _row_map(list(groups.values()), len(sent))
@@ -181,7 +182,9 @@ def _widened(parts: Mapping[int, Series], rows: _RowMap) -> Series:
     nulls = _nulls(pieces[min(pieces)], max(lacking.values(), default=0))
     pieces |= {number: nulls.iloc[:length] for number, length in lacking.items() if length}
     whole = _concat([pieces[number] for number in sorted(pieces)])
-    return whole if np.array_equal(rows.order, np.arange(len(whole))) else whole.take(rows.order)
+    if np.array_equal(rows.order, np.arange(len(whole))):
+        return whole
+    return whole.take(rows.order)
 
 
 def _nulls(like: Series, length: int) -> Series:

@@ -20,7 +20,7 @@ from jupyter_funcs.sweeps.combinations import Combos
 from jupyter_funcs.sweeps.stacking import stacked
 from tests.conftest import PANEL, wait_until
 from tests.sweeps.test_executors import configured
-from tests.sweeps.test_results import SYMBOLS, symbol
+from tests.sweeps.test_memory_results import SYMBOLS, symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -79,7 +79,9 @@ class Auth:
     def account(self, login: str) -> str:
         """Return the same text for all spellings of a user's name and email; unknown ones each have their own."""
         name = self.grants.name_of(login)
-        return f"known {name}" if name else f"unknown {folded(login) or ''}"
+        if name:
+            return f"known {name}"
+        return f"unknown {folded(login) or ''}"
 
     def login(self, email: str, password: str) -> str:
         """Return a token for an email or name and its password; slow. Raises `UnauthorizedError`."""
@@ -90,7 +92,9 @@ class Auth:
 
     def user(self, authorization: str | None, api_key: str | None) -> User:
         """Return the user of a request; a token and a key sent together must be from the same user."""
-        users = [self._user_of_token(authorization)] if authorization is not None else []
+        users = []
+        if authorization is not None:
+            users = [self._user_of_token(authorization)]
         if api_key is not None:
             users.append(self.grants.user_of_key(api_key))
         if not users:

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.service.accounts.database import Database
 
-WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
-CANCELLED, LOST = "cancelled", "lost"
+WAITING = "waiting"
+RUNNING = "running"
+DONE = "done"
+FAILED = "failed"
+CANCELLED = "cancelled"
+LOST = "lost"
 STATES = (WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST)
 
 _DAY_SECONDS = 86_400
@@ -155,7 +159,8 @@ class KeptRecords:
             except OSError as error:
                 note = f"Its result isn't kept: {error.strerror}."
         with self._database.change() as sql:
-            size = None if note else size
+            if note:
+                size = None
             if not sql.execute(_END, (state, time.time(), size, note, self._days, number)).rowcount:
                 self._remove([number])
         return note

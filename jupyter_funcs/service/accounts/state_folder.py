@@ -44,7 +44,9 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
     except OSError as error:
         reason = error.strerror
     else:
-        reason = "" if os.access(path, os.R_OK | os.W_OK | os.X_OK) else "permission denied"
+        reason = "permission denied"
+        if os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            reason = ""
     if reason:
         raise SetupError(
             f"The state folder {path} is not writable: {reason}.\nSet FUNCS_STATE_DIR to another one."
@@ -83,8 +85,6 @@ def open_grants(path: Path, seed: Callable[[Grants], None] | None = None) -> Gra
 def open_keys(path: Path) -> SigningKeys:
     """Return the signing keys of `FUNCS_SIGNING_KEY`, else of a state folder."""
     text = os.environ.get(VARIABLE)
-    return (
-        SigningKeys.open(path / "signing-keys.json")
-        if text is None
-        else SigningKeys.from_text(text)
-    )
+    if text is None:
+        return SigningKeys.open(path / "signing-keys.json")
+    return SigningKeys.from_text(text)

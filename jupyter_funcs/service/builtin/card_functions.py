@@ -305,4 +305,6 @@ def _description(published: PublishedFunction, reference: Reference, note: str) 
         name if heading == name else f"{name} as {heading}" for name, heading in named
     )
     text = published.description.replace("{dimensions}", dimensions)
-    return f"{text.removesuffix('.')} {note}." if note else text
+    if note:
+        return f"{text.removesuffix('.')} {note}."
+    return text

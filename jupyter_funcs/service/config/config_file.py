@@ -151,11 +151,9 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
         if kind in _TOML_TYPES
         else error["msg"].replace("Input should", "must")
     )
-    near = (
-        suggestion(str(value), re.findall("'(.*?)'", context["expected"]))
-        if kind == "literal_error"
-        else ""
-    )
+    near = ""
+    if kind == "literal_error":
+        near = suggestion(str(value), re.findall("'(.*?)'", context["expected"]))
     return f"{must}, not {shown}.{near}"
 
 

@@ -85,7 +85,9 @@ def _engine(url: str, info: ValidationInfo) -> str:
     if not scheme or not separator:
         raise ValueError("must be a connection URL such as 'duckdb://' or 'sc://host:15002'.")
     is_relative_file = scheme == "duckdb" and rest and not rest.startswith(("/", ":"))
-    return f"duckdb://{(info.context or Path()) / rest}" if is_relative_file else url
+    if is_relative_file:
+        return f"duckdb://{(info.context or Path()) / rest}"
+    return url
 
 
 def _memory(text: Any) -> str:

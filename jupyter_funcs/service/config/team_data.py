@@ -96,11 +96,9 @@ def _inspected(settings: Settings, data: Data, team_tables: TeamTables) -> CardS
             first=rows.date.min(), last=rows.date.max()
         )
         brands = [BrandDays(*row.values()) for row in opened.rows(days)]
-        ages = (
-            opened.rows(rows.select("generation").distinct())
-            if "generation" in cards.schema
-            else []
-        )
+        ages = []
+        if "generation" in cards.schema:
+            ages = opened.rows(rows.select("generation").distinct())
     except SetupError:
         raise
     except Exception as error:  # noqa: BLE001 - each driver has errors of its own
@@ -165,7 +163,9 @@ def _type_error(use: str, kind: dt.DataType) -> str:
     actual = next(
         (word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}"
     )
-    return "" if is_valid else f"must have {wanted}, not {actual}."
+    if is_valid:
+        return ""
+    return f"must have {wanted}, not {actual}."
 
 
 def _counts(raw: ir.Table, mapped: Mapping[str, _Column]) -> ir.Table:
@@ -233,7 +233,9 @@ def _check_owners(settings: Settings, brands: Sequence[BrandDays]) -> None:
             f"{quoted(brand)} has {quoted_list(sorted(owners[brand]))}"
             for brand in shared[:_MAX_NAMED]
         )
-        more = f"; and {len(shared) - _MAX_NAMED} more" if len(shared) > _MAX_NAMED else ""
+        more = ""
+        if len(shared) > _MAX_NAMED:
+            more = f"; and {len(shared) - _MAX_NAMED} more"
         settings.fail(
             ("data", "dimensions", BRAND),
             f"a brand can only belong to one company, but {named}{more}.\n"
@@ -407,7 +409,9 @@ class _Loader:
             if not any(period.start <= last and period.end >= first for period in own):
                 without.append(symbol)
         if without:
-            more = f" and {len(without) - _MAX_NAMED} more" if len(without) > _MAX_NAMED else ""
+            more = ""
+            if len(without) > _MAX_NAMED:
+                more = f" and {len(without) - _MAX_NAMED} more"
             self.settings.fail(
                 _CALENDAR,
                 f"no quarter covers the data of {quoted_list(without[:_MAX_NAMED])}{more}. Add rows for them.",

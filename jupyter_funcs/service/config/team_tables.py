@@ -195,11 +195,9 @@ class Row(NamedTuple):
         return self._parsed(use, _day, "a date such as 2024-12-31")
 
     def flag(self, use: str) -> bool | None:
-        return (
-            self._parsed(use, lambda text: _FLAGS[text.casefold()], "true or false")
-            if self.text(use)
-            else None
-        )
+        if self.text(use):
+            return self._parsed(use, lambda text: _FLAGS[text.casefold()], "true or false")
+        return None
 
     def _parsed(self, use: str, parse: Callable[[str], _T], wanted: str) -> _T:
         text = self.required(use)

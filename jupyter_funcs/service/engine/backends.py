@@ -77,7 +77,8 @@ class EngineURL:
         options = [value for name, value in _OPTION.findall(self.url) if _SECRET.search(name)]
         for secret in (self.url, account, account.partition(":")[2], *options):
             for form in (secret, urllib.parse.unquote_plus(secret)):
-                line = line.replace(form, "…") if form else line
+                if form:
+                    line = line.replace(form, "…")
         return clip(line or type(error).__name__)
 
     def connect(self) -> EngineConnection:
@@ -100,7 +101,9 @@ class EngineURL:
             backend.to_pyarrow(ibis.literal(1))
             return EngineConnection(backend)
         except ImportError as error:
-            package = "pyspark-client>=4,<5" if is_spark else f"ibis-framework[{self.scheme}]"
+            package = "pyspark-client>=4,<5"
+            if not is_spark:
+                package = f"ibis-framework[{self.scheme}]"
             raise SetupError(
                 f"The engine {self} needs a library that is not installed: {self.reason(error)}\n"
                 f"Install it: pip install '{package}'"

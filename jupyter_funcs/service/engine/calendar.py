@@ -71,11 +71,9 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
     """Return the rows of a quarterly report over data from `first` to `last`."""
     included = [period for period in calendar if first <= period.start <= last]
     running = next((period for period in calendar if period.start <= last <= period.end), None)
-    unreported = (
-        next((period for period in included if not period.is_historical), None)
-        if reported
-        else None
-    )
+    unreported = None
+    if reported:
+        unreported = next((period for period in included if not period.is_historical), None)
     current = unreported or running
 
     def window(period: Period, end: date, *, to_date: bool) -> Window:

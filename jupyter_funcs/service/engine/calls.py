@@ -180,7 +180,9 @@ class Query:
         own = own or (lambda name: ibis.memtable(self.tables[name]))
 
         def made(name: str, value: Any) -> ir.Value:
-            return bound(name, type_of(value)) if bound else ibis.literal(value, type_of(value))
+            if bound:
+                return bound(name, type_of(value))
+            return ibis.literal(value, type_of(value))
 
         values = {
             name: [made(f"{name}_{at}", item) for at, item in enumerate(_padded(value))]

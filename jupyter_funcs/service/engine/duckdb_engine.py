@@ -195,7 +195,9 @@ class DuckDBEngine:
         if self.database or (loading and not loading.done()):
             return None
         try:
-            stats = [Path(file).stat() for file in loading.result().files] if loading else []
+            stats = []
+            if loading:
+                stats = [Path(file).stat() for file in loading.result().files]
         except OSError:  # a pattern of files, or an address
             return None
         return tuple((stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
@@ -273,7 +275,9 @@ class DuckDBCall:
         if not _has_usual_years(rows):
             return self.fetch(result)
         # JSON has no columns where there are no rows.
-        return rows if len(rows) > _FEW_ROWS or not len(rows) else rows.to_pylist()
+        if len(rows) > _FEW_ROWS or not len(rows):
+            return rows
+        return rows.to_pylist()
 
     def _fetched(self, result: Executable, *, or_table: bool = False) -> Any:
         with self._executed(result) as (cursor, schema):
@@ -336,11 +340,9 @@ class DuckDBCall:
         import duckdb
 
         self.check_cancelled()
-        statement = (
-            self.engine.prepared(result, self.check_cancelled)
-            if isinstance(result, Query)
-            else None
-        )
+        statement = None
+        if isinstance(result, Query):
+            statement = self.engine.prepared(result, self.check_cancelled)
         statement = statement or self.engine.statements.compile(result, self.table)
         try:
             with self.engine.cursor() as cursor, self._interruptible(cursor.interrupt):

@@ -69,7 +69,9 @@ def _counted_rows(table: ops.InMemoryTable) -> ir.Table:
             for number, value in enumerate(values)
             if texts[number] != usual
         ]
-        return counted.row.cases(*cells, else_=rest) if cells else rest
+        if cells:
+            return counted.row.cases(*cells, else_=rest)
+        return rest
 
     return counted.select(**{name: column(name, kind) for name, kind in table.schema.items()})
 
@@ -88,11 +90,9 @@ def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
         return ops.DummyTable(cells).to_expr()
 
     rows = _arrow(table).to_pylist()
-    return (
-        ibis.union(*map(row, rows))
-        if rows
-        else row(dict.fromkeys(table.schema)).filter(ibis.literal(value=False))
-    )
+    if rows:
+        return ibis.union(*map(row, rows))
+    return row(dict.fromkeys(table.schema)).filter(ibis.literal(value=False))
 
 
 def use_doubles(node: ops.Node, changed: Values | None) -> ops.Node:
@@ -101,13 +101,16 @@ def use_doubles(node: ops.Node, changed: Values | None) -> ops.Node:
 
     ibis's SQL leaves that to the engines, which disagree: 3 / 2 is 1.5 or 1, and 0.1 a double or a decimal.
     """
-    node = node.__recreate__(changed) if changed else node
+    if changed:
+        node = node.__recreate__(changed)
     if isinstance(node, ops.NumericBinary):
         left = _double(node.left)
         right = _double(node.right)
         if isinstance(node, ops.Divide) and left.dtype.is_integer():
             left = ops.Cast(left, to="float64")
-        return node if (left, right) == node.args else type(node)(left, right)
+        if (left, right) == node.args:
+            return node
+        return type(node)(left, right)
     if isinstance(node, ops.Mean | ops.StandardDev | ops.Variance) and node.arg.dtype.is_integer():
         return node.copy(arg=ops.Cast(node.arg, to="float64"))
     return node

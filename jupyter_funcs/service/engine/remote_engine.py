@@ -165,7 +165,9 @@ class RemoteEngine(DuckDBEngine):
 
     def table(self, name: str, check: Callable[[], None] = lambda: None) -> ir.Table:
         """Return an unbound table; connects first if it is card spend."""
-        return self.card_spend()[1] if name == "cards" else super().table(name, check)
+        if name == "cards":
+            return self.card_spend()[1]
+        return super().table(name, check)
 
     def reads_cards(self, expression: ir.Expr) -> bool:
         """Return whether an expression reads card spend, and so must run on the other engine."""
@@ -190,7 +192,9 @@ class RemoteEngine(DuckDBEngine):
             if len(self._shapes) >= _MOST_SHAPES:
                 self._shapes.clear()
             shape = self._shapes[key] = QueryShape(query, texts, self)
-        return partial(shape.run, self.reference, texts) if shape.reads_cards else None
+        if shape.reads_cards:
+            return partial(shape.run, self.reference, texts)
+        return None
 
     def card_spend(self) -> tuple[ir.Table, ir.Table]:
         """Return card spend as stored, and mapped to our columns."""
@@ -230,12 +234,16 @@ class RemoteEngineCall(DuckDBCall):
     def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> Any:  # noqa: ARG002 - see below
         # Always rows: the columns of another engine may be of any type.
         run = self._remote(result)
-        return super()._fetched(result) if run is None else self._run(run).to_pylist()
+        if run is None:
+            return super()._fetched(result)
+        return self._run(run).to_pylist()
 
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
         """Execute an expression or a query and return an Arrow table."""
         run = self._remote(result)
-        return super().arrow(result) if run is None else self._run(run)
+        if run is None:
+            return super().arrow(result)
+        return self._run(run)
 
     def _remote(self, result: ir.Expr | Query | Compiled) -> Run | None:
         """Return what runs something on the other engine; `None` if that isn't needed."""
@@ -247,16 +255,12 @@ class RemoteEngineCall(DuckDBCall):
             return self.engine.compiled(result)
         if isinstance(result, Compiled):
             schema = ibis.Schema.from_pyarrow(result.schema)
-            return (
-                (lambda to: to.arrow(to.backend.sql(result.sql, schema=schema)))
-                if result.is_remote
-                else None
-            )
-        return (
-            (lambda to: to.arrow(portable(result, self.reference, to.backend)))
-            if self.engine.reads_cards(result)
-            else None
-        )
+            if result.is_remote:
+                return lambda to: to.arrow(to.backend.sql(result.sql, schema=schema))
+            return None
+        if self.engine.reads_cards(result):
+            return lambda to: to.arrow(portable(result, self.reference, to.backend))
+        return None
 
     def _run(self, run: Run) -> pa.Table:
         try:

@@ -184,11 +184,9 @@ def _name(*parts: str) -> str:
 
 
 def _literal(value: str | Sequence[str]) -> str:
-    return (
-        "'" + value.replace("'", "''") + "'"
-        if isinstance(value, str)
-        else f"[{', '.join(map(_literal, value))}]"
-    )
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return f"[{', '.join(map(_literal, value))}]"
 
 
 def first_line(error: Exception) -> str:

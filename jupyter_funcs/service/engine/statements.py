@@ -221,7 +221,9 @@ class Compiler(DuckDBCompiler):  # type: ignore[misc] # as above
 def _own(query: str) -> _Node:
     tree = _parsed(query)
     # ibis would move its WITH, and lose the words RECURSIVE and MATERIALIZED.
-    return sge.select("*").from_(tree.subquery("own", copy=False)) if tree.ctes else tree
+    if tree.ctes:
+        return sge.select("*").from_(tree.subquery("own", copy=False))
+    return tree
 
 
 def checked_elsewhere(sql: str, table: ir.Table, compiler: Any) -> str:
@@ -302,7 +304,9 @@ def _parsed(sql: str, dialect: Any = _DUCKDB) -> _Node:
     if len(trees) != 1 or not isinstance(trees[0], sge.Query | sge.Values):
         raise ValueError("A query may only read. Use one SELECT, and no other statement.")
     [tree] = trees
-    return tree if isinstance(tree, sge.Query) else sge.select("*").from_(tree)
+    if isinstance(tree, sge.Query):
+        return tree
+    return sge.select("*").from_(tree)
 
 
 def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> None:
@@ -329,7 +333,8 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
                 ):
                     itself[id(part.this.expression)] = alias
                 # Not ClickHouse's WITH (SELECT 1) AS x, whose name is that of a value.
-                queries = queries if part.args.get("scalar") else (alias, queries)
+                if not part.args.get("scalar"):
+                    queries = (alias, queries)
         waiting += [(child, queries) for child in children if not isinstance(child, sge.With)]
 
 
@@ -370,7 +375,9 @@ def _check_node(node: _Node, dialect: Any) -> None:
         raise ValueError(
             f"A query can't call {quoted(called[0])} after a dot. Write {called[0]}(…) with all its arguments."
         )
-    called = _called(node.this) if isinstance(node, sge.Table | sge.Lateral) else []
+    called = []
+    if isinstance(node, sge.Table | sge.Lateral):
+        called = _called(node.this)
     tables = _TABLE_FUNCTIONS if is_own else _ALL_TABLE_FUNCTIONS
     if called and (tables.isdisjoint(called) or node.args.get("db")):
         readable = quoted_list(sorted(_TABLE_FUNCTIONS))

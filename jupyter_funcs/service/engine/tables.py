@@ -172,7 +172,9 @@ class Reference:
         by_ticker = self._tickers.get(_folded(text), [])
         if len(by_ticker) > 1:
             raise ValueError(f"is the ticker of {quoted_list(by_ticker)}; use one of these.")
-        return by_ticker[0] if by_ticker else _match(text, symbols)
+        if by_ticker:
+            return by_ticker[0]
+        return _match(text, symbols)
 
     def owner(self, brand: str) -> str:
         """Return the symbol of the company that owns a brand."""

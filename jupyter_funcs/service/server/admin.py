@@ -265,8 +265,12 @@ def _rotate(service: Service, options: Namespace) -> str:
     service.grants.audit.change(
         "signing-key rotate", keys.records()[0].id, f"overlap {options.overlap:g} hours"
     )
-    hours = "1 more hour" if options.overlap == 1 else f"{options.overlap:g} more hours"
-    until = f"are accepted for {hours}" if options.overlap else "are no longer accepted"
+    hours = "1 more hour"
+    if options.overlap != 1:
+        hours = f"{options.overlap:g} more hours"
+    until = "are no longer accepted"
+    if options.overlap:
+        until = f"are accepted for {hours}"
     return f"New tokens are signed with key {keys.records()[0].id}; older ones {until}."
 
 
@@ -277,11 +281,9 @@ def _organisation(service: Service, options: Namespace) -> tuple[str, str]:
     if name is None:
         name = organisations[0] if len(organisations) == 1 else service.organisation
     if name is None:
-        which = (
-            f"There are several organisations: {quoted_list(organisations)}."
-            if organisations
-            else "There is no organisation yet."
-        )
+        which = "There is no organisation yet."
+        if organisations:
+            which = f"There are several organisations: {quoted_list(organisations)}."
         raise SetupError(f"{which}\nName one with --organisation NAME.")
     if folded(name) in map(folded, organisations):
         return name, ""

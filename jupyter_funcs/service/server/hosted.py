@@ -239,7 +239,9 @@ class LiveService:
 
 def _engine_threads(engine: DuckDBEngine) -> int:
     """Return how many queries run at once: as many as suit the processors, or many that wait for another engine."""
-    return _MOST_WAITING if isinstance(engine, RemoteEngine) else Limits().engine_threads
+    if isinstance(engine, RemoteEngine):
+        return _MOST_WAITING
+    return Limits().engine_threads
 
 
 def _about(settings: Settings, built_in: int, count: int) -> str:

@@ -289,7 +289,9 @@ _UNSAFE = frozenset(" \t=\r\n\"'")
 
 
 def _shown(value: Any) -> str:
-    return value if isinstance(value, str) and _UNSAFE.isdisjoint(value) else repr(value)
+    if isinstance(value, str) and _UNSAFE.isdisjoint(value):
+        return value
+    return repr(value)
 
 
 class GracefulServer(uvicorn.Server):

@@ -106,7 +106,9 @@ def _serve(options: argparse.Namespace) -> None:
     _refuse_plain_http(server)
     with contextlib.ExitStack() as opened:
         # Fail early: loading the data and functions may take a while.
-        most_of_one = None if server.behind_proxy else server.share(process.MOST_OF_ONE)
+        most_of_one = None
+        if not server.behind_proxy:
+            most_of_one = server.share(process.MOST_OF_ONE)
         sockets = process.bind(server.host, server.port, opened, most_of_one)
         process.configure_logs(server.log)
         sibling = process.split(server.processes)
@@ -172,7 +174,9 @@ def _warn_of_missing_names(server: Server) -> None:
 def _address(server: Server, port: int) -> str:
     """Return the URL of the service for a person on this machine."""
     scheme = "https" if server.tls_certificate else "http"
-    name = server.allowed_hosts[0] if server.allowed_hosts and scheme == "https" else server.host
+    name = server.host
+    if server.allowed_hosts and scheme == "https":
+        name = server.allowed_hosts[0]
     if name in _EVERY_ADDRESS or name == "*":
         name = "localhost"
     return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"

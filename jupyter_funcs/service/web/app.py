@@ -308,11 +308,9 @@ class _Service:
 
     async def ready(self, _request: Request) -> Response:
         problem = self.runs.obstacle or await asyncio.to_thread(self._checked)
-        return (
-            failure(503, problem, {"Retry-After": "5"})
-            if problem
-            else JSONResponse({"status": "ok"})
-        )
+        if problem:
+            return failure(503, problem, {"Retry-After": "5"})
+        return JSONResponse({"status": "ok"})
 
     def _checked(self) -> str | None:
         """Return why the accounts or the data can't be used, as last checked."""

@@ -97,14 +97,18 @@ def is_loopback(host: str) -> bool:
 def network(address: str) -> str:
     """Return what one caller has all of: an IPv4 address, or an IPv6 network of 64 bits."""
     ip = str(ip_address(address) or address)
-    return str(ipaddress.ip_network(f"{ip}/64", strict=False)) if ":" in ip else ip
+    if ":" in ip:
+        return str(ipaddress.ip_network(f"{ip}/64", strict=False))
+    return ip
 
 
 @functools.lru_cache(_MOST_HOSTS)
 def _host(authority: str) -> str | None:
     """Return the host of ``host:port``, or `None` if it isn't valid."""
     parts = _AUTHORITY.fullmatch(authority)
-    return _normalised(parts["v6"] or parts["name"]) if parts else None
+    if parts:
+        return _normalised(parts["v6"] or parts["name"])
+    return None
 
 
 def _normalised(host: str) -> str:
@@ -115,7 +119,8 @@ def _normalised(host: str) -> str:
 def _node(text: str) -> IPv4Address | IPv6Address | None:
     """Return the IP address in ``host``, ``host:port`` or ``[host]:port``, which may be quoted."""
     text = text.strip()
-    text = text[1:-1] if text[:1] == text[-1:] == '"' else text
+    if text[:1] == text[-1:] == '"':
+        text = text[1:-1]
     return ip_address(_host(text) or text)
 
 

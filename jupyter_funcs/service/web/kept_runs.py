@@ -136,7 +136,9 @@ class _Live:
 
     @property
     def seconds(self) -> float:
-        return 0.0 if self.began is None else time.monotonic() - self.began
+        if self.began is None:
+            return 0.0
+        return time.monotonic() - self.began
 
 
 class KeptRuns:
@@ -341,7 +343,9 @@ class KeptRuns:
         if live and live.number is None:
             await asyncio.to_thread(self._keep, live)
         spare = self._held.get((user, id_))
-        return spare[0] if spare else await asyncio.to_thread(self._records.find, user, id_)
+        if spare:
+            return spare[0]
+        return await asyncio.to_thread(self._records.find, user, id_)
 
     @staticmethod
     def _no_run(id_: str) -> RequestError:
@@ -493,7 +497,8 @@ class KeptRuns:
             self._hold(live, state, about, reply, text)
         status = about["status"]
         outcome = OUTCOMES.get(status, "refused") if status else "cancelled"
-        outcome = "failed" if live.facts.get("failed") else outcome
+        if live.facts.get("failed"):
+            outcome = "failed"
         self._service.grants.audit.record(
             *("run", live.user.name, live.wanted.function, None, live.address, outcome),
             *(about["seconds"], about["rows"]),
@@ -548,6 +553,6 @@ class KeptRuns:
 
 
 def _utc(seconds: float | None) -> str | None:
-    return (
-        None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
-    )
+    if seconds is None:
+        return None
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"

@@ -195,7 +195,9 @@ async def read_object(
     if content_type.partition(";")[0].strip().casefold() != JSON:
         raise RequestError(415, f"The content type is {quoted(content_type)}. Send '{JSON}'.")
     # Not on the event loop, which a large body would hold up.
-    return await asyncio.to_thread(_parsed, body) if len(body) > _LARGE_BODY else _parsed(body)
+    if len(body) > _LARGE_BODY:
+        return await asyncio.to_thread(_parsed, body)
+    return _parsed(body)
 
 
 class WantedRun(NamedTuple):

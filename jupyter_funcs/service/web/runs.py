@@ -140,7 +140,9 @@ class Runs:
     @property
     def obstacle(self) -> str | None:
         """Why no run can start, however few are in progress."""
-        return "The service is stopping." if self._is_stopping else None
+        if self._is_stopping:
+            return "The service is stopping."
+        return None
 
     async def perform(
         self,
