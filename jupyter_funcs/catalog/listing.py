@@ -25,7 +25,7 @@ from jupyter_funcs.core.text import LONGEST, did_you_mean, distinct, folded, quo
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 def _whole(value: object) -> int:
@@ -265,6 +265,7 @@ class Catalog:
         self.by_attribute = by_name | by_slug
         self._exact = by_id | by_slug | by_name
         self._spellings = spellings(self.names)
+        self._synonyms = dict(_SYNONYMS)
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -337,10 +338,16 @@ class Catalog:
             for name, texts in self.search_texts
         ]
 
+    def add_synonyms(self, synonyms: Mapping[str, Sequence[str]]) -> None:
+        """Search for other words, too, where one of these is searched."""
+        for word, others in synonyms.items():
+            stem = _stem(folded(word))
+            self._synonyms[stem] = (*self._synonyms.get(stem, ()), *map(_stem, map(folded, others)))
+
     def _meant(self, word: str) -> Sequence[str]:
         """Return what to search for a word: its stem and synonyms, or if nothing has them, words like it."""
-        stem = _ENDING.sub("", word)
-        stems = (stem, *_SYNONYMS.get(stem, ()))
+        stem = _stem(word)
+        stems = (stem, *self._synonyms.get(stem, ()))
         if len(word) < 4 or any(
             stem in f"{name} {texts}" for stem in stems for name, texts in self.search_texts
         ):
@@ -370,6 +377,10 @@ class Catalog:
                 ]
             searched.append((folded(function.name), joined(tuple(map(fold, texts)))))
         return searched
+
+
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word)
 
 
 ReadCatalog = Callable[[], Catalog]

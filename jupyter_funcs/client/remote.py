@@ -90,10 +90,17 @@ class Remote:
     async def _listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
         self.transport.reopen_after_fork()  # what holds the lock stayed in the parent
         async with self.transport.detecting:
+            read = None
             if not self.source.kind:
                 self.source, read = await detected(self.transport, terms, progress)
-                return read
-        return await read_listing(self.source, self.transport, terms, progress)
+        read = read or await read_listing(self.source, self.transport, terms, progress)
+
+        def listed() -> Catalog:
+            catalog = read()
+            catalog.add_synonyms(self.transport.connection.synonyms)
+            return catalog
+
+        return listed
 
     async def run(
         self,

@@ -46,12 +46,13 @@ _ORIGINS = ("env", "file", "command", "keyring")
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in _ORIGINS] + ["login"]
 _KEYS = {
     *("url", "file", "keep", "kind", "timeout", "allow_server", "allow_http", "server", "auth"),
+    "synonyms",
     *_SOURCES,
 }
 _KEYS_BY_TARGET = {
     "": _KEYS,
-    "module": {"kind", "module"},
-    "command": {"kind", "command", "env"},
+    "module": {"kind", "timeout", "synonyms", "module"},
+    "command": {"kind", "timeout", "synonyms", "command", "env"},
 }
 # The keys of a scheme in a profile's `auth`, and what each of its secrets is used with.
 _USED_WITH = {"password": "user", "client_secret": "client_id"}
@@ -68,7 +69,7 @@ _INHERITED = re.compile(
 _KINDS = ("service", "openapi", "mcp", "python")
 _PROFILE_HINT = (
     "A profile has url (or file) and one of token_env, token_file, token_command, token_keyring (or api_key_…), login; "
-    "also kind, keep, timeout, server, allow_server, allow_http, auth. "
+    "also kind, keep, timeout, server, allow_server, allow_http, auth, synonyms. "
     'With kind = "mcp" it may have command and env; with kind = "python", it has module.'
 )
 _DOCUMENTS = (".json", ".yaml", ".yml")
@@ -90,7 +91,8 @@ class Connection:
     or one's own deployment of it; `server` is the one of its servers, or the values of their variables. `auth` has the
     sources of its schemes by `auth_name`. `location` is the file of a document, or the address with all that `base_url`
     leaves out. `env` names the variables that a command gets beside those that all get. `keep` is whether the service
-    keeps runs unless told, and `timeout` how many seconds they may take.
+    keeps runs unless told, and `timeout` how many seconds they may take. `synonyms` are other words of each word that
+    is searched.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Connection:
     auth: Mapping[str, TokenSource] = field(default_factory=dict)
     keep: bool = False
     timeout: float = 0.0
+    synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def credentials(self) -> tuple[Credential, ...]:
@@ -345,6 +348,15 @@ def auth_name(scheme: str) -> str:
 
 def _from_profile(name: str, source: TokenSource | None) -> Connection:
     profile = _read_profile(name, profiles_file())
+    connection = _profiled(profile, name, source)
+    return replace(
+        connection,
+        timeout=profile.get("timeout", 0.0),
+        synonyms=profile.get("synonyms", {}),
+    )
+
+
+def _profiled(profile: _Table, name: str, source: TokenSource | None) -> Connection:
     kind = profile.get("kind", "")
     if kind == "python":
         return replace(_python(f"python:{profile['module']}", source), name=name, where=name)
@@ -378,7 +390,6 @@ def _from_profile(name: str, source: TokenSource | None) -> Connection:
         allow_http=profile.get("allow_http", False),
         auth=auth,
         keep=profile.get("keep") is True,
-        timeout=profile.get("timeout", 0.0),
     )
 
 
@@ -548,13 +559,23 @@ def _profile_problem(profile: _Table) -> str:
     if unknown := profile.keys() - _KEYS_BY_TARGET[runs]:
         which = "a command and the" if runs == "command" else "the unknown"
         return f"has {which} key {quote(min(unknown))}"
-    if not _is_positive(profile.get("timeout", 1)):
-        return "has a timeout that is not a positive number of seconds"
+    if wrong := _option_problem(profile):
+        return wrong
     if not runs:
         return _address_problem(profile) or _document_problem(profile)
     if not _is_words(profile.get("env", [])):
         return 'has an env that is not a list of variables, as in env = ["GITHUB_TOKEN"]'
     return _target_problem(runs, profile.get(runs))
+
+
+def _option_problem(profile: _Table) -> str:
+    """Return what is wrong with what profiles of all kinds may have."""
+    if not _is_positive(profile.get("timeout", 1)):
+        return "has a timeout that is not a positive number of seconds"
+    synonyms = profile.get("synonyms", {})
+    if not isinstance(synonyms, dict) or not all(map(_is_words, synonyms.values())):
+        return 'has synonyms that are not lists of words, as in synonyms = {revenue = ["spend"]}'
+    return ""
 
 
 def _address_problem(profile: _Table) -> str:

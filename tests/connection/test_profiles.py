@@ -430,6 +430,11 @@ BROKEN: list[tuple[str | bytes, str]] = [
         '[profiles.work]\nkind = "python"\nmodule = "m"\nurl = "https://x"',
         "has the unknown key 'url'",
     ),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\nsynonyms = {{revenue = "spend"}}',
+        "synonyms that are not lists of words",
+    ),
+    (f'[profiles.work]\nurl = "{HOST}"\nsynonyms = 5', "synonyms that are not lists of words"),
     ('[profiles.work]\nkind = "mcp"', "has no url"),
     ('[profiles.work]\nkind = "mcp"\ncommand = []', "a command that is not a list of words"),
     (

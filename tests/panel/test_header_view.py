@@ -6,6 +6,8 @@ import contextlib
 import datetime as dt  # noqa: TC003  # of annotations that are read
 import functools
 import json
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import httpx
@@ -294,6 +296,32 @@ def test_a_question_in_other_words_finds_its_function(words: str, wanted: set[st
     assert wanted <= set(found[:3])
     [section] = HeaderView(session).functions(words)["sections"]
     assert [function["name"] for function in section["functions"]] == found
+
+
+def takings(shop: str = "") -> None:
+    """Money that was taken in a shop."""
+
+
+def metrics(kpi: str = "") -> None:
+    """What is counted."""
+
+
+def test_a_profile_has_synonyms_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside ours, and as ours without their endings; they are there after a refresh, too, as is its time limit."""
+    monkeypatch.setitem(sys.modules, "shops_of_ours", module := ModuleType("shops_of_ours"))
+    for made in (takings, metrics):
+        monkeypatch.setattr(made, "__module__", module.__name__)
+        setattr(module, made.__name__, made)
+    profile = ["[profiles.ours]", 'kind = "python"', 'module = "shops_of_ours"', "timeout = 7"]
+    profile += ["[profiles.ours.synonyms]", 'Turnover = ["takings"]', 'metrics = ["taken"]']
+    (tmp_path / "profiles.toml").write_text("\n".join(profile))
+    monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
+    session = jf.connect("ours")
+    for _ in range(2):
+        assert list(session.find("turnovers")["name"]) == ["Takings"]
+        assert set(session.find("metrics")["name"]) == {"Metrics", "Takings"}
+        session.refresh()
+    assert session.remote.seconds(session["Takings"].options) == 7
 
 
 def visits(symbol: str, day: dt.date, region: Literal["North", "South"] = "North") -> None:
