@@ -196,6 +196,20 @@ def test_the_label_of_the_sums_stays_in_view(stage: str, page: Page) -> None:
         assert page.evaluate(there, [box["x"] + 14, box["y"] + 14]) == (not is_label)
 
 
+def test_few_stops_of_the_tab_key_lead_through_a_panel(stage: str, page: Page) -> None:
+    """With a form of eight fields and a table: one a field, one for the tools of the table, one for its headers."""
+    page.goto(f"{stage}#state=table&width=1280&theme=light")
+    page.wait_for_selector("body[data-ready=table]")
+    stops = []
+    while len(stops) < 60:
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement === document.body"):
+            break
+        stops.append(page.evaluate("document.activeElement.closest('[data-jf]').dataset.jf"))
+    assert len(stops) <= 22, stops
+    assert stops[-3:] == ["compute", "grid", "sort:Date"]
+
+
 # The words of a hint that are to be seen, by field; a word that is cut or lies under the field's tools ends in "…".
 _HINTS = """() => Object.fromEntries([...document.querySelectorAll('.jf-field')].map(field => {
     const [line, note, tools] = ['.jf-label', '.jf-note', '.jf-tools'].map(each => field.querySelector(each));

@@ -880,3 +880,23 @@ test("the value of a cell is used in another function, by keys alone", async () 
   assert.ok(!model.kinds().includes("run"));
   await close();
 });
+
+test("the tools of the table are one stop of the Tab key, with arrows between them", async () => {
+  const { el, $, close } = await panel();
+  const bar = el.querySelector("[role=toolbar]");
+  const stops = () =>
+    [...bar.querySelectorAll("button")]
+      .filter(({ tabIndex }) => !tabIndex)
+      .map((b) => b.dataset.jf);
+  assert.deepEqual(stops(), ["compute"]);
+  for (const [key, hook] of [
+    ["ArrowRight", "pivot"],
+    ["End", "view-code"],
+    ["ArrowRight", "compute"],
+  ]) {
+    press(document.activeElement === document.body ? $("compute") : document.activeElement, key);
+    assert.equal(document.activeElement.dataset.jf, hook);
+    assert.deepEqual(stops(), [hook]);
+  }
+  await close();
+});

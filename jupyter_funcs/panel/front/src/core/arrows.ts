@@ -16,18 +16,18 @@ function placeOf(key: string, at: number, last: number) {
   }
 }
 
-/** Choose by arrow keys, Home and End among the children of what has the keys. */
+/** Choose by arrow keys, Home and End among the children of what has the keys, or some elements. */
 export function arrows(
   event: KeyboardEvent,
   at: number,
   many: number,
   choose: (at: number) => void,
+  stops: ArrayLike<Element> = (event.currentTarget as HTMLElement).children,
 ) {
   const place = placeOf(event.key, at, many - 1);
   if (place === undefined || event.altKey) return;
   event.preventDefault();
   const next = (place + many) % many;
   choose(next);
-  const { children } = event.currentTarget as HTMLElement;
-  (children[next] as HTMLElement).focus();
+  (stops[next] as HTMLElement).focus();
 }

@@ -2,6 +2,7 @@ import type { TargetedEvent } from "preact";
 import { Button, Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
+import { Toolbar } from "../core/toolbar";
 import { Chip } from "./chip";
 import { filterText } from "./filtertext";
 import { StepChips, StepTools } from "./steptools";
@@ -18,29 +19,29 @@ export function Tools(props: { grid: GridState; result: P.ResultView; isPivot: b
       <span class="jf-quiet jf-num" data-jf="row-count">
         {isPart && told}
       </span>
-      <StepTools {...props} />
-      <Button
-        kind="is-first"
-        icon="columns"
-        tabindex={-1}
-        aria="Columns (Ctrl+G)"
-        data-jf="columns"
-        aria-haspopup="dialog"
-        aria-expanded="false"
-        disabled={off}
-        onClick={({ currentTarget }: TargetedEvent<HTMLElement>) => listFrom(currentTarget)}
-      />
-      <Button
-        kind="is-link"
-        icon="code"
-        label="View as code"
-        aria="View as code"
-        small
-        data-jf="view-code"
-        aria-expanded={code.isOpen}
-        disabled={off}
-        onClick={code.toggle}
-      />
+      <Toolbar label="Table">
+        <StepTools {...props} />
+        <Button
+          icon="columns"
+          aria="Columns (Ctrl+G)"
+          data-jf="columns"
+          aria-haspopup="dialog"
+          aria-expanded="false"
+          disabled={off}
+          onClick={({ currentTarget }: TargetedEvent<HTMLElement>) => listFrom(currentTarget)}
+        />
+        <Button
+          kind="is-link"
+          icon="code"
+          label="View as code"
+          aria="View as code"
+          small
+          data-jf="view-code"
+          aria-expanded={code.isOpen}
+          disabled={off}
+          onClick={code.toggle}
+        />
+      </Toolbar>
     </div>
   );
 }
