@@ -289,6 +289,23 @@ class TableView:
         return {"facts": facts}
 
     @answers()
+    def described(self, query: TableQuery, at: Number) -> Json:
+        """Return what is known of the values of a column in a view."""
+        rows, total = self._window(query, 0, self.rows)
+        column = self._column(at)
+        values = column.data.iloc[rows].dropna()
+        distinct = np.count_nonzero(column.factorized().counts(rows))
+        counts = {"count": len(values), "missing": total - len(values), "distinct": distinct}
+        facts = [(name, f"{count:,}", f"{count:,}") for name, count in counts.items()]
+        if column.right:
+            facts += total_facts([column], rows)
+        elif column.kind == "date" and len(values):
+            for name, value in (("min", values.min()), ("max", values.max())):
+                day = column.cell(value) or ""
+                facts.append((name, day, day))
+        return {"facts": facts}
+
+    @answers()
     def cell(
         self, query: TableQuery, row: Number, at: Number, path: JsonPath, first: Number
     ) -> Json:

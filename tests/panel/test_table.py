@@ -792,3 +792,33 @@ def test_columns_are_found_by_their_names() -> None:
     assert names("") == ["Total spend", "Spend", "Region"]
     assert names("SPEND") == ["Spend", "Total spend"]
     assert names("no") == []
+
+
+def test_a_column_is_described() -> None:
+    """Of the rows that are shown: how many values, missing ones and different ones; the range of numbers and dates."""
+    frame = pd.DataFrame(
+        {
+            "Region": ["South", "North", None, "South"],
+            "Spend": [1.5, None, 2.5, 2.0],
+            "Day": pd.to_datetime(["2024-03-01", "2024-02-29", None, "2024-03-02"]),
+        }
+    )
+    table = TableView(frame)
+    south = TableQuery(filters=[OneOf(0, ["South"])])
+
+    def facts(query: TableQuery, at: int) -> dict[str, str]:
+        return {name: exact for name, _, exact in table.described(query, at)["facts"]}
+
+    assert facts(TableQuery(), 0) == {"count": "3", "missing": "1", "distinct": "2"}
+    assert facts(south, 0) == {"count": "2", "missing": "0", "distinct": "1"}
+    spend = {"count": "3", "missing": "1", "distinct": "3", "sum": "6.00", "mean": "2.00"}
+    assert facts(TableQuery(), 1) == spend | {"min": "1.50", "max": "2.50"}
+    assert facts(south, 2) | {"count": "2"} == {
+        "count": "2",
+        "missing": "0",
+        "distinct": "2",
+        "min": "2024-03-01",
+        "max": "2024-03-02",
+    }
+    none = TableQuery(find="nothing")
+    assert facts(none, 2) == {"count": "0", "missing": "0", "distinct": "0"}

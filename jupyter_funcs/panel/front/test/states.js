@@ -460,6 +460,13 @@ export const ANSWERS = {
     const wanted = COLUMNS.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
     return { columns: wanted.map(({ at, name }) => ({ at, name })), total: wanted.length };
   },
+  described: {
+    facts: [
+      ["count", "10,956", "10,956"],
+      ["missing", "0", "0"],
+      ["distinct", "6", "6"],
+    ],
+  },
   facts: {
     facts: [
       ["count", "12", "12"],

@@ -628,8 +628,10 @@ export interface Requests {
    */
   facts: {
     in: { run: number; from: number; to: number; columns: number[]; query: TableQuery };
-    out: { facts: [name: string, brief: string, exact: string][] };
+    out: { facts: Fact[] };
   };
+  /** The same of a column of a view, with how many values are missing and how many differ. */
+  described: { in: { run: number; at: number; query: TableQuery }; out: { facts: Fact[] } };
   /** The fields of other functions that take the value of a cell, and how it is entered there. */
   uses: {
     in: { run: number; row: number; at: number; query: TableQuery };
@@ -708,6 +710,8 @@ export interface Requests {
     out: CompareView;
   };
 }
+
+export type Fact = [name: string, brief: string, exact: string];
 
 /** A field of another function, by what they are called, and by what requests call them. */
 export interface Use {

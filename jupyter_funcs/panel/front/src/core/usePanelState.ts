@@ -13,7 +13,9 @@ import { useToast } from "./useToast";
 export type PanelState = ReturnType<typeof usePanelState>;
 
 const OF_TABLE = new Set(
-  "rows columns values copy named facts cell uses table_code chart save assign".split(" "),
+  "rows columns values copy named facts cell uses described table_code chart save assign".split(
+    " ",
+  ),
 );
 /** Where the page keeps whether the inputs are above the result. */
 const INPUTS = "jupyter_funcs.inputs";

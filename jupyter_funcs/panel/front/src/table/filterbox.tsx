@@ -2,6 +2,7 @@ import { useLayoutEffect } from "preact/hooks";
 import { Button } from "../core/icons";
 import { Popover } from "../core/popover";
 import type * as P from "../core/protocol";
+import { useReply } from "../core/useReply";
 import { isDate, isNumber } from "./columns";
 import { RangeBox } from "./rangebox";
 import { useLateFilter } from "./useLateFilter";
@@ -14,6 +15,8 @@ interface FilterBoxProps {
   /** "7,710 of 10,956 rows" */
   found: string;
   run: number;
+  /** What the table shows. */
+  query: P.TableQuery;
   /** Refused with what is wrong with the filter. */
   apply: (filter: P.Filter | null) => Promise<void>;
   widen: (by: number) => void;
@@ -65,6 +68,7 @@ export function FilterBox(props: FilterBoxProps) {
       <div class="jf-form2" ref={form} onInput={refuse} onFocusOut={refuse} onFocusIn={onFocusIn}>
         <ColumnTools {...props} />
         <Said column={column} />
+        <Described {...props} />
         {isRange && <RangeBox column={column} filter={filter} put={put} />}
         {!isRange && <ValuesBox column={column} filter={filter} run={run} put={put} />}
         {wrong && (
@@ -91,6 +95,21 @@ function Said({ column: { name, said } }: Pick<FilterBoxProps, "column">) {
     <p class="jf-said" data-jf={`said:${name}`}>
       {said}
     </p>
+  );
+}
+
+/** How many values of the column the table shows, and their range. */
+function Described({ column: { at, name }, run, query }: FilterBoxProps) {
+  const [reply] = useReply("described", { run, at, query }, [run, JSON.stringify(query)]);
+  return (
+    <dl class="jf-described jf-num" data-jf={`described:${name}`}>
+      {reply?.facts.map(([fact, brief, exact]) => (
+        <div key={fact} title={exact}>
+          <dt>{fact}</dt>
+          <dd>{brief}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

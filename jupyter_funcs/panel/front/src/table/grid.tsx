@@ -101,6 +101,7 @@ function ColumnFilter({
       column={column}
       filter={wanted.current.filters.find((filter) => filter.at === at)}
       run={grid.run}
+      query={grid.pages.query}
       found={grid.told}
       apply={(next) => query.filter(at, next)}
       widen={(by) => layout.widen(at, by)}

@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { usePanel } from "../core/panelcontext";
+import type * as P from "../core/protocol";
 import type { GridState } from "./useGrid";
-
-type Facts = [name: string, brief: string, exact: string][];
 
 /** Milliseconds at rest after which a selection is added up. */
 const REST = 120;
@@ -11,7 +10,7 @@ const REST = 120;
 export function Selected({ grid }: { grid: GridState }) {
   const { ask, announce } = usePanel();
   const { layout, off, pages, run, selection } = grid;
-  const [facts, setFacts] = useState<Facts>([]);
+  const [facts, setFacts] = useState<P.Fact[]>([]);
   const area = selection.several;
   const key = area && JSON.stringify([area, layout.shown, pages.query]);
   useEffect(() => {
