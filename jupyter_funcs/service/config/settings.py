@@ -112,6 +112,8 @@ class Server(Section):
     concurrent_runs: int = Field(default=_LIMITS.concurrent_runs, ge=1)
     runs_a_user: int | None = Field(default=None, ge=1)
     engine_threads: int | None = Field(default=None, ge=1, le=1024)
+    idle_workers: int | None = Field(default=None, ge=0)
+    idle_seconds: float = Field(default=3600, gt=0)
     stop_seconds: float = Field(default=10, ge=0, le=3600)
     keep_days: float = Field(default=_KEPT.days, ge=0, le=3652)
     keep_size: Annotated[ByteSize, BeforeValidator(_memory)] = ByteSize(_KEPT.size)

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import re
 import shutil
+import signal
+import socket
 import struct
 import subprocess
 import sys
-import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 
 from jupyter_funcs.service.engine.duckdb_engine import remove
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 # Limits on processes also count threads, of which libraries start some for each processor.
 _THREADS = 16 * (os.cpu_count() or 1)
 _PYTHON = [sys.executable, "-P", "-u", "-m"]
 _MOST_TRIES = 100  # to end what a worker started
 _MOST_SECONDS = 1
+_LONGEST_PATH = 4096
 
 # What programs on Linux read, apart from Python's own folders: no other file in /etc, where secrets may be.
 _SYSTEM = """
@@ -44,6 +50,7 @@ _NEW_IPC = 0x8000000
 _NEW_USERS = 0x10000000
 _PRIVATE = 0x44000
 _BIND = 0x1000
+_MOVE = 0x2000
 _SET_MOUNT_ATTRIBUTES = 442
 _BELOW_TOO = 0x8000
 _READ_ONLY = 1
@@ -61,11 +68,13 @@ class _SystemCalls(NamedTuple):
     for_others: str
     clone: int
     ioctl: int
-    # Of System V and named queues; of keyrings; of mounts, roots and namespaces; which processors, and which input and
-    # output comes first; what opens files by number; rings; and what watches others or loads code into the system.
+    # Of System V and named queues; of keyrings; of mounts, roots and new namespaces; which processors, and which input
+    # and output comes first; what opens files by number; rings; and what watches others or loads code into the system.
     refused: str
     # chmod, chown, setxattr, removexattr, utime and all their variants.
     changes: str
+    # What joins a namespace.
+    join: str
 
 
 # prlimit, setpriority (twice), sched_setscheduler and sched_setattr.
@@ -75,16 +84,18 @@ _SYSTEM_CALLS = {
         "302:0 141:0 141:1 144:0 314:0",
         clone=56,
         ioctl=16,
-        refused="29-31 64-71 155 161 165-166 203 220 240-245 248-251 272 298 304 308 321 323 425-433 442-443",
+        refused="29-31 64-71 155 161 165-166 203 220 240-245 248-251 272 298 304 321 323 425-433 442-443",
         changes="90-94 132 188-190 197-199 235 260-261 268 280 452",
+        join="308",
     ),
     "aarch64": _SystemCalls(
         0xC00000B7,
         "261:0 140:0 140:1 119:0 274:0",
         clone=220,
         ioctl=29,
-        refused="30 39-41 51 97 122 180-197 217-219 241 265 268 280 282 425-433 442-443",
+        refused="30 39-41 51 97 122 180-197 217-219 241 265 280 282 425-433 442-443",
         changes="5-7 14-16 52-55 88 452",
+        join="268",
     ),
 }
 # On all machines: clone3, whose flags can't be seen, and what is newer than this.
@@ -114,7 +125,7 @@ class WorkerSetup:
     What a worker publishes, apart from the files and entry points `skipped`, and may use; sizes in bytes.
 
     One that `keeps_going` leaves out the files that can't be published, and reports them. One with `data` publishes
-    nothing, but runs queries of published code.
+    nothing, but runs queries of published code. One that `forks` is the template of workers, which are its forks.
     """
 
     folders: tuple[Path, ...]
@@ -130,6 +141,7 @@ class WorkerSetup:
     memory: int = 4 * 2**30
     disk: int = 2**30
     processes: int = 64
+    forks: bool = False
 
 
 def kill_descendants(process: psutil.Process) -> None:
@@ -217,6 +229,19 @@ def control_group(controller: str, pid: int) -> Path:
     )
 
 
+def group_files(pid: int, setup: WorkerSetup) -> list[Path]:
+    """Return the files of new control groups with the limits of a worker: to join one, a process is written to it."""
+    files = []
+    # Files in memory count as memory here, and as disk space elsewhere.
+    for controller, limit in (
+        ("pids", setup.processes + _THREADS),
+        ("memory", setup.memory + setup.disk),
+    ):
+        with suppress(OSError):
+            files.append(_limited_group(controller, pid, limit) / "cgroup.procs")
+    return files
+
+
 def _limited_group(controller: str, pid: int, most: int) -> Path:
     group = control_group(controller, pid)
     group.mkdir(exist_ok=True)
@@ -251,37 +276,57 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
+def join(namespaces: Sequence[int], folder: Path) -> None:
+    """Enter the namespaces that were made for this process, with no rights there, and its folder."""
+    libc = _libc()
+    for descriptor in namespaces:
+        if libc.setns(descriptor, 0):
+            raise OSError(ctypes.get_errno(), "the namespaces can't be joined")
+        os.close(descriptor)
+    if namespaces:
+        _drop_rights(libc)
+        libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0)  # as after exec, so that it can read its own /proc
+    os.chdir(folder)
+
+
+def _drop_rights(libc: ctypes.CDLL) -> None:
+    libc.capset(
+        ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)),
+        ctypes.byref((ctypes.c_uint32 * 6)()),
+    )
+
+
 def confine(setup: WorkerSetup, *, is_separate: bool) -> None:
-    """Limit what this process and its descendants can use; before it starts a thread, to which it would not apply."""
+    """
+    Limit what this process and its descendants can use; before it starts a thread, to which it would not apply.
+
+    A template's forks do this again, which leaves them less.
+    """
     if sys.platform == "win32":
         return
     import resource
 
     most = {"DATA": setup.memory, "FSIZE": setup.disk, "NOFILE": 1024, "CORE": 0}
-    if sys.platform == "linux":
-        # This limit is the account's.
-        others = (process.info for process in psutil.process_iter(["uids", "num_threads"]))
-        own = (info for info in others if info["uids"] and info["uids"].real == os.getuid())
-        running = sum(info["num_threads"] or 1 for info in own)
-        most["NPROC"] = running + setup.processes + _THREADS
+    if sys.platform == "linux" and not setup.forks:
+        # This limit is the account's, whose threads are not more than those of all.
+        running = Path("/proc/loadavg").read_text().split()[3].partition("/")[2]
+        most["NPROC"] = int(running) + setup.processes + _THREADS
     for name, limit in most.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         if not 0 <= resource.getrlimit(kind)[1] < limit:  # root may raise a lower one
             resource.setrlimit(kind, (limit, limit))
     if sys.platform == "linux":
         libc = _libc()
-        adopt_orphans()
+        if not setup.forks:  # what a fork leaves is its launcher's
+            adopt_orphans()
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        libc.capset(
-            ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)),
-            ctypes.byref((ctypes.c_uint32 * 6)()),
-        )
+        _drop_rights(libc)
         if can_confine():
-            _restrict_files(libc, setup)
-        _limit_system_calls(libc, may_change_files=is_separate)
+            _restrict_files(libc, setup, is_separate=is_separate)
+        _limit_system_calls(libc, may_change_files=is_separate, may_join=setup.forks)
 
 
-def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
+def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool, may_join: bool) -> None:
     """Refuse what would reach beyond this process: with a limit of its processor time, it could end the service."""
     numbers = _SYSTEM_CALLS.get(os.uname().machine)
     if not numbers:
@@ -303,6 +348,8 @@ def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
     groups = [(numbers.refused, refuse), (_UNKNOWN, ignore)]
     if not may_change_files:
         groups.append((numbers.changes, refuse))
+    if not may_join:
+        groups.append((numbers.join, refuse))
     for ranges, end in groups:
         for text in ranges.split():
             first, _, last = text.partition("-")
@@ -339,15 +386,17 @@ def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool) -> None:
     libc.prctl(_SET_SECCOMP, 2, struct.pack("HP", len(code) + 1, ctypes.addressof(program)), 0, 0)
 
 
-def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
+def _have_own_namespaces(
+    libc: ctypes.CDLL, setup: WorkerSetup, place: Path, *, of_user: bool, proc: int
+) -> None:
     """
-    Make every file read-only but those in this folder and in a ``/dev/shm`` that is limited, and cover the hidden ones.
+    Make every file read-only but those in a folder and in a ``/dev/shm`` that is limited, and cover the hidden ones.
 
     What this process and its descendants leave in memory ends with them. Raises `OSError` if the system forbids it.
     """
     user = os.getuid()
     group = os.getgid()
-    folder = os.fsencode(Path.cwd())
+    folder = os.fsencode(place)
 
     def check(result: int) -> None:
         if result:
@@ -358,14 +407,16 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     ) -> None:
         check(libc.mount(source, place, kind, flags, options.encode()))
 
-    check(libc.unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_USERS if user else 0)))
+    check(libc.unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_USERS if of_user else 0)))
     maps = (
         {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
-        if user
+        if of_user
         else {}
     )
     for name, text in maps.items():
-        Path("/proc/self", name).write_text(text)
+        file = os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc)  # a path may be read-only
+        os.write(file, text.encode())
+        os.close(file)
 
     # What is mounted here concerns nobody else.
     mount(None, b"/", None, _PRIVATE)
@@ -375,15 +426,17 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
             mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, "size=4k,mode=555")
         elif path.exists() and not can_confine():
             mount(b"/dev/null", os.fsencode(path), None, _BIND)
+    if setup.forks:
+        _mount_devices(mount, place / "dev")
 
     # Everything that is mounted now is read-only, and then the folder isn't.
-    for place, flags, attributes in (
+    for top, flags, attributes in (
         (b"/", _BELOW_TOO, (_READ_ONLY, 0)),
         (folder, 0, (0, _READ_ONLY)),
     ):
         check(
             libc.syscall(
-                _SET_MOUNT_ATTRIBUTES, -1, place, flags, struct.pack("QQQQ", *attributes, 0, 0), 32
+                _SET_MOUNT_ATTRIBUTES, -1, top, flags, struct.pack("QQQQ", *attributes, 0, 0), 32
             )
         )
 
@@ -398,19 +451,36 @@ def _have_own_namespaces(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     os.chdir(folder)
 
 
-def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
+def _mount_devices(mount: Callable[..., None], folder: Path) -> None:
+    """Leave nothing in ``/dev`` but the devices that are allowed, so that to write there is to write to one of them."""
+    folder.mkdir()
+    mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, "size=64k,mode=755")
+    (folder / "shm").mkdir()
+    (folder / "fd").symlink_to("/proc/self/fd")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        (folder / name).symlink_to(f"/proc/self/fd/{number}")
+    for device in _DEVICES:
+        own = folder / Path(device).name
+        own.touch()
+        mount(os.fsencode(device), os.fsencode(own), None, _BIND)
+    mount(os.fsencode(folder), b"/dev", None, _MOVE)
+    folder.rmdir()
+
+
+def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup, *, is_separate: bool) -> None:
     version = libc.syscall(_CREATE_RULESET, None, 0, 1)
     everything = (1 << 12 + min(version, 3)) - 1
     head = struct.pack("QQQ", everything, 0, _ALL_SCOPES if version >= _FIRST_WITH_SCOPES else 0)
     ruleset = libc.syscall(_CREATE_RULESET, head, len(head), 0)
-    python = (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path))
-    hidden = [path.resolve() for path in setup.hidden]
-    rules: dict[Path, int] = {}
-    for path in {*map(Path, (*_SYSTEM.split(), *python)), *setup.folders, *setup.readable}:
-        rules |= _readable(path.resolve(), hidden)
-    rules |= dict.fromkeys(map(Path, _DEVICES), _OF_FILES)
-    # Semaphores are files, which others must not find.
-    rules |= {Path("/dev/shm"): everything & ~_LIST, Path.cwd(): everything}  # noqa: S108 - not a temporary file
+    rules = {
+        **_all_readable((*setup.folders, *setup.readable), setup.hidden),
+        **dict.fromkeys(map(Path, _DEVICES), _OF_FILES),
+        # Semaphores are files, which others must not find.
+        Path("/dev/shm"): everything & ~_LIST,  # noqa: S108 - not a temporary file
+        Path.cwd(): everything,
+    }
+    if setup.forks and is_separate:
+        rules[Path("/dev")] = everything  # each fork has a /dev/shm of its own there
     for path, rights in rules.items():
         with suppress(OSError):  # not every system has all of them
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -422,6 +492,17 @@ def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     if libc.syscall(_RESTRICT_SELF, ruleset, 0):
         raise OSError(ctypes.get_errno(), "Landlock failed")
     os.close(ruleset)
+
+
+@functools.cache  # for the forks
+def _all_readable(own: Sequence[Path], hidden: Sequence[Path]) -> dict[Path, int]:
+    """Return the rights to read the system, Python and what a worker is given."""
+    python = (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path))
+    secrets = [path.resolve() for path in hidden]
+    rights: dict[Path, int] = {}
+    for path in {*map(Path, (*_SYSTEM.split(), *python)), *own}:
+        rights |= _readable(path.resolve(), secrets)
+    return rights
 
 
 def _readable(path: Path, hidden: list[Path]) -> dict[Path, int]:
@@ -437,8 +518,12 @@ def _readable(path: Path, hidden: list[Path]) -> dict[Path, int]:
     return rights
 
 
-def launcher(setup: WorkerSetup, worker: str) -> list[str]:
-    """Return the command that starts a module in the namespaces of a worker, below a process that ends with it."""
+def launcher(setup: WorkerSetup, worker: str, sockets: Sequence[int]) -> list[str]:
+    """
+    Return the command that starts a module in the namespaces of a worker, below a process that ends with the service.
+
+    That process obeys the first of the sockets, and a template the second.
+    """
     if sys.platform != "linux":
         return [*_PYTHON, worker]
     # A folder isn't covered if the worker needs something in it.
@@ -449,53 +534,100 @@ def launcher(setup: WorkerSetup, worker: str) -> list[str]:
         for path in setup.hidden
         if not any(place.is_relative_to(path.resolve()) for place in used)
     )
-    return [
-        *_PYTHON,
-        __name__,
-        worker,
-        *map(str, (setup.memory, setup.disk, setup.processes, *hidden)),
-    ]
+    numbers = (*sockets, setup.memory, setup.disk, setup.processes, int(setup.forks))
+    return [*_PYTHON, __name__, worker, *map(str, (*numbers, *hidden))]
 
 
-def _launch(worker: str, memory: str, disk: str, processes: str, *hidden: str) -> None:
+def _launch(worker: str, *arguments: str) -> None:
+    orders, forks, memory, disk, processes, is_template = map(int, arguments[:6])
     setup = WorkerSetup(
         (),
-        hidden=tuple(map(Path, hidden)),
-        memory=int(memory),
-        disk=int(disk),
-        processes=int(processes),
+        hidden=tuple(map(Path, arguments[6:])),
+        memory=memory,
+        disk=disk,
+        processes=processes,
+        forks=bool(is_template),
     )
-    if child := os.fork():
-        _supervise(child)
-
-    # Files in memory count as memory here, and as disk space elsewhere.
-    for controller, limit in (
-        ("pids", setup.processes + _THREADS),
-        ("memory", setup.memory + setup.disk),
-    ):
-        with suppress(OSError):
-            (_limited_group(controller, os.getsid(0), limit) / "cgroup.procs").write_text(
-                str(os.getpid())
-            )
-
-    command = [*_PYTHON, worker]
+    # Opened before they become read-only.
+    groups = [os.open(file, os.O_WRONLY) for file in group_files(os.getsid(0), setup)]
+    command = [*_PYTHON, worker, str(forks)]
+    proc = os.open("/proc", os.O_RDONLY)
     with suppress(OSError):  # not every system lets it
-        _have_own_namespaces(_libc(), setup)
+        _have_own_namespaces(_libc(), setup, Path.cwd(), of_user=bool(os.getuid()), proc=proc)
         command.append("separate")
+    if child := os.fork():
+        os.close(forks)
+        makes = functools.partial(_make_namespaces, setup, proc) if "separate" in command else None
+        _supervise(child, socket.socket(fileno=orders), makes)
+    os.close(orders)
+    for group in groups:
+        with suppress(OSError):
+            os.write(group, str(os.getpid()).encode())
+        os.close(group)
     # A new program, since one that runs, and what is open, is reached by the mounts of the time when it was opened.
     os.execv(sys.executable, command)  # noqa: S606 - our own module
 
 
-def _supervise(child: int) -> None:
-    """Wait for a child, which runs published code, or for the end of the service."""
+def _supervise(
+    child: int, orders: socket.socket, makes: Callable[[socket.socket, Path], None] | None
+) -> None:
+    """
+    Wait for a child, which runs published code, or for the end of the service; meanwhile care for the child's forks.
+
+    An order is a folder, for which new namespaces are returned, or a fork that is to end.
+    """
     service = os.getppid()
     hide_memory()  # through which published code would reach files by this process's mounts
     adopt_orphans()
     for descriptor in (0, 1, 2):
         os.close(descriptor)
+    orders.settimeout(1)
     while os.getppid() == service and not os.waitpid(child, os.WNOHANG)[0]:
-        time.sleep(1)
+        with suppress(TimeoutError):
+            order = orders.recv(_LONGEST_PATH).decode()
+            if not order:
+                break
+            if order.isdigit():
+                _end_fork(int(order), child)
+                orders.send(b"ended")
+            elif not makes:
+                orders.send(b"none")
+            elif helper := os.fork():
+                os.waitpid(helper, 0)
+            else:
+                makes(orders, Path(order))
     leave(Path.cwd())
+
+
+def _end_fork(pid: int, template: int) -> None:
+    """End a fork of a template with what it started, and what ended forks have left."""
+    with suppress(psutil.NoSuchProcess):
+        fork = psutil.Process(pid)
+        if fork.ppid() == template:  # otherwise the number is another's by now
+            kill_descendants(fork)
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            fork.kill()
+            fork.wait(_MOST_SECONDS)
+    for left in psutil.Process().children():
+        if left.pid != template:
+            kill_descendants(left)
+            left.kill()
+            left.wait(_MOST_SECONDS)
+
+
+def _make_namespaces(setup: WorkerSetup, proc: int, orders: socket.socket, folder: Path) -> None:
+    """Send the namespaces of a fork, which a template is not allowed to make."""
+    setup = replace(setup, hidden=(), forks=False)  # they are hidden already
+    libc = _libc()
+    libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0)  # so that it may write its maps of users
+    try:
+        _have_own_namespaces(libc, setup, folder, of_user=True, proc=proc)
+        made = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY) for kind in ("user", "mnt", "ipc")]
+        socket.send_fds(orders, [b"made"], made)
+    except OSError as error:
+        orders.send(str(error).encode())
+    os._exit(0)
 
 
 def leave(folder: Path) -> None:

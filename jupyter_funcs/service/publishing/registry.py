@@ -6,7 +6,7 @@ import functools
 import itertools
 import typing
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from jupyter_funcs.core.errors import SetupError
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.core.errors import Messages
     from jupyter_funcs.core.json_decoding import JsonObject, Values
-    from jupyter_funcs.service.publishing.results import ReplyForm
 
     Rule = Callable[[Mapping[str, Any], frozenset[str], Any], dict[str, list[str]]]
 
@@ -65,6 +64,8 @@ class PublishedFunction:
     returns: Any = None
     depends_on_data_only: bool = False
     read_only: bool = False
+    workers: Any = field(default=None, kw_only=True, repr=False)
+    """What runs it elsewhere: then it has a coroutine `body`."""
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.name.isprintable():
@@ -77,15 +78,7 @@ class PublishedFunction:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.python(*args, **kwargs)
 
-    def result(
-        self,
-        call: Call,
-        values: Values,
-        *,
-        user: int = 0,  # noqa: ARG002 - for functions that run elsewhere
-        form: ReplyForm = "json",  # noqa: ARG002 - as above
-        typed: bool = False,  # noqa: ARG002 - as above
-    ) -> Any:
+    def result(self, call: Call, values: Values) -> Any:
         """Run the function with the values that `read` returned; an iterator is read to its end."""
 
         def check(items: int) -> None:
@@ -337,9 +330,19 @@ class Registry:
         )
         self._entries = [*zip(itertools.count(1), firsts, functions, strict=False)]
 
-    def find(self, name: str, assets: Sequence[Asset]) -> PublishedFunction:
+    def check(self) -> None:
+        """Raise `SetupError` if a function that runs elsewhere can't be run."""
+        for workers in {published.workers for published in self._by_name.values()} - {None}:
+            workers.check()
+
+    def get(self, name: str, assets: Sequence[Asset]) -> PublishedFunction | None:
         published = self._by_name.get(name)
         if published and folded(published.asset) in {folded(asset.name) for asset in assets}:
+            return published
+        return None
+
+    def find(self, name: str, assets: Sequence[Asset]) -> PublishedFunction:
+        if published := self.get(name, assets):
             return published
         near = suggestion(name, [published.name for _, _, published, _ in self._granted(assets)])
         raise LookupError(

@@ -7,27 +7,30 @@ left where another's code could find them. A notebook gets a worker of its own.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import logging
+import math
 import os
 import pickle
 import signal
-import struct
+import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
 import psutil
 
+from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.engine.calls import (
     MOST_BYTES,
@@ -43,6 +46,7 @@ from jupyter_funcs.service.publishing.confinement import (
     BYTES_AN_ENTRY,
     WorkerSetup,
     clean_up,
+    group_files,
     kill_descendants,
     launcher,
     ran_out_of_memory,
@@ -60,13 +64,15 @@ from jupyter_funcs.service.publishing.worker_process import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 
-    from jupyter_funcs.core.json_decoding import JsonObject, Values
+    from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
 
 
 log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 # Everything else in the service's environment may be a secret.
 _VARIABLES = """
@@ -77,6 +83,15 @@ PYTHONPATH SSL_CERT_DIR SSL_CERT_FILE SYSTEMROOT TZ VIRTUAL_ENV
 _POLL_SECONDS = 0.05
 _CHECK_SECONDS = 0.2
 _MOST_IDLE = 4
+# What a worker's replies are read in, in bytes.
+_BUFFERED = 2**20
+# How many answers wait for another engine, and for how many seconds a fork is waited for.
+_MOST_WAITING = 64
+_LONGEST_FORK = 30
+# Forks have no threads but their own.
+_SINGLE_THREADED = dict.fromkeys(
+    ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
+) | {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
 # One user's queries share the memory of the engine, each with at least this much, in bytes; and what Python takes.
 _MOST_QUERIES = max(4, 2 * (os.cpu_count() or 1))
 _LEAST_MEMORY = 2**28
@@ -122,43 +137,37 @@ class _Deadline:
         return time.monotonic() > self.began + self.seconds
 
 
+@dataclass(eq=False)
 class Worker:
-    """A worker process that has loaded the functions; `user` is the one for whom it ran any."""
+    """A process that has loaded the functions; `user` is the one for whom it ran any."""
 
-    def __init__(self, setup: WorkerSetup, environment: Mapping[str, str], folders: Path) -> None:
-        self.user: int | None = None
-        self.excess = ""
-        self._setup = setup
-        self._folder = Path(tempfile.mkdtemp(dir=folders))
-        private = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE"), str(self._folder))
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            launcher(setup, worker_process.__name__),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=self._folder,
-            env={**environment, **private},
-            start_new_session=True,
-        )
-        assert self._process.stdin
-        assert self._process.stdout
-        assert self._process.stderr
-        self._orders = self._process.stdin
-        self._replies = self._process.stdout
-        self._printed = 0
-        threading.Thread(target=self._log, args=(self._process.stderr,), daemon=True).start()
-        self.send(setup)
+    setup: WorkerSetup
+    folder: Path
+    pid: int
+    replies: asyncio.StreamReader
+    orders: asyncio.StreamWriter
+    printed: asyncio.StreamReader
+    kill: Callable[[int], Coroutine[Any, Any, None]]
+    sockets: Sequence[socket.socket] = ()
+    user: int | None = None
+    excess: str = ""
+    expiry: asyncio.TimerHandle | None = None
+    _printed: int = 0
 
-    def load(self) -> LoadReply:
+    def __post_init__(self) -> None:
+        self._logging = asyncio.create_task(self._log())
+
+    async def load(self) -> LoadReply:
         """Wait for the functions; raises `SetupError` if they can't be loaded."""
         reply: LoadReply
         source = ""
-        deadline = _Deadline(self._setup.import_seconds)
+        deadline = _Deadline(self.setup.import_seconds)
+        self.send(self.setup)
         try:
-            with self._watched(deadline):
+            async with self._watched(deadline):
                 # A file may end after its deadline, but before the process does.
                 while (
-                    reply := self.read(_FIRST_REPLIES)
+                    reply := await self.read(_FIRST_REPLIES)
                 ).kind == "importing" and not deadline.cancelled:
                     source = reply.text
                     deadline.began = time.monotonic()
@@ -178,139 +187,205 @@ class Worker:
             log.error("Published functions can't be loaded.\n%s", reply.trace)
         raise SetupError(reply.text)
 
-    def _log(self, printed: IO[bytes]) -> None:
-        with printed:
-            while line := printed.readline(_LONGEST_LINE):
-                self._printed += len(line)
+    async def _log(self) -> None:
+        line = b""
+        while piece := await self.printed.read(_MOST_PRINTED):
+            *lines, line = (line + piece).split(b"\n")
+            if len(line) > _LONGEST_LINE:
+                lines.append(line)
+                line = b""
+            for printed in lines:
+                self._printed += len(printed)
                 if self._printed <= _MOST_PRINTED:
-                    text = line.decode(errors="replace").rstrip()
+                    text = printed[:_LONGEST_LINE].decode(errors="replace").rstrip()
                     log.info("%s", "".join(char if char.isprintable() else "?" for char in text))
 
     def send(self, order: Any) -> None:
         """Send an order, or what a function asked for."""
-        content = pickle.dumps(order)
-        with contextlib.suppress(
-            BrokenPipeError, ValueError
-        ):  # it has ended, which `read` raises, or is cancelled
-            self._orders.write(content)
-            self._orders.flush()
+        # If it has ended, `read` raises; if it is cancelled, nothing is sent.
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            self.orders.write(pickle.dumps(order))
 
-    def read(self, replies: msgspec.msgpack.Decoder[Any]) -> Any:
+    async def read(self, replies: msgspec.msgpack.Decoder[Any]) -> Any:
         """Wait for a reply; raises `EOFError` if the process has ended."""
         try:
-            [size] = LENGTH.unpack(self._replies.read(LENGTH.size))
-            content = self._replies.read(size) if size <= MOST_BYTES + _MOST_FACTS else b""
+            [size] = LENGTH.unpack(await self.replies.readexactly(LENGTH.size))
+            if size > MOST_BYTES + _MOST_FACTS:
+                raise EOFError
+            content = await self.replies.readexactly(size)
             reply = replies.decode(content)
-        except (struct.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise EOFError from None
         if len(content) - len(reply.content) - sum(map(len, reply.tables.values())) > _MOST_FACTS:
             raise EOFError
         return reply
 
-    def run(
+    async def run(
         self,
         order: WorkerOrder | QueryOrder,
         call: DuckDBCall,
-        answer: Callable[[WorkerReply], Any],
+        answer: Callable[[WorkerReply], Coroutine[Any, Any, Any]],
     ) -> WorkerReply:
         """Execute an order, with an `answer` to what its function asks for, and return the last reply."""
         self._printed = 0
         try:
-            with self._watched(call):
+            async with self._watched(call):
                 self.send(order)
                 reply: WorkerReply
-                while (reply := self.read(_REPLIES)).kind in ("table", "rows"):
-                    self.send(answer(reply))
+                while (reply := await self.read(_REPLIES)).kind in ("table", "rows"):
+                    self.send(await answer(reply))
         except EOFError:
             if call.cancelled:
                 raise CallCancelledError from None
-            if self.excess.endswith("memory.") or ran_out_of_memory(self._process.pid):
+            if self.excess.endswith("memory.") or ran_out_of_memory(self.pid):
                 raise MemoryLimitError from None
             raise WorkerError(
                 self.excess or "The process that ran it ended before its result."
             ) from None
         return reply
 
-    @contextlib.contextmanager
-    def _watched(self, call: Call | _Deadline) -> Iterator[None]:
+    @contextlib.asynccontextmanager
+    async def _watched(self, call: Call | _Deadline) -> AsyncIterator[None]:
         """End the process if its run is cancelled, or uses more than allowed."""
-        done = threading.Event()
-        watch = threading.Thread(target=self._watch, args=(call, done), daemon=True)
-        watch.start()
+        watch = asyncio.create_task(self._watch(call))
         try:
             yield
         finally:
-            done.set()
-            watch.join()
+            watch.cancel()
 
-    def _watch(self, call: Call | _Deadline, done: threading.Event) -> None:
+    async def _watch(self, call: Call | _Deadline) -> None:
         cancelled_at = 0.0
         checked_at = time.monotonic()
-        while not done.wait(_POLL_SECONDS):
+        while not self.excess and (
+            not cancelled_at or time.monotonic() - cancelled_at <= GRACE_SECONDS
+        ):
+            await asyncio.sleep(_POLL_SECONDS)
             now = time.monotonic()
             if call.cancelled and not cancelled_at:
                 cancelled_at = now
-                # Not here: a process that doesn't read its orders must be ended too.
-                threading.Thread(target=self._hang_up, daemon=True).start()
+                with contextlib.suppress(OSError):
+                    self.orders.write_eof()
             if now - checked_at > _CHECK_SECONDS:
-                try:
-                    self.excess = self._excess()
-                    checked_at = now
-                except psutil.NoSuchProcess:
-                    pass
-                except (OSError, RecursionError):
-                    self.excess = "It was ended because its folders can't be read."
-            if self.excess or (cancelled_at and now - cancelled_at > GRACE_SECONDS):
-                self._kill()
-                return
+                self.excess = await asyncio.to_thread(self._excess)
+                checked_at = time.monotonic()
+        await self.kill(self.pid)
 
     def _excess(self) -> str:
-        memory = disk = 0
-        nameless: dict[tuple[int, int], int] = {}
-        processes = psutil.Process(self._process.pid).children(recursive=True)
-        if len(processes) > self._setup.processes:
-            return f"It was ended because it used more than {self._setup.processes} processes."
-        for process in processes:
-            with contextlib.suppress(psutil.Error):
-                info = process.memory_full_info()
-                memory += getattr(
-                    info, "pss", info.uss
-                )  # also its part of what it shares with others
-            nameless |= _nameless(process.pid)
-        for folder, folders, names in os.walk(self._folder, onerror=_refuse):
-            for name in (*folders, *names):
-                with contextlib.suppress(OSError):
-                    disk += os.lstat(f"{folder}/{name}").st_blocks * 512 + BYTES_AN_ENTRY
-        disk += sum(nameless.values())
+        try:
+            processes = descendants(self.pid)
+            if len(processes) > self.setup.processes:
+                return f"It was ended because it used more than {self.setup.processes} processes."
+            memory = _memory(processes, self.setup.memory)
+            disk = self._disk(processes)
+        except (OSError, RecursionError):
+            return "It was ended because its folders can't be read."
         for used, limit, of in (
-            (memory, self._setup.memory, "memory"),
-            (disk, self._setup.disk, "disk space"),
+            (memory, self.setup.memory, "memory"),
+            (disk, self.setup.disk, "disk space"),
         ):
             if used > limit:
                 return f"It was ended because it used more than {limit:,} bytes of {of}."
         return ""
 
-    def _kill(self) -> None:
-        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
-            if self._process.returncode is None:  # otherwise the number may be another's by now
-                kill_descendants(psutil.Process(self._process.pid))
-                if sys.platform != "win32":
-                    os.killpg(
-                        self._process.pid, signal.SIGKILL
-                    )  # also finds those whose parents have ended
-                self._process.kill()
+    def _disk(self, processes: Sequence[psutil.Process]) -> int:
+        disk = 0
+        nameless: dict[tuple[int, int], int] = {}
+        for process in processes:
+            nameless |= _nameless(process.pid)
+        for folder, folders, names in os.walk(self.folder, onerror=_refuse):
+            for name in (*folders, *names):
+                with contextlib.suppress(OSError):
+                    disk += os.lstat(f"{folder}/{name}").st_blocks * 512 + BYTES_AN_ENTRY
+        return disk + sum(nameless.values())
 
-    def _hang_up(self) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            self._orders.close()
-
-    def end(self) -> None:
+    async def end(self) -> None:
         """End the process with all that it started."""
-        self._kill()
-        self._process.wait()
-        self._hang_up()
-        self._replies.close()
-        clean_up(self._folder, self._process.pid)
+        await self.kill(self.pid)
+        self.orders.close()
+        for connection in self.sockets:
+            connection.close()
+        self._logging.cancel()
+        await asyncio.to_thread(clean_up, self.folder, self.pid)
+
+
+class Template(Worker):
+    """A process that has loaded the functions and runs none: its forks are workers."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._locks = [asyncio.Lock() for _ in self.sockets]
+
+    @property
+    def has_ended(self) -> bool:
+        return self.replies.at_eof() or -1 in (connection.fileno() for connection in self.sockets)
+
+    async def fork(self) -> Worker:
+        """Return a new worker; raises `EOFError` if the template has ended, and `OSError` if the system forbids it."""
+        setup = replace(self.setup, forks=False)
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        with contextlib.ExitStack() as opened:
+            made, namespaces = await self._ask(0, str(folder))
+            for descriptor in namespaces:
+                opened.callback(os.close, descriptor)
+            if made not in ("made", "none"):
+                raise OSError(made)
+            ours, theirs = socket.socketpair()
+            opened.enter_context(theirs)
+            read, write = os.pipe()
+            opened.callback(os.close, write)
+            printed = asyncio.StreamReader()
+            await asyncio.get_running_loop().connect_read_pipe(
+                lambda: asyncio.StreamReaderProtocol(printed), os.fdopen(read, "rb", 0)
+            )
+            replies, orders = await asyncio.open_connection(sock=ours, limit=_BUFFERED)
+            pid, _ = await self._ask(1, str(folder), theirs.fileno(), write, *namespaces)
+        if not pid.isdigit():
+            raise OSError(pid)
+        for file in group_files(int(pid), setup):
+            with contextlib.suppress(OSError):
+                file.write_text(pid)
+        worker = Worker(setup, folder, int(pid), replies, orders, printed, self._kill_fork)
+        try:
+            await worker.read(_REPLIES)
+        except EOFError:
+            await worker.end()
+            raise OSError(
+                "A fork of the process that has loaded published functions ended."
+            ) from None
+        return worker
+
+    async def _kill_fork(self, pid: int) -> None:
+        with contextlib.suppress(EOFError):  # all its forks have ended with it
+            await self._ask(0, str(pid))
+
+    async def _ask(self, which: int, text: str, *descriptors: int) -> tuple[str, list[int]]:
+        """Send an order to the launcher or the template, and return the answer; raises `EOFError` if it has ended."""
+        # Who is cancelled leaves no answer for the next one.
+        return await asyncio.shield(self._asked(which, text, *descriptors))
+
+    async def _asked(self, which: int, text: str, *descriptors: int) -> tuple[str, list[int]]:
+        connection = self.sockets[which]
+        answered = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        async with self._locks[which]:
+            if connection.fileno() == -1:
+                raise EOFError
+            try:
+                socket.send_fds(connection, [text.encode()], descriptors)
+                loop.add_reader(connection, answered.set)
+                async with asyncio.timeout(_LONGEST_FORK):
+                    await answered.wait()
+                answer, received, _, _ = socket.recv_fds(
+                    connection, 4096, 3, socket.MSG_CMSG_CLOEXEC
+                )
+            except OSError:  # it has ended, or hangs
+                answer = b""
+            finally:
+                loop.remove_reader(connection)
+            if not answer:
+                connection.close()
+                raise EOFError
+        return answer.decode(), received
 
 
 def _nameless(pid: int) -> dict[tuple[int, int], int]:
@@ -324,36 +399,96 @@ def _nameless(pid: int) -> dict[tuple[int, int], int]:
     return sizes
 
 
+@functools.lru_cache(1)
+def _children(_moment: float) -> dict[int, list[psutil.Process]]:
+    """Return the children of all processes, once for all workers that are checked at a moment."""
+    children: dict[int, list[psutil.Process]] = {}
+    for process in psutil.process_iter(["ppid"]):
+        children.setdefault(process.info["ppid"], []).append(process)
+    return children
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    children = _children(time.monotonic() // _CHECK_SECONDS)
+    processes = [*children.get(pid, ())]
+    for process in processes:
+        processes += children.get(process.pid, ())
+    return processes
+
+
+def _memory(processes: Sequence[psutil.Process], limit: int) -> int:
+    """Return the memory of processes, in bytes; without what they share with others if it would be above a limit."""
+    memory = 0
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            memory += process.memory_info().rss
+    if memory <= limit:
+        return memory
+    memory = 0
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            info = process.memory_full_info()
+            memory += getattr(info, "pss", info.uss)  # also its part of what it shares with others
+    return memory
+
+
 def _refuse(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError | NotADirectoryError):  # it was removed
         raise error
 
 
 class Workers:
-    """The workers of a service."""
+    """The workers of a service; all but `load`, `check` and `close` happen on the background loop."""
 
-    def __init__(self, setup: WorkerSetup, variables: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        setup: WorkerSetup,
+        variables: Collection[str] = (),
+        *,
+        idle: int = _MOST_IDLE,
+        idle_seconds: float = math.inf,
+    ) -> None:
         self.problems: list[str] = []
         self._setup = setup
         allowed = {*_VARIABLES.split(), *variables}
-        self._environment = {
+        self._environment = _SINGLE_THREADED | {
             name: value
             for name, value in os.environ.items()
             if name in allowed or name.startswith("LC_")
         }
-        self._lock = threading.Lock()
+        self._most_idle = idle
+        self._idle_seconds = idle_seconds
+        # The first is the one that was used least recently.
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
+        self._endings: set[asyncio.Task[None]] = set()
+        self._template: Template | None = None
+        self._starting = asyncio.Lock()
         self._is_closed = False
         self._folders = PrivateFolder("jupyter_funcs.workers.")
+        self._threads = ThreadPoolExecutor(_MOST_WAITING, thread_name_prefix="answer a worker")
         remove_old_groups()
         self._queries: WeakKeyDictionary[DuckDBEngine, Workers] = WeakKeyDictionary()
 
     def load(self) -> list[PublishedFunction]:
         """Return the published functions; raises `SetupError` if they can't be loaded, or adds to `problems`."""
+        self._setup = replace(self._setup, forks=sys.platform == "linux")
+        reply = background.run(self._load())
+        self.problems += reply.problems
+        here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
+        return [
+            WorkerFunction(**msgspec.structs.asdict(facts), **here) for facts in reply.functions
+        ]
+
+    def check(self) -> None:
+        """Raise `SetupError` if no worker can be had."""
+        if self._setup.forks:
+            background.run(self._ready_template())
+
+    async def _load(self) -> LoadReply:
         while True:
             try:
-                worker, reply = self._start()
+                worker, reply = await self._start()
                 break
             except UnfinishedImportError as error:
                 if error.source in self._setup.skipped:  # a thread of another one ended it
@@ -365,30 +500,49 @@ class Workers:
                 else:
                     raise
                 self._setup = replace(self._setup, skipped=(*self._setup.skipped, error.source))
-        self._put(worker)
-        self._setup = replace(
-            self._setup, keeps_going=True
-        )  # a file that breaks later concerns its own functions only
-        self.problems += reply.problems
-        here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
-        return [
-            WorkerFunction(**msgspec.structs.asdict(facts), **here) for facts in reply.functions
-        ]
+        if isinstance(worker, Template):
+            if await self._can_fork(worker, reply):
+                self._template = worker
+            else:
+                self._setup = replace(self._setup, forks=False)
+                await self._end(worker)
+                return await self._load()
+        else:
+            self._idle.append(worker)
+        # A file that breaks later concerns its own functions only.
+        self._setup = replace(self._setup, keeps_going=True)
+        return reply
 
-    def run(
+    async def _can_fork(self, template: Template, reply: LoadReply) -> bool:
+        """Tell whether a template's forks are workers, by a first one."""
+        if reply.leaves:
+            log.warning(
+                "%s starts threads or opens sockets when it is imported: the processes of users can't be forks of one "
+                "that has imported it, and import all files themselves. Start and open them in the functions.",
+                reply.leaves,
+            )
+            return False
+        try:
+            self._idle.append(await self._forked(template))
+        except OSError as error:
+            log.warning("Processes of users import all files themselves: %s.", error)
+            return False
+        return True
+
+    async def run(
         self, order: WorkerOrder | QueryOrder, call: DuckDBCall, user: int, *, alone: bool = False
     ) -> ReplyContent | Compiled:
         """Run a function for a user, `alone` in a worker of its own."""
-        worker = self._take(None if alone else user)
+        worker = await self._take(user)
         is_reusable = False
         try:
-            reply = worker.run(order, call, functools.partial(self._answer, call))
+            reply = await worker.run(order, call, functools.partial(self._answer, call))
             is_reusable = reply.is_reusable and not alone and not call.cancelled
         finally:
             if is_reusable:
                 self._put(worker)
             else:
-                self._end(worker)
+                await self._end(worker)
         if call.cancelled:
             raise CallCancelledError
         match reply.kind:
@@ -396,7 +550,7 @@ class Workers:
                 media_type = results.ARROW if reply.text == results.ARROW else results.JSON
                 return ReplyContent(media_type, reply.content, reply.rows, reply.lost)
             case "expression":
-                return self._queried(reply, call, order.form)
+                return await self._queried(reply, call, order.form)
             case "checked" if isinstance(order, QueryOrder):
                 return replace(order.compiled(), sql=reply.text, is_remote=True)
             case "invalid":
@@ -405,25 +559,41 @@ class Workers:
                 raise MemoryLimitError(reply.text)
         raise WorkerError(reply.text, reply.trace)
 
-    def _answer(self, call: DuckDBCall, reply: WorkerReply) -> Any:
+    async def encoded(
+        self, order: WorkerOrder, call: DuckDBCall, user: int, *, alone: bool
+    ) -> ReplyContent:
+        """Run a function, and its query on another engine if it returns one, and return the body of a reply."""
+        content = await self.run(order, call, user, alone=alone)
+        if isinstance(content, ReplyContent):
+            return content
+        return await self._in_thread(
+            functools.partial(results.encoded, form=order.form), content, call
+        )
+
+    def _in_thread(self, work: Callable[..., _T], *args: Any) -> asyncio.Future[_T]:
+        return asyncio.get_running_loop().run_in_executor(self._threads, work, *args)
+
+    async def _answer(self, call: DuckDBCall, reply: WorkerReply) -> Any:
         """Return the table or the rows that a function asked for."""
         if reply.kind == "table":
-            return call.table(reply.text), getattr(call, "dialect", None)
-        rows = self._queried(reply, call, "arrow")
+            table = await self._in_thread(call.table, reply.text)
+            return table, getattr(call, "dialect", None)
+        rows = await self._queried(reply, call, "arrow")
         if isinstance(rows, Compiled):
-            return results.stream(call.arrow(rows))
+            return results.stream(await self._in_thread(call.arrow, rows))
         return bytes(rows.content)
 
-    def _queried(
+    async def _queried(
         self, reply: WorkerReply, call: DuckDBCall, form: results.ReplyForm
     ) -> ReplyContent | Compiled:
         """Run a query, or check one for another engine, in a process that can be ended: some ignore any interrupt."""
         order = QueryOrder(reply.text, bytes(reply.content), reply.tables, form)
         engine = call.engine
         if reply.is_remote and isinstance(engine, RemoteEngine):  # a worker may say so falsely
-            order = replace(order, dialect=engine.dialect, card_spend=engine.card_spend()[0])
+            card_spend, _ = await self._in_thread(engine.card_spend)
+            order = replace(order, dialect=engine.dialect, card_spend=card_spend)
         if engine not in self._queries:
-            data = engine.data(call.check_cancelled)
+            data = await self._in_thread(engine.data, call.check_cancelled)
             # No more than the engine has, if that is little.
             memory = min(data.memory, max(data.memory // _MOST_QUERIES, _LEAST_MEMORY))
 
@@ -437,68 +607,139 @@ class Workers:
                 disk=memory,
             )
 
-            # Another thread may have been quicker.
+            # Another run may have been quicker.
             self._queries.setdefault(engine, Workers(setup))
-        return self._queries[engine].run(order, call, 0)
+        return await self._queries[engine].run(order, call, 0)
 
     def close(self) -> None:
         """End all workers."""
+        background.run(self._close())
+
+    async def _close(self) -> None:
+        self._is_closed = True
         for queries in list(self._queries.values()):
-            queries.close()
-        with self._lock:
-            self._is_closed = True
-            workers = list(self._all)
-        for worker in workers:
-            self._end(worker)
+            await queries._close()  # noqa: SLF001 - the same class
+        if self._template:  # with its forks
+            await self._end(self._template)
+        await asyncio.gather(*map(self._end, [*self._all]), *self._endings)
+        self._threads.shutdown(wait=False)
         self._folders.close()
 
-    def _start(self) -> tuple[Worker, LoadReply]:
-        with self._lock:
-            if self._is_closed:
-                raise CallCancelledError
-            worker = Worker(self._setup, self._environment, self._folders.path)
-            self._all.add(worker)
+    async def _start(self) -> tuple[Worker, LoadReply]:
+        """Start a process that loads the functions: a template, or a worker."""
+        if self._is_closed:
+            raise CallCancelledError
+        worker = await self._launched()
+        self._all.add(worker)
         try:
-            return worker, worker.load()
+            return worker, await worker.load()
         except SetupError:
-            self._end(worker)
+            await self._end(worker)
             raise
 
-    def _take(self, user: int | None) -> Worker:
-        with self._lock:
-            # The newest of this user, else one that has run nothing yet.
-            fresh = [worker for worker in self._idle if worker.user is None]
-            usable = [worker for worker in self._idle if worker.user == user] or fresh
-            worker = usable[-1] if usable else None
-            if worker:
-                self._idle.remove(worker)
-        if fresh == [worker]:
-            threading.Thread(target=self._start_spare, name="start a worker", daemon=True).start()
-        worker = worker or self._start()[0]
+    async def _launched(self) -> Worker:
+        folder = Path(tempfile.mkdtemp(dir=self._folders.path))
+        pairs = []
+        if sys.platform == "linux":
+            pairs = [socket.socketpair(type=socket.SOCK_SEQPACKET) for _ in range(2)]
+        theirs = [pair[1].fileno() for pair in pairs]
+        process = await asyncio.create_subprocess_exec(
+            *launcher(self._setup, worker_process.__name__, theirs),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            limit=_BUFFERED,
+            cwd=folder,
+            env={**self._environment, **dict.fromkeys(worker_process.OWN_FOLDERS, str(folder))},
+            start_new_session=True,
+            pass_fds=theirs,
+        )
+        for pair in pairs:
+            pair[1].close()
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+
+        async def kill(_pid: int) -> None:
+            await asyncio.to_thread(_kill, process)
+            await process.wait()
+
+        kind = Template if self._setup.forks else Worker
+        streams = (process.stdout, process.stdin, process.stderr)
+        sockets = [pair[0] for pair in pairs]
+        return kind(self._setup, folder, process.pid, *streams, kill, sockets)
+
+    async def _take(self, user: int) -> Worker:
+        """Return a worker of a user, else one that has run nothing yet."""
+        if self._is_closed:
+            raise CallCancelledError
+        own = [worker for worker in self._idle if worker.user == user]
+        usable = own or [worker for worker in self._idle if worker.user is None]
+        if usable:
+            worker = usable[-1]
+            self._idle.remove(worker)
+        elif self._setup.forks:
+            worker = await self._new_fork()
+        else:
+            worker, _ = await self._start()
+        if worker.expiry:
+            worker.expiry.cancel()
         worker.user = user
         return worker
 
-    def _start_spare(self) -> None:
-        with contextlib.suppress(
-            SetupError, CallCancelledError
-        ):  # the run that needs it reports it
-            self._put(self._start()[0])
+    async def _new_fork(self) -> Worker:
+        for _ in range(2):
+            with contextlib.suppress(EOFError):  # the template has been killed
+                return await self._forked(await self._ready_template())
+        raise WorkerError("The process that starts others ended. Try again.")
+
+    async def _ready_template(self) -> Template:
+        """Return the template, a new one if it has ended."""
+        async with self._starting:
+            before = self._template
+            if before and not before.has_ended:
+                return before
+            self._template = None
+            if before:
+                await self._end(before)
+            worker, _ = await self._start()
+            assert isinstance(worker, Template)
+            self._template = worker
+            return worker
+
+    async def _forked(self, template: Template) -> Worker:
+        worker = await template.fork()
+        self._all.add(worker)
+        return worker
 
     def _put(self, worker: Worker) -> None:
-        with self._lock:
-            self._idle.append(worker)
-            used = [idle for idle in self._idle if idle.user is not None]
-            stale = used[:-_MOST_IDLE]
-            self._idle = [idle for idle in self._idle if idle not in stale]
-        for idle in stale:
-            self._end(idle)
+        self._idle.append(worker)
+        if self._idle_seconds < math.inf:
+            loop = asyncio.get_running_loop()
+            worker.expiry = loop.call_later(self._idle_seconds, self._dismiss, worker)
+        if len(self._idle) > self._most_idle:
+            self._dismiss(self._idle[0])
 
-    def _end(self, worker: Worker) -> None:
-        worker.end()
-        with self._lock:
-            self._all.discard(worker)
-            if worker in self._idle:
-                self._idle.remove(worker)
+    def _dismiss(self, worker: Worker) -> None:
+        self._idle.remove(worker)
+        if worker.expiry:
+            worker.expiry.cancel()
+        ending = asyncio.create_task(self._end(worker))
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+
+    async def _end(self, worker: Worker) -> None:
+        await worker.end()
+        self._all.discard(worker)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+        if process.returncode is None:  # otherwise the number may be another's by now
+            kill_descendants(psutil.Process(process.pid))
+            if sys.platform != "win32":
+                os.killpg(process.pid, signal.SIGKILL)  # also finds those whose parents have ended
+            process.kill()
 
 
 @dataclass(frozen=True)
@@ -508,24 +749,12 @@ class WorkerFunction(PublishedFunction):
     workers: Workers = field(kw_only=True, repr=False)
     is_notebook: bool = field(kw_only=True)
 
-    def read(self, args: Values, reference: Any, *, typed: bool = False) -> JsonObject:
-        """Return the arguments as they are, unless they don't fit the parameters; the worker reads them."""
-        super().read(args, reference, typed=typed)
-        return dict(args)
-
-    def result(
-        self,
-        call: Any,
-        values: Values,
-        *,
-        user: int = 0,
-        form: results.ReplyForm = "json",
-        typed: bool = False,
-    ) -> Any:
-        """Run the function in a worker."""
-        return self.workers.run(
-            WorkerOrder(self.name, values, form, typed), call, user, alone=self.is_notebook
-        )
+    async def body(
+        self, call: DuckDBCall, user: int, form: results.ReplyForm, args: Values, *, typed: bool
+    ) -> ReplyContent:
+        """Run the function in a worker, which also reads the arguments; on the background loop."""
+        order = WorkerOrder(self.name, args, form, typed)
+        return await self.workers.encoded(order, call, user, alone=self.is_notebook)
 
 
 def _elsewhere(*_: Any, **__: Any) -> Any:

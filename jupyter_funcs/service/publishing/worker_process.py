@@ -1,7 +1,8 @@
 """
-The process that runs published code: ``python -m jupyter_funcs.service.publishing.worker_process``.
+The process that runs published code: ``python -m jupyter_funcs.service.publishing.worker_process SOCKET``.
 
-The service sends pickled orders to its standard input. It replies in MessagePack, since to unpickle what published code
+The service sends pickled orders to its standard input. A template only loads the functions: its forks execute the
+orders, each on a socket of its own. It replies in MessagePack, since to unpickle what published code
 may have written would run it in the service.
 """
 
@@ -9,16 +10,20 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import gc
 import logging
 import os
 import pickle
 import queue
 import shutil
+import signal
+import socket
 import struct
 import sys
+import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +38,7 @@ from jupyter_funcs.service.publishing import discovery, results
 from jupyter_funcs.service.publishing.confinement import (
     WorkerSetup,
     confine,
+    join,
     leave,
 )
 from jupyter_funcs.service.publishing.notebooks import NotebookRun
@@ -54,6 +60,9 @@ GRACE_SECONDS = 0.5
 
 LENGTH = struct.Struct("!Q")
 """What precedes a reply."""
+
+OWN_FOLDERS = ("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE")
+"""The variables that name the folder of a worker."""
 
 _REPLIES = msgspec.msgpack.Encoder(enc_hook=lambda kind: kind.__name__)  # of a parameter
 
@@ -153,6 +162,8 @@ class LoadReply(WorkerReply):
 
     functions: list[FunctionFacts] = []
     problems: list[str] = []
+    # The file that starts threads or opens sockets, so that this process can't be a template.
+    leaves: str = ""
 
 
 class WorkerCall:
@@ -163,13 +174,16 @@ class WorkerCall:
         self.cancelled = False
         self._pid = os.getpid()
         self._setup = setup
+        self._sent = orders
         self._replies = replies
         self._orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._functions: dict[str, PublishedFunction] = {}
         self._problems: list[str] = []
         self._dialect: str | None = None
         self._engine: DuckDBEngine | None = None
-        threading.Thread(target=self._listen, args=(orders, Path.cwd()), daemon=True).start()
+        self._importing = ""
+        self._leaves = ""
+        self._opened = _opened() if setup.forks else (0, 0)
 
     def _listen(self, orders: IO[bytes], folder: Path) -> None:
         with contextlib.suppress(
@@ -183,8 +197,13 @@ class WorkerCall:
         leave(folder)
 
     def serve(self) -> None:
-        """Load the functions, then execute orders."""
-        self._send(self._loaded())
+        """Load the functions, then execute orders; of a template, this returns in its forks."""
+        if self._setup.forks:
+            self._send(self._loaded())
+            self._fork()
+            confine(replace(self._setup, forks=False), is_separate="separate" in sys.argv)
+        threading.Thread(target=self._listen, args=(self._sent, Path.cwd()), daemon=True).start()
+        self._send(WorkerReply("ready") if self._setup.forks else self._loaded())
         # `threading` doesn't know the threads that `_thread` starts.
         threads = _thread._count()  # noqa: SLF001 - see above
         had_children = _has_children()
@@ -207,6 +226,49 @@ class WorkerCall:
             self._send(reply)
             os.chdir(folder)
 
+    def _fork(self) -> None:
+        """Fork at each order, which has a folder, and descriptors of a socket, of a log and of namespaces."""
+        orders = socket.socket(fileno=int(sys.argv[1]))
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
+        gc.collect()
+        gc.freeze()  # so that they share it
+        while True:
+            folder, descriptors, _, _ = socket.recv_fds(orders, 4096, 8)
+            if not folder:
+                os._exit(0)
+            try:
+                pid = os.fork()
+            except OSError as error:
+                orders.send(str(error).encode())
+                continue
+            if not pid:
+                break
+            orders.send(str(pid).encode())
+            for descriptor in descriptors:
+                os.close(descriptor)
+        orders.close()
+        self._become(Path(os.fsdecode(folder)), *descriptors)
+
+    def _become(self, folder: Path, connection: int, log: int, *namespaces: int) -> None:
+        """Make this fork a worker of its own."""
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)
+        self._pid = os.getpid()
+        self._sent.close()
+        self._replies.close()
+        with socket.socket(fileno=connection) as connected:
+            self._sent = connected.makefile("rb")
+            self._replies = connected.makefile("wb")
+        os.environ.update(dict.fromkeys(OWN_FOLDERS, str(folder)))
+        tempfile.tempdir = None
+        join(namespaces, folder)
+        # Python's own are seeded again by Python.
+        if numpy_random := sys.modules.get("numpy.random"):
+            numpy_random.seed()
+
     def _send(self, reply: WorkerReply) -> None:
         if os.getpid() != self._pid:  # published code forked; its parent replies
             os._exit(1)
@@ -215,7 +277,7 @@ class WorkerCall:
         self._replies.write(content)
         self._replies.flush()
 
-    def _loaded(self) -> WorkerReply:
+    def _loaded(self) -> LoadReply | WorkerReply:
         setup = self._setup
         try:
             self._engine = setup.data and setup.data.engine(self.reference)
@@ -228,13 +290,23 @@ class WorkerCall:
             )
             self._functions = {function.name: function for function in functions}
             facts = [FunctionFacts.of(function, self.reference) for function in functions]
-            return LoadReply("functions", functions=facts, problems=self._problems)
+            self._note_leftovers()
+            return LoadReply(
+                "functions", functions=facts, problems=self._problems, leaves=self._leaves
+            )
         except BaseException as error:  # noqa: BLE001 - published code may raise anything
             return _failure(error, [])
 
     def _begins(self, source: str) -> bool:
+        self._note_leftovers()
+        self._importing = source
         self._send(WorkerReply("importing", text=source))
         return source not in self._setup.skipped
+
+    def _note_leftovers(self) -> None:
+        """Note the first file that has left a thread, which no fork would have, or a socket, which all would share."""
+        if self._setup.forks and not self._leaves and _opened() != self._opened:
+            self._leaves = self._importing
 
     def _executed(self, order: WorkerOrder) -> WorkerReply:
         values: JsonObject = {}
@@ -359,6 +431,15 @@ def _has_children() -> bool:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return True
     return False
+
+
+def _opened() -> tuple[int, int]:
+    """Return the number of threads, with those of libraries, and of sockets (Linux only)."""
+    sockets = 0
+    for entry in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            sockets += str(entry.readlink()).startswith("socket:")
+    return len([*Path("/proc/self/task").iterdir()]), sockets
 
 
 def _is_emptied(folder: Path) -> bool:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import plural, quoted, quoted_list, suggestion
 from jupyter_funcs.service.accounts import state_folder
@@ -50,6 +52,8 @@ _MOST_HASHED = 2**24
 
 # Queries on another engine, which take a thread each but no processor here.
 _MOST_WAITING = 64
+# A worker's own memory, apart from what its functions use.
+_WORKER_BYTES = 15 * 10**6
 _POLL_SECONDS = 0.5
 # Listing the files takes at most this part of the time.
 _MOST_WATCHING = 0.05
@@ -111,6 +115,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
             concurrent_runs=server.concurrent_runs,
             runs_a_user=server.runs_a_user,
             engine_threads=server.engine_threads or _engine_threads(engine),
+            workers=_most_workers(),
         )
         whole = limits._asdict()
         limits = limits._replace(
@@ -244,6 +249,11 @@ def _engine_threads(engine: DuckDBEngine) -> int:
     return Limits().engine_threads
 
 
+def _most_workers() -> int:
+    """Return for how many worker processes, of which most are small, the machine has memory."""
+    return min(max(psutil.virtual_memory().total // 4 // _WORKER_BYTES, 8), Limits().workers)
+
+
 def _about(settings: Settings, built_in: int, count: int) -> str:
     functions = plural(count, "function")
     if settings.data or not built_in:
@@ -337,7 +347,13 @@ def _workers(
         import_seconds=settings.server.run_seconds,
         memory=own.memory_limit,
     )
-    return Workers(setup, own.variables)
+    idle = settings.server.idle_workers
+    return Workers(
+        setup,
+        own.variables,
+        idle=_most_workers() if idle is None else idle,
+        idle_seconds=settings.server.idle_seconds,
+    )
 
 
 def _warn_of_shared_folder(folder: Path, config: Path, others: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.functions.return_values import lost_text
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
@@ -47,7 +48,7 @@ from jupyter_funcs.service.web.middleware import (
 from jupyter_funcs.service.web.runs import Limits, Runs, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Hashable, Mapping
+    from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 
     from starlette.datastructures import Headers
     from starlette.exceptions import HTTPException
@@ -288,7 +289,13 @@ class _Service:
             note(scope, function=wanted.function, rows=cached.rows)
             return _success(cached)
         call = self.engine.call()
-        work = Work(call, functools.partial(self._reply, scope, user, call, run, begin))
+        function: Any = self.registry.get(wanted.function, run.assets)
+        if function and function.workers:
+            body = functools.partial(function.body, call, user.id, wanted.form, typed=wanted.typed)
+            awaited = functools.partial(_awaited, scope, function.name, body, wanted, begin)
+            work = Work(call, lambda: background.start(awaited()), waits=True)
+        else:
+            work = Work(call, functools.partial(self._reply, scope, call, run, begin))
         reply: Response = await self.runs.perform(user.id, work, left, scope["facts"])
         return reply
 
@@ -324,6 +331,7 @@ class _Service:
         checks = (
             (self.grants.check, "The accounts cannot be changed."),
             (self.engine.open, "The data cannot be read."),
+            (self.registry.check, "Published functions cannot be run."),
         )
         for check, problem in checks:
             try:
@@ -346,7 +354,6 @@ class _Service:
     def _reply(
         self,
         scope: Scope,
-        user: User,
         call: DuckDBCall,
         run: _Run,
         begin: Callable[[], None] | None,
@@ -358,39 +365,56 @@ class _Service:
             begin()
         try:
             # Not on the event loop: finding the closest of thousands of names takes a while.
-            function = self.registry.find(wanted.function, self.grants.assets(user))
+            function = self.registry.find(wanted.function, run.assets)
         except LookupError as error:
             return failure(404, str(error.args[0]))
         note(scope, function=function.name)
         values: JsonObject = {}
         try:
             values = function.read(args, self.engine.reference, typed=wanted.typed)
-            result = function.result(
-                call, values, user=user.id, form=wanted.form, typed=wanted.typed
-            )
-            reply = results.encoded(result, call, form=wanted.form)
-            note(scope, rows=reply.rows)
-            if function.depends_on_data_only:
-                self._replies.add(run, reply)
-            return _success(reply)
-        except ArgumentsError as error:
-            return failure(422, str(error), arguments=error.errors)
-        except CallCancelledError:
-            raise ClientDisconnect from None
-        except MemoryLimitError:
-            log.warning("%s exceeded the memory limit of the engine.", function.name)
-            return failure(
-                500, f"{function.name} needs more memory than the service allows. Ask for less."
-            )
+            reply = results.encoded(function.result(call, values), call, form=wanted.form)
         except BaseException as error:  # noqa: BLE001 - a published function may raise anything, even SystemExit
-            trace = redacted_trace(error, [*args.values(), *values.values()])
-            log.error("%s failed.\n%s", function.name, trace)  # noqa: TRY400 - the trace is in the text
-            note(scope, failed=True)
-            reason = (
-                message_of(error).strip().partition("\n")[0][:_LONGEST_REASON]
-                or type(error).__name__
-            )
-            return failure(200, f"{function.name} failed: {reason}")
+            return _failed(scope, function.name, error, [*args.values(), *values.values()])
+        note(scope, rows=reply.rows)
+        if function.depends_on_data_only:
+            self._replies.add(run, reply)
+        return _success(reply)
+
+
+async def _awaited(
+    scope: Scope,
+    name: str,
+    body: Callable[[JsonObject], Coroutine[Any, Any, ReplyContent]],
+    wanted: WantedRun,
+    begin: Callable[[], None] | None,
+) -> Response:
+    """Run a function elsewhere; every error becomes a reply."""
+    note(scope, function=name)
+    args = msgspec.json.decode(wanted.args)
+    if begin:
+        await asyncio.to_thread(begin)
+    try:
+        reply = await body(args)
+    except Exception as error:  # noqa: BLE001 - an engine may raise anything
+        return _failed(scope, name, error, [*args.values()])
+    note(scope, rows=reply.rows)
+    return _success(reply)
+
+
+def _failed(scope: Scope, name: str, error: BaseException, arguments: Sequence[Any]) -> Response:
+    """Return the reply to a run that failed."""
+    match error:
+        case ArgumentsError():
+            return failure(422, str(error), arguments=error.errors)
+        case CallCancelledError():
+            raise ClientDisconnect from None
+        case MemoryLimitError():
+            log.warning("%s exceeded the memory limit of the engine.", name)
+            return failure(500, f"{name} needs more memory than the service allows. Ask for less.")
+    log.error("%s failed.\n%s", name, redacted_trace(error, arguments))
+    note(scope, failed=True)
+    reason = message_of(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
+    return failure(200, f"{name} failed: {reason}")
 
 
 def _success(reply: ReplyContent) -> Response:

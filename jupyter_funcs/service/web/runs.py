@@ -209,7 +209,7 @@ class Runs:
             has_begun()
             ending = functools.partial(self._ended, running, time.monotonic())
             begin = work.begin
-            future = begin() if work.waits else self._threads.submit(context.run, begin)
+            future = context.run(begin) if work.waits else self._threads.submit(context.run, begin)
             future.add_done_callback(ending)
             return True
 

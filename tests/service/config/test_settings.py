@@ -61,6 +61,8 @@ def test_every_key_is_read_and_paths_are_relative_to_the_folder_of_the_file(
         concurrent_runs = 8
         runs_a_user = 2
         engine_threads = 6
+        idle_workers = 20
+        idle_seconds = 60
         stop_seconds = 5
         keep_days = 3
         keep_size = "1GB"

@@ -220,7 +220,8 @@ def reopen() -> dict:
     found = {}
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
-            if not stat.S_ISFIFO(os.fstat(int(name)).st_mode):
+            kind = stat.S_IFMT(os.fstat(int(name)).st_mode)
+            if kind not in {stat.S_IFIFO, stat.S_IFSOCK}:
                 found[os.readlink(f"/proc/self/fd/{name}")] = lambda name=name: keeping(f"/proc/self/fd/{name}")
     places = ["/proc/self/exe", "/proc/self/root", "/proc/self/cwd/..", f"/proc/{os.getppid()}/exe"]
     return tried(found | {place: lambda place=place: keeping(place) for place in places})
@@ -289,6 +290,7 @@ def own_modes() -> list[str]:
 SERVICE = """
 import json, sys
 from pathlib import Path
+from jupyter_funcs.core import background
 from jupyter_funcs.service.publishing import confinement
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
@@ -306,7 +308,7 @@ if __name__ == "__main__":
         functions = {each.name: each for each in workers.load()}
         for at, (name, args) in enumerate(orders):
             try:
-                body = functions[name].result(call, args, user=1).content
+                body = background.run(functions[name].body(call, 1, "json", args, typed=False)).content
                 found[at] = json.loads(json.loads(bytes(body))["body"])
             except Exception as error:
                 found[at] = f"{type(error).__name__}: {error}"

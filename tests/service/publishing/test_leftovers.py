@@ -30,6 +30,7 @@ def hold() -> str:
 SERVICE = """
 import json, os, sys
 from pathlib import Path
+from jupyter_funcs.core import background
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
 
@@ -40,7 +41,7 @@ if __name__ == "__main__":
     class Call:
         cancelled = False
 
-    body = hold.result(Call(), {}, user=1).content
+    body = background.run(hold.body(Call(), 1, "json", {}, typed=False)).content
     print(json.loads(json.loads(bytes(body))["body"]), flush=True)
     sys.stdin.read()
 """
@@ -102,11 +103,11 @@ def test_the_next_service_removes_what_killed_workers_have_left(
         (folder / "locked" / "inner").mkdir(parents=True)
         (folder / "locked" / "link").symlink_to(temporary.parent / "outside")
         (folder / "locked" / "inner").chmod(0)
-    assert left.parent.parent == kept.parent.parent == temporary
+    assert left.parents[2] == kept.parents[2] == temporary
     kill(dead)
     assert left.is_dir()
     Workers(WorkerSetup((temporary.parent / "functions",), default_asset="a")).close()
-    assert {path.name for path in temporary.iterdir()} == {kept.parent.name}
+    assert {path.name for path in temporary.iterdir()} == {kept.parents[1].name}
     assert (kept / "locked").is_dir()
     assert (temporary.parent / "outside" / "file").exists()
 

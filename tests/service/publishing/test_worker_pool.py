@@ -818,19 +818,26 @@ def test_a_file_whose_import_takes_too_long_is_left_out(
     )
 
 
+def end_template(workers: Workers) -> None:
+    """Kill the process whose forks are the workers, with all of them."""
+    assert workers._template
+    [process] = psutil.Process(workers._template.pid).children()
+    process.kill()
+    assert becomes(workers._template.replies.at_eof)
+
+
 @pytest.mark.slow
 def test_a_file_that_breaks_later_concerns_its_own_functions_only(
     tmp_path: Path, publish: Callable[..., Wire]
 ) -> None:
-    """A worker that starts while a file is broken, as under --reload, runs the functions of the others."""
+    """A template that starts while a file is broken, as under --reload, has the functions of the others."""
     for name in ("ok", "bad"):
         text = f"from jupyter_funcs.service import function\n@function(asset='a')\ndef {name}(): return [1]"
         (tmp_path / f"{name}.py").write_text(text)
     with contextlib.closing(Workers(WorkerSetup((tmp_path,)))) as workers:
         wire = publish(*workers.load())
         (tmp_path / "bad.py").write_text("def")
-        for each in [*workers._idle]:
-            workers._end(each)
+        end_template(workers)
         assert wire.call("Ok", {}).json()["error"] is None
         assert "bad.py, line 1: SyntaxError" in failed(wire, "Bad")
 
@@ -849,3 +856,114 @@ def test_a_file_that_fills_the_disk_at_import_is_refused(tmp_path: Path) -> None
         ),
     ):
         workers.load()
+
+
+FORKS = """
+import random
+import time
+
+import numpy as np
+import pandas as pd
+
+from jupyter_funcs.service import function
+
+SEEN = []
+
+
+@function(asset="a")
+def draw() -> list[str]:
+    return [str(random.random()), str(np.random.random())]
+
+
+@function(asset="a")
+def remember(text: str) -> list[str]:
+    SEEN.append(text)
+    return SEEN
+"""
+
+
+@pytest.fixture(scope="module")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
+    folder = tmp_path_factory.mktemp("forks")
+    (folder / "forked.py").write_text(FORKS)
+    with contextlib.closing(Workers(WorkerSetup((folder,)))) as made:
+        yield made
+
+
+def values(wire: Wire, name: str, **args: Any) -> list[Any]:
+    return [row["Result"] for row in wire.rows(name, **args)]
+
+
+@pytest.mark.fault(136)
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_workers_are_forks_of_one_process_and_share_nothing_that_changes(
+    forks: Workers, publish: Callable[..., Wire]
+) -> None:
+    """Neither random numbers nor globals; and the process that they are forks of runs no function."""
+    wire = publish(*forks.load())
+    template = forks._template
+    assert template
+    drawn = values(wire, "Draw")
+    assert values(wire, "Remember", text="t") == ["t"]
+    wire.token = wire.auth.issue("u", 1)
+    assert not {*drawn} & {*values(wire, "Draw")}
+    assert values(wire, "Remember", text="u") == ["u"]
+    assert forks._template is template
+
+
+@pytest.mark.fault(165)
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_a_killed_template_or_worker_is_replaced(
+    forks: Workers, publish: Callable[..., Wire]
+) -> None:
+    wire = publish(*forks.load())
+    assert wire.request("GET", "/readyz", token=None).status_code == 200
+    values(wire, "Draw")
+    end_template(forks)
+    assert wire.request("GET", "/readyz", token=None).status_code == 200
+    assert values(wire, "Remember", text="again") == ["again"]
+    [worker] = [worker for worker in forks._idle if worker.user is not None][-1:]
+    psutil.Process(worker.pid).kill()
+    assert becomes(worker.replies.at_eof)
+    assert values(wire, "Remember", text="once more") == ["once more"]
+
+
+@pytest.mark.fault(165)
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_the_worker_that_was_used_least_recently_ends_first(
+    tmp_path: Path, publish: Callable[..., Wire]
+) -> None:
+    (tmp_path / "forked.py").write_text(FORKS)
+    with contextlib.closing(Workers(WorkerSetup((tmp_path,)), idle=1)) as workers:
+        wire = publish(*workers.load())
+        for text in ("a", "b"):
+            assert values(wire, "Remember", text=text)[-1] == text
+        wire.token = wire.auth.issue("u", 1)
+        assert values(wire, "Remember", text="c") == ["c"]
+        assert len(workers._idle) == 1
+        wire.token = wire.auth.issue("t", 1)
+        assert values(wire, "Remember", text="d") == ["d"], "the first user's worker has ended"
+
+
+@pytest.mark.fault(165)
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import threading, time; threading.Thread(target=time.sleep, args=(9,), daemon=True).start()",
+        "import socket; left = socket.socket()",
+    ],
+    ids=["a thread", "a socket"],
+)
+def test_a_file_that_leaves_threads_or_sockets_gets_processes_of_their_own(
+    tmp_path: Path, publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, line: str
+) -> None:
+    function = (
+        "from jupyter_funcs.service import function\n@function(asset='a')\ndef f(): return [1]\n"
+    )
+    (tmp_path / "leaves.py").write_text(function + line)
+    with contextlib.closing(Workers(WorkerSetup((tmp_path,)))) as workers:
+        wire = publish(*workers.load())
+        assert values(wire, "F") == [1]
+        assert workers._template is None
+    assert f"{tmp_path / 'leaves.py'} starts threads or opens sockets" in caplog.text
