@@ -673,6 +673,10 @@ class Workers:
         """Return a worker of a user, else one that has run nothing yet."""
         if self._is_closed:
             raise CallCancelledError
+        is_orphaned = self._template and self._template.has_ended  # its forks end, too
+        for worker in [*self._idle]:
+            if is_orphaned or worker.replies.at_eof():
+                self._dismiss(worker)
         own = [worker for worker in self._idle if worker.user == user]
         usable = own or [worker for worker in self._idle if worker.user is None]
         if usable:
