@@ -273,10 +273,14 @@ class Worker:
     def _excess(self) -> str:
         try:
             processes = descendants(self.pid)
+            if not self.sockets:  # otherwise this one is the launcher
+                processes.append(psutil.Process(self.pid))
             if len(processes) > self.setup.processes:
                 return f"It was ended because it used more than {self.setup.processes} processes."
             memory = _memory(processes, self.setup.memory)
             disk = self._disk(processes)
+        except psutil.NoSuchProcess:
+            return ""
         except (OSError, RecursionError):
             return "It was ended because its folders can't be read."
         for used, limit, of in (
