@@ -138,6 +138,11 @@ class Runs:
         return self._in_threads.busy
 
     @property
+    def busy_workers(self) -> int:
+        """The number of runs in worker processes, including cancelled ones."""
+        return self._in_workers.busy
+
+    @property
     def obstacle(self) -> str | None:
         """Why no run can start, however few are in progress."""
         if self._is_stopping:

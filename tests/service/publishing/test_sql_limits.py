@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pytest
 from ibis.backends.sql.compilers import postgres
 
+from jupyter_funcs.core import background
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine import statements
 from jupyter_funcs.service.engine.calls import CallCancelledError, Compiled
@@ -227,17 +227,17 @@ def test_sql_for_another_engine_is_read_where_it_can_be_ended(
     queries: Workers, engine: DuckDBEngine
 ) -> None:
     """Reading it may take for ever; a shallow one is checked, and a wrong one refused."""
-    checked = queries.run(deep(2), engine.call(), 0)
+    checked = background.run(queries.run(deep(2), engine.call(), 0))
     assert isinstance(checked, Compiled)
     assert (checked.sql, checked.is_remote) == ("SELECT ARRAY[ARRAY[1]] AS n", True)
     with pytest.raises(WorkerError, match="can't read 'users'"):
-        queries.run(replace(deep(2), sql="SELECT n FROM users"), engine.call(), 0)
+        background.run(queries.run(replace(deep(2), sql="SELECT n FROM users"), engine.call(), 0))
 
     call = engine.call()
     before = used()
-    with ThreadPoolExecutor() as pool, contextlib.ExitStack() as ending:
+    with contextlib.ExitStack() as ending:
         ending.callback(call.cancel)
-        run = pool.submit(queries.run, deep(25), call, 0)
+        run = background.start(queries.run(deep(25), call, 0))
         assert becomes(lambda: used() - before > 0.5, 120)
         call.cancel()
         with pytest.raises(CallCancelledError):

@@ -663,7 +663,7 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
 ) -> None:
     """A run holds its place until its process has ended, which is soon; others get answers."""
-    wire = publish(*functions, limits=Limits(engine_threads=4, concurrent_runs=8, runs_a_user=4))
+    wire = publish(*functions, limits=Limits(workers=4, concurrent_runs=8, runs_a_user=4))
     runs = wire.app.state.runs
 
     async def check() -> None:
@@ -674,7 +674,7 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
                     for _ in range(4)
                 ]
                 assert await asyncio.to_thread(
-                    becomes, lambda: runs.admitted == 4 and runs.busy_threads == 2
+                    becomes, lambda: runs.admitted == 4 and runs.busy_workers == 2
                 )
                 for each in left:
                     each.cancel()
