@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts import state_folder
 from jupyter_funcs.service.accounts.auth import Auth
 
 if TYPE_CHECKING:
@@ -122,9 +122,9 @@ def serving(**server: object) -> Iterator[Served]:
             f'organisation = "Team"\nstate = "state"\n[server]\nport = 0\nbehind_proxy = true\n{keys}'
             '[functions]\nbuiltin = false\nfolders = ["published"]\nasset = "a"\n'
         )
-        grants = state.open_grants(state.folder(folder / "state", demo=False))
+        grants = state_folder.open_grants(state_folder.folder(folder / "state", demo=False))
         grants.add_asset("a", organisation="Team", is_shared=True)
-        auth = Auth(state.open_keys(folder / "state"), grants)
+        auth = Auth(state_folder.open_keys(folder / "state"), grants)
         tokens = []
         for number in range(USERS):
             grants.add_user(f"user{number}", organisation="Team")
