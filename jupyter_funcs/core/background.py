@@ -34,6 +34,8 @@ _THREAD = "jupyter_funcs"
 _POLL = 0.2 if sys.platform == "win32" else math.inf
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
+# The loop has weak references alone, and what a task waits for may have none but the task's.
+_tasks: set[asyncio.Task[Any]] = set()
 
 
 @dataclass(eq=False)
@@ -143,6 +145,8 @@ def start(coroutine: Coroutine[Any, Any, T], future: Future[T] | None = None) ->
 
     def begin() -> None:
         task = loop.create_task(coroutine)
+        _tasks.add(task)
+        task.add_done_callback(_tasks.discard)
         task.add_done_callback(partial(_copy_outcome, result))
         result.add_done_callback(
             lambda _: loop.call_soon_threadsafe(task.cancel) if result.cancelled() else None

@@ -162,6 +162,12 @@ def kill_descendants(process: psutil.Process) -> None:
     psutil.wait_procs(descendants, timeout=_MOST_SECONDS)
 
 
+def wait_for_end(pid: int) -> None:
+    """Wait for the end of a process that was killed."""
+    with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
+        psutil.Process(pid).wait(_MOST_SECONDS)
+
+
 def clean_up(folder: Path, pid: int) -> None:
     """Remove the folder and the control groups of a worker that has ended."""
     remove(folder)
@@ -608,7 +614,6 @@ def _end_fork(pid: int, template: int) -> None:
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
             fork.kill()
-            fork.wait(_MOST_SECONDS)
     for left in psutil.Process().children():
         if left.pid != template:
             kill_descendants(left)

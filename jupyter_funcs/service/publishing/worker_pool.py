@@ -51,6 +51,7 @@ from jupyter_funcs.service.publishing.confinement import (
     launcher,
     ran_out_of_memory,
     remove_old_groups,
+    wait_for_end,
 )
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction
 from jupyter_funcs.service.publishing.results import ReplyContent
@@ -309,6 +310,7 @@ class Worker:
         for connection in self.sockets:
             connection.close()
         self._logging.cancel()
+        await asyncio.to_thread(wait_for_end, self.pid)
         await asyncio.to_thread(clean_up, self.folder, self.pid)
 
 

@@ -471,4 +471,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # By its own name, which orders have: unpickling the first one would import it in each fork.
+    from jupyter_funcs.service.publishing import worker_process  # noqa: PLW0406 - for its name
+
+    worker_process.main()
