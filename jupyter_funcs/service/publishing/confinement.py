@@ -588,7 +588,7 @@ def _supervise(
     for descriptor in (0, 1, 2):
         os.close(descriptor)
     orders.settimeout(1)
-    while os.getppid() == service and not os.waitpid(child, os.WNOHANG)[0]:
+    while os.getppid() == service and child not in _reaped():
         with suppress(TimeoutError):
             order = orders.recv(_LONGEST_PATH).decode()
             if not order:
@@ -605,6 +605,15 @@ def _supervise(
     leave(Path.cwd())
 
 
+def _reaped() -> set[int]:
+    """Return the children that have ended since the last time, which the system then forgets."""
+    ended = set()
+    with suppress(ChildProcessError):  # there is none
+        while pid := os.waitpid(-1, os.WNOHANG)[0]:
+            ended.add(pid)
+    return ended
+
+
 def _end_fork(pid: int, template: int) -> None:
     """End a fork of a template with what it started, and what ended forks have left."""
     with suppress(psutil.NoSuchProcess):
@@ -618,7 +627,6 @@ def _end_fork(pid: int, template: int) -> None:
         if left.pid != template:
             kill_descendants(left)
             left.kill()
-            left.wait(_MOST_SECONDS)
 
 
 def _make_namespaces(setup: WorkerSetup, proc: int, orders: socket.socket, folder: Path) -> None:

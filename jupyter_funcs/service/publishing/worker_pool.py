@@ -213,7 +213,12 @@ class Worker:
             [size] = LENGTH.unpack(await self.replies.readexactly(LENGTH.size))
             if size > MOST_BYTES + _MOST_FACTS:
                 raise EOFError
-            content = await self.replies.readexactly(size)
+            content = bytearray()  # apart from it, the stream would hold all of a large one, too
+            while len(content) < size:
+                piece = await self.replies.read(min(size - len(content), _BUFFERED))
+                if not piece:
+                    raise EOFError
+                content += piece
             reply = replies.decode(content)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise EOFError from None
