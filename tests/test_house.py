@@ -40,7 +40,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 312_600,
+    "tokens": 320_500,
     "tokens a line": 6.52,
     "characters a code line": 37.3,
     "percent of lines over 100": 1.1,
